@@ -102,7 +102,11 @@ class Scalars(NamedTuple):
 
 def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables, those of `FIRST` before the others."""
-    return {**{name: variables[name] for name in FIRST if name in variables}, **variables}
+    ordered = {}
+    for name in (*FIRST, *variables):
+        if name in variables:
+            ordered[name] = variables[name]
+    return ordered
 
 
 def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
@@ -163,11 +167,7 @@ def about_attrs(
     shown = list(about.fingerprints[:4])
     if len(about.fingerprints) > 4:
         shown.append(f"and {len(about.fingerprints) - 4} more")
-    optional: dict[str, str | int] = {
-        "reading": "; ".join(about.reading),
-        "attacks_left_out": about.attacks,
-    }
-    return {
+    attrs: dict[str, str | int | float] = {
         "task": task,
         "system": about.name,
         "layout": about.layout,
@@ -181,10 +181,15 @@ def about_attrs(
         "gallery_subjects": about.gallery_subjects,
         "fingerprint": "; ".join(shown),
         "origin": about.origin,
-        **{name: text for name, text in optional.items() if text},
-        "bioeval_version": __version__,
-        "warnings": "\n".join(dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])),
     }
+    if about.reading:
+        attrs["reading"] = "; ".join(about.reading)
+    if about.attacks:
+        attrs["attacks_left_out"] = about.attacks
+    attrs["bioeval_version"] = __version__
+    said = dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])
+    attrs["warnings"] = "\n".join(said)
+    return attrs
 
 
 def _of_subjects(about: Provenance) -> list[str]:

@@ -100,7 +100,10 @@ def with_failures(
         if not any(map(_is_verification, nodes.values())):
             raise DataError(f"{Argument('fta')} and {Argument('fte')} need results of verification")
         for path, node in nodes.items():
-            nodes[path] = _added(node, fta, fte) if _is_verification(node) else node.copy()
+            if _is_verification(node):
+                nodes[path] = _added(node, fta, fte)
+            else:
+                nodes[path] = node.copy()
         return tree_of(nodes)
     if not isinstance(ds, xr.Dataset) or not _is_verification(ds):
         raise DataError("ds is not a result of be.verification; expected its far and frr")
@@ -129,8 +132,8 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
         )
     added: dict[str, tuple] = {}
     for name, variable in ds.data_vars.items():
-        rates = _rates(str(name), variable.values, fta, fte)
-        added |= {k: (variable.dims, values, FAILURES[k].attrs()) for k, values in rates.items()}
+        for rate, values in _rates(str(name), variable.values, fta, fte).items():
+            added[rate] = variable.dims, values, FAILURES[rate].attrs()
     return ds.assign(added).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
 
 

@@ -44,7 +44,9 @@ def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[
     """
     if max_rank is not None:
         return max_rank, ""
-    limit = DIR_LIMIT if thresholds else RANK_LIMIT
+    limit = RANK_LIMIT
+    if thresholds:
+        limit = DIR_LIMIT
     longest, thresholds = max(1, longest), max(1, thresholds)
     if longest * thresholds <= limit or longest <= 100:
         return longest, ""

@@ -108,8 +108,10 @@ def former_names(results: Results) -> Results:
         )
     if schema == 1:
         return results
-    coords = {str(k): x.variable for k, x in results.coords.items() if k != "statistic"}
-    attrs = {k: x for k, x in results.attrs.items() if k != "schema"}
+    coords = {str(name): x.variable for name, x in results.coords.items()}
+    coords.pop("statistic", None)
+    attrs = dict(results.attrs)
+    del attrs["schema"]
     if "statistic" in results.dims:
         data = _by_statistic(results)
     else:
@@ -170,7 +172,9 @@ def _over_places(dataset: xr.Dataset) -> tuple[_Variables, _Variables]:
                 variables["cost_prior"] = described
             else:
                 coords[dim] = described
-        attrs = {k: x for k, x in first.attrs.items() if k not in ("of", "over", *dims)}
+        attrs = dict(first.attrs)
+        for name_of_place in ("of", "over", *dims):
+            attrs.pop(name_of_place, None)
         attrs["long_name"] = str(attrs["long_name"]).rsplit("; ", len(dims))[0]
         values = np.stack([x.values for x in column.values()], axis=-1)
         shape = (len(first), *map(len, labels))

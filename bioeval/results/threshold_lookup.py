@@ -145,13 +145,13 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
 
 def other_targets(target: float, there: list[float]) -> str:
     """Return the FAR targets of a result nearest to a missing one, and the remedy."""
-    lower = sorted(x for x in there if x < target)
-    higher = sorted(x for x in there if x > target)
-    nearest = [f"far={x:g}" for x in lower[-1:] + higher[:1]]
+    known = np.unique(there)
+    nearest = [*known[known < target][-1:], *known[known > target][:1]]
     near = "they have no FAR target"
-    if nearest:
-        verb = "are" if len(nearest) > 1 else "is"
-        near = f"the nearest {verb} {' and '.join(nearest)}"
+    if len(nearest) == 1:
+        near = f"the nearest is far={nearest[0]:g}"
+    elif nearest:
+        near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
     return (
         f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
         f"{target:g}), or give the scores"
@@ -218,17 +218,25 @@ def at_rows(
 
 def _one_or_many(rows: np.ndarray) -> Any:
     """Return rows as xarray selects them: a single one without a dimension."""
-    return int(rows) if np.ndim(rows) == 0 else rows
+    if np.ndim(rows):
+        return rows
+    return int(rows)
 
 
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:
     """Return every task of a tree that has thresholds, at these ones, or at its own by a rule."""
-    nodes = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
-    curves = {path: ds for path, ds in nodes.items() if "threshold" in ds.dims}
+    curves: dict[str, xr.Dataset] = {}
+    scales, others = set(), []
+    for leaf in tree.leaves:
+        path = leaf.path.strip("/")
+        if "threshold" in leaf.dims:
+            curves[path] = leaf.to_dataset()
+            scales.add(leaf.attrs.get("task") == "GOM")
+        else:
+            others.append(path or "/")
     if not curves:
-        listed = ", ".join(path or "/" for path in nodes)
+        listed = ", ".join(others)
         raise ProtocolError(f"no task of these results ({listed}) has rates over thresholds")
-    scales = {ds.attrs.get("task") == "GOM" for ds in curves.values()}
     if len(scales) > 1 and not isinstance(threshold, Rule):
         raise ProtocolError(
             "thresholds of GOM are distances scaled to 0 ... 1, those of other tasks are scores: "
@@ -272,18 +280,20 @@ def _refuse_unknown(
     """Raise if rates beyond the strictest threshold of the grid are not known to be 0."""
     if not outside.any():
         return
-    first = dataset.isel(threshold=-1 if similar else 0)
+    place, side, end = 0, "below", "first"
+    if similar:
+        place, side, end = -1, "above", "last"
+    first = dataset.isel(threshold=place)
     rates = _curves(dataset, ACCEPTED_WITH_THRESHOLD)
     both = "far" in rates and {"gar", "dir", "ttr"} & set(rates)
     if both and not any((first[name] > 0).any() for name in rates):
         return
     places = np.atleast_1d(threshold)[np.atleast_1d(outside)]
     listed = ", ".join(f"{x:g}" for x in places[:_SHOWN]) + ", ..." * (len(places) > _SHOWN)
-    side, end, edge = ("above", "last", grid[-1]) if similar else ("below", "first", grid[0])
     raise DataError(
         f"{Argument('threshold')} {listed} is {side} the {end} threshold of the results, "
-        f"{edge:g}, and some attempts are accepted there already, so the rates are not known: "
-        "give the scores, or evaluate at the thresholds themselves"
+        f"{grid[place]:g}, and some attempts are accepted there already, so the rates are not "
+        "known: give the scores, or evaluate at the thresholds themselves"
     )
 
 
@@ -309,9 +319,11 @@ def _bracket(
 
     there = curve.isel(threshold=_one_or_many(looser.row))
     there = there.assign_coords(threshold=here["threshold"])
-    there = there.where(along(looser.there), here * 0.0 + (1.0 if accepts else 0.0))
+    there = there.where(along(looser.there), here * 0.0 + float(accepts))
     there = there.where(along(looser.needed), here)
-    low, high = (here, there) if accepts else (there, here)
+    low, high = there, here
+    if accepts:
+        low, high = here, there
     ends = {f"{curve.name}_at_least": low, f"{curve.name}_at_most": high}
     for key, values in ends.items():
         ends[key] = values.transpose(*here.dims)

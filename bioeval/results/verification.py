@@ -37,7 +37,8 @@ UNKNOWN = {
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
     """Return the attempts and the operating points, or bounds from counts."""
-    return _scalars(tally, *_points_of(tally))
+    points, bounds = _points_of(tally)
+    return _scalars(tally, points, bounds)
 
 
 def _scalars(
@@ -69,7 +70,9 @@ def _scalars(
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
     numbers, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
-    return Scalars(variables | {k: v for k, v in numbers.items() if k not in unknown}, labels)
+    for name in unknown:
+        numbers.pop(name, None)
+    return Scalars(variables | numbers, labels)
 
 
 def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
@@ -116,7 +119,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     coordinates = {"threshold": thresholds}
     doubt = ""
     if points is not None:
-        coordinates |= {k: x for k, x in scalars.labels.items() if k != "cost"}
+        coordinates |= scalars.labels
+        coordinates.pop("cost", None)
         doubt = kind_doubt(
             points.equal_error.eer,
             kind,
@@ -200,7 +204,7 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
 
     Those of several partitions are arrays over them, as are the `independent` impostor attempts.
     """
-    over, cost = ("far_target",), ("cost",)
+    over = ("far_target",)
     numbers = []
     for scalar in VERIFICATION_POINTS:
         if scalar.name in _OPTIMA:
@@ -213,22 +217,24 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
         "frr_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
         "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
-        "impostor_pairs": ((), np.int64(independent)),
-        "min_cost": (cost, points.min_cost),
-        "min_cost_threshold": (cost, to_user(points.min_cost_threshold, kind)),
-        "cost_prior": (cost, points.costs[:, 0]),
-        "cost_miss": (cost, points.costs[:, 1]),
-        "cost_false_accept": (cost, points.costs[:, 2]),
     }
+    if points.symmetric is not None:
+        variables["impostor_pairs"] = (), np.int64(independent)
+    if len(points.costs) and points.every_score:
+        variables |= along(
+            ("cost",),
+            min_cost=points.min_cost,
+            min_cost_threshold=to_user(points.min_cost_threshold, kind),
+            cost_prior=points.costs[:, 0],
+            cost_miss=points.costs[:, 1],
+            cost_false_accept=points.costs[:, 2],
+        )
     labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
     if len(points.frr_target):
         labels["frr_target"] = points.frr_target
         variables["far_at_frr"] = ("frr_target",), points.far_at_frr
         variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
-    if not len(points.costs) or not points.every_score:
-        variables = {k: v for k, v in variables.items() if v[0] != cost}
-    if points.symmetric is None:
-        del variables["impostor_pairs"]
     if not points.every_score:
-        variables = {k: v for k, v in variables.items() if k not in EVERY_SCORE}
+        for name in EVERY_SCORE:
+            variables.pop(name, None)
     return Scalars(variables, labels)

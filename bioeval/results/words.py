@@ -18,7 +18,7 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
         digits = ".2f"
         if 0 < rate < 0.001:
             digits = ".2g"
-    return number(100 * rate, digits) + (unit if rate == rate else "")
+    return number(100 * rate, digits) + unit * (rate == rate)
 
 
 def number(value: float, digits: str = ".4g") -> str:
@@ -31,10 +31,19 @@ def number(value: float, digits: str = ".4g") -> str:
 def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
     """Return numbers with equal decimals: as many as a number of these `digits` has at most."""
     texts = [_whole_or(value, f".{digits}g") for value in values]
-    if any("e" in text for text in texts):
-        return texts
-    decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+    decimals = 0
+    for text in texts:
+        if "e" in text:
+            return texts
+        decimals = max(decimals, len(text.partition(".")[2]))
     return [number(value, f".{decimals}f") for value in values]
+
+
+def enumerated(words: Sequence[str], last: str = "and") -> str:
+    """Return words as an enumeration: ``a, b and c``."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def p_value(value: float) -> str:
@@ -63,20 +72,22 @@ def excluded(each: Mapping[str, Mapping[Any, Any]]) -> str:
 
     `each` has the attributes of results by system, whose names are given where these differ.
     """
-    said = {name: _excluded(attrs) for name, attrs in each.items()}
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
-    return "; ".join(f"{name}: {text or 'none'}" for name, text in said.items())
+    texts = list(map(_excluded, each.values()))
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "; ".join(f"{name}: {text or 'none'}" for name, text in zip(each, texts, strict=True))
 
 
 def _excluded(attrs: Mapping[Any, Any]) -> str:
-    names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
-    same = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
-    left_out = []
+    """Return what one result leaves out."""
+    same, left_out = [], []
+    for name in filter(None, str(attrs.get("exclude", "")).split(", ")):
+        if name == NOT_ENROLLED:
+            left_out.append("templates that are not enrolled when the probe is seen")
+        else:
+            same.append(f"the same {printable(name)}")
     if same:
-        left_out.append(f"genuine pairs of {' or '.join(same)}")
-    if NOT_ENROLLED in names:
-        left_out.append("templates that are not enrolled when the probe is seen")
+        left_out.insert(0, f"genuine pairs of {' or '.join(same)}")
     return "; ".join(left_out)
 
 

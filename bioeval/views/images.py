@@ -96,6 +96,7 @@ class Images:
         )
 
     def _of_file(self, name: str) -> Image.Image:
+        """Return the picture of a file below the folder."""
         if self.folder is None:
             raise NoImageError("no column of image files is named")
         root = Path(os.path.realpath(self.folder))
@@ -151,14 +152,12 @@ def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
     for name in map(str, dataset.data_vars):
         column = name.removeprefix(start)
         both = [f"{side}_meta_{column}" for side in sides]
-        if not name.startswith(start) or not all(x in dataset for x in both):
+        if not name.startswith(start) or not dataset.keys() >= {*both}:
             continue
-        values = [
-            x
-            for variable in both
-            if dataset[variable].dtype.kind in "OUT"
-            for x in dataset[variable].values.tolist()
-        ]
+        values: dict[str, None] = {}
+        for variable in both:
+            if dataset[variable].dtype.kind in "OUT":
+                values |= dict.fromkeys(map(str, dataset[variable].values.tolist()))
         if values:
-            columns[column] = [*dict.fromkeys(map(str, values))]
+            columns[column] = [*values]
     return columns

@@ -130,6 +130,7 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
 
 
 def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
+    """Return the table for a paper, after a check of the measures."""
     from bioeval.base.arguments import require_list
     from bioeval.views.tables.markup import as_markup
     from bioeval.views.tables.registry import paper_table

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,8 +38,11 @@ def each_once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     """Whether two datasets are equal; the attempts first, for xarray loads dask to compare."""
-    attempts = [x["impostor_attempts"].values for x in (single, multi) if "impostor_attempts" in x]
-    return np.array_equal(attempts[:1], attempts[1:]) and single.equals(multi)
+    name = "impostor_attempts"
+    there = name in single and name in multi
+    if there and not np.array_equal(single[name].values, multi[name].values):
+        return False
+    return single.equals(multi)
 
 
 # Names of the operating points of each part by itself.
@@ -95,53 +99,66 @@ class Averaged(NamedTuple):
         """Return the values of a variable at the place; selecting by xarray would load dask."""
         variable = self.dataset[name]
         at = {str(dim): variable.indexes[dim].get_loc(label) for dim, label in self.at.items()}
-        return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
+        return values_at(variable.variable, at)
+
+
+def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
+    """Return the values at places of some dimensions."""
+    return variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)]
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
     rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
-    order = {name: i for i, name in enumerate((*_FIRST, *_POINTS))}
-    shown = [scalar for scalar in AVERAGED.values() if scalar.label]
-    for scalar in sorted(shown, key=lambda scalar: order.get(scalar.name, len(order))):
+    order = (*_FIRST, *_POINTS)
+    for scalar in sorted(AVERAGED.values(), key=lambda scalar: place_in(order, scalar.name)):
         name = scalar.name
-        if name not in dataset or "threshold" in dataset[name].dims:
+        if not scalar.label or name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve
         if name == "accuracy" and rule != "accuracy":
             continue
         if name == "recognition_rate" and 1 in dataset["rank"].values:
             continue  # a row of CMS
         for label, at in _places(dataset, scalar):
-            yield Averaged(translate(with_unit(label, scalar)), scalar, at, dataset)
+            label = with_unit(label, scalar.percent)
+            yield Averaged(translate(label), scalar, at, dataset)
             if f"assured_{name}" in dataset:
-                label = with_unit(f"{scalar.label} assured", scalar)
+                label = with_unit(f"{scalar.label} assured", scalar.percent)
                 yield Averaged(translate(label), scalar, at, dataset, "assured_")
 
 
-def with_unit(label: str, scalar: Scalar) -> str:
+def place_in(order: Sequence[str], name: str) -> int:
+    """Return the place of a name in an order; others are behind it."""
+    if name in order:
+        return order.index(name)
+    return len(order)
+
+
+def with_unit(label: str, percent: bool) -> str:
     """Return the label of a scalar with its unit: ``FRR, % at FAR <= 1 %``."""
     head, at_far, tail = label.partition(" at ")
-    return f"{head}{', %' * scalar.percent}{at_far}{tail}"
+    return f"{head}{', %' * percent}{at_far}{tail}"
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
+    ranks = []
     if "rank" in dims:
         ranks = dataset["rank"].values.tolist()
-    else:
-        ranks = []
-    over = next((dim for dim in TARGETS if dim in dims), "")
-    if over:
-        if ranks:
-            at = {"rank": ranks[0]}
-        else:
+    for over in TARGETS:
+        if over in dims:
             at = {}
-        for target in dataset[over].values.tolist():
-            label = scalar.label.format(target=per_cent(target))
-            yield label.replace("rank 1", f"rank {at.get('rank')}"), {over: target, **at}
-    elif ranks:
-        for rank in ranks if len(ranks) <= max(_RANKS) else _RANKS:
+            if ranks:
+                at["rank"] = ranks[0]
+            for target in dataset[over].values.tolist():
+                label = scalar.label.format(target=per_cent(target))
+                yield label.replace("rank 1", f"rank {at.get('rank')}"), {over: target, **at}
+            return
+    if ranks:
+        if len(ranks) > max(_RANKS):
+            ranks = list(_RANKS)
+        for rank in ranks:
             yield f"{scalar.label}, rank {rank}", {"rank": rank}
     elif scalar.name == "eer" and "rank" in dataset.dims:
         yield OPEN_SET_EER.label, {}
@@ -185,22 +202,21 @@ def datasets(
 
 def systems(paths: Iterable[str]) -> list[str]:
     """Return the systems that the paths of tasks belong to."""
-    return list(dict.fromkeys(system_of(path) for path in paths))
+    return list(dict.fromkeys(map(system_of, paths)))
 
 
 def system_of(path: str) -> str:
     """Return the part of a path before the task: the system, if there are several."""
-    parts = path.split("/")
-    first = next((i for i, part in enumerate(parts) if part in TASKS), len(parts))
-    return "/".join(parts[:first])
+    names = itertools.takewhile(lambda part: part not in TASKS, path.split("/"))
+    return "/".join(names)
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
     """Return the ranks to show: those of the protocol card that the results reach."""
     if "rank" not in dataset.coords:
         return []
-    said = [int(word) for word in str(dataset.attrs.get("report_ranks", "")).split()]
-    return shown_ranks(said, dataset["rank"].values.tolist())
+    said = map(int, str(dataset.attrs.get("report_ranks", "")).split())
+    return shown_ranks(list(said), dataset["rank"].values.tolist())
 
 
 def value_of(dataset: xr.Dataset, name: str) -> float | None:

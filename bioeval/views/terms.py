@@ -7,7 +7,7 @@ Results name their rates as the lecture does, and each name has its ISO term in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bioeval.base.scalars import ISO_NAMES, Name
@@ -60,9 +60,9 @@ def term_translator(dataset: xr.Dataset, task: str | None = None) -> TermTransla
 
 def _task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
-    names = (f"{name}{end}" for name in ("dir", "cms") for end in ("", "_mean"))
-    searches = str(dataset.attrs.get("task", "")).startswith("open-set") or _OF_SEARCHES in dataset
-    if searches or any(x in dataset for x in names):
+    names = {"dir", "dir_mean", "cms", "cms_mean", _OF_SEARCHES}
+    searches = str(dataset.attrs.get("task", "")).startswith("open-set")
+    if searches or not names.isdisjoint(dataset):
         return "identification"
     return "verification"
 
@@ -101,24 +101,30 @@ class TermTranslator:
     def other(self, *rates: str) -> str:
         """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
         if self.words == "iso":
-            return f"lecture: {' and '.join(rate.upper() for rate in rates)}"
+            return f"lecture: {' and '.join(map(str.upper, rates))}"
         return f"ISO: {' and '.join(_RATES[self.task][rate].iso for rate in rates)}"
 
-    def others(self, shown: Mapping[str, Iterable[str]]) -> str:
+    def others(self, shown: Mapping[str, Container[str]]) -> str:
         """Return in words the other vocabulary's term for each rate of each task."""
         parts: list[str] = []
-        lecture = self.words == "lecture"
         for task, names in shown.items():
-            pairs = [(x.upper(), _RATES[task][x].iso) for x in _RATES[task] if x in set(names)]
-            pairs = [pair if lecture else pair[::-1] for pair in pairs]
-            if said := ", ".join(f"{ours} is {other}" for ours, other in pairs):
-                parts.append(f"of identification, {said}" if parts else said)
+            said = []
+            for name, rate in _RATES[task].items():
+                if name not in names:
+                    continue
+                if self.words == "lecture":
+                    said.append(f"{name.upper()} is {rate.iso}")
+                else:
+                    said.append(f"{rate.iso} is {name.upper()}")
+            if said and parts:
+                said.insert(0, "of identification")
+            if said:
+                parts.append(", ".join(said))
         if not parts:
             return ""
-        if lecture:
+        who = f"{STANDARD}; in the biometrics lecture, "
+        if self.words == "lecture":
             who = f"in {STANDARD}, "
-        else:
-            who = f"{STANDARD}; in the biometrics lecture, "
         return who + "; ".join(parts)
 
 
@@ -164,20 +170,24 @@ _TRANSLATED = {task: _translation(names) for task, names in _RATES.items()}
 
 def dictionary(datasets: Iterable[xr.Dataset]) -> str:
     """Return, for the header of a table, the other vocabulary's terms for its rates."""
-    shown: dict[str, list[str]] = {"verification": [], "identification": []}
+    shown: dict[str, set[str]] = {"verification": set(), "identification": set()}
     words = "lecture"
     for dataset in datasets:
         words = words_of(dataset)
         if "mrep" in dataset:  # its table has none of these rates
             continue
-        there = {n for n in ("far", "frr", "dir", "cms") for e in ("", "_mean") if n + e in dataset}
-        if "dir" in there:
-            there.discard("frr" if "fold" not in dataset.dims else "")
-        shown[_task_of(dataset)] += there
+        there = set()
+        for name in ("far", "frr", "dir", "cms"):
+            if name in dataset or f"{name}_mean" in dataset:
+                there.add(name)
+        if "dir" in there and "fold" not in dataset.dims:
+            there.discard("frr")
+        shown[_task_of(dataset)] |= there
     return TermTranslator(words).others(shown)
 
 
 def interval_method(attrs: Mapping[str, Any]) -> str:
     """Return the method of a result's confidence intervals, and their population."""
-    about = attrs.get("interval_for")
-    return f"{attrs['interval_method']}{f' for {about}' if about else ''}"
+    if attrs.get("interval_for"):
+        return f"{attrs['interval_method']} for {attrs['interval_for']}"
+    return str(attrs["interval_method"])

@@ -126,6 +126,7 @@ class DirectLabels(_Placed):
     """
 
     def __init__(self, ax: Axes, curves: Sequence[Labelled], keep_free: Sequence[Artist] = ()):
+        """Label curves on axes; artists to `keep_free` are covered by no label."""
         super().__init__(ax)
         self.curves = [c for c in curves if len(c.x)]
         self.keep_free = list(keep_free)
@@ -163,7 +164,9 @@ class DirectLabels(_Placed):
 
     def get_children(self) -> list[Artist]:
         """Return the labels and the key."""
-        return [*self.texts, *([] if self._key is None else [self._key])]
+        if self._key is None:
+            return [*self.texts]
+        return [*self.texts, self._key]
 
     def place(self, renderer: Any) -> None:
         """Set the position of each label, or make it a row of the key."""
@@ -177,10 +180,9 @@ class DirectLabels(_Placed):
                 _put_below(self._below, ax, renderer)
             return
         self._seen, self._key, self._below = seen, None, None
-        frame = np.array([box.x0, box.y0, box.x1, box.y1])
+        frame = box.extents
         samples = [_samples(ax, curve, frame, _SPACING * point) for curve in self.curves]
-        extents = [artist.get_window_extent(renderer) for artist in self.keep_free]
-        boxes = [np.array([b.x0, b.y0, b.x1, b.y1]) for b in extents]
+        boxes = [np.array(x.get_window_extent(renderer).extents) for x in self.keep_free]
         page = _Page(frame, point, _Coverage(np.concatenate(samples), frame, point), boxes)
         key = []
         # Single points first: they leave no choice of place.
@@ -190,8 +192,8 @@ class DirectLabels(_Placed):
                 continue
             extent = text.get_window_extent(renderer)
             half = np.array([extent.width, extent.height]) / 2
-            rest = [s for j, s in enumerate(samples) if j != i]
-            others = _Coverage(np.concatenate([*rest, samples[i][:0]]), frame, point)
+            rest = [*samples[:i], samples[i][:0], *samples[i + 1 :]]
+            others = _Coverage(np.concatenate(rest), frame, point)
             centre = _beside(samples[i], self.curves[i].at, half, others, page)
             if centre is None:
                 key.append(i)
@@ -207,9 +209,11 @@ class DirectLabels(_Placed):
         if self.heir is not None:
             self.heir._inherits = leaves
         if leaves:
-            key = [i for i in self._named if len(samples[i])]
-            for i in key:
-                self._named[i].set_visible(False)
+            key = []
+            for i, text in self._named.items():
+                text.set_visible(False)
+                if len(samples[i]):
+                    key.append(i)
             self._key = None
             if self.heir is None:
                 self._key = self._below = self._keyed(key, renderer)
@@ -218,17 +222,17 @@ class DirectLabels(_Placed):
 
     def _keyed(self, key: list[int], renderer: Any) -> Legend:
         """Return the key of some curves."""
-        curves = [self.curves[i] for i in sorted(key)]
-        lines = [
-            Line2D([], [], color=c.colour, linestyle=c.dash, linewidth=1.6)
-            if len(c.x) > 1
-            else Line2D([], [], color=c.colour, linestyle="", marker="o", markersize=4.5)
-            for c in curves
-        ]
-        texts = [c.text.replace("\n", ", ") for c in curves]
+        lines, texts = [], []
+        for i in sorted(key):
+            curve = self.curves[i]
+            style: Any = {"linestyle": "", "marker": "o", "markersize": 4.5}
+            if len(curve.x) > 1:
+                style = {"linestyle": curve.dash, "linewidth": 1.6}
+            lines.append(Line2D([], [], color=curve.colour, **style))
+            texts.append(", ".join(curve.text.splitlines()))
         legend = _key(cast("Axes", self.axes), lines, texts, renderer)
-        for text, curve in zip(legend.get_texts(), curves, strict=True):
-            text.set_color(ink(curve.colour))
+        for text, line in zip(legend.get_texts(), lines, strict=True):
+            text.set_color(ink(line.get_color()))
         return legend
 
 
@@ -314,7 +318,8 @@ def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np
     xy = np.clip(xy, frame[:2] - wide, frame[2:] + wide)
     length = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(xy, axis=0).T))])
     places = np.linspace(0.0, length[-1], min(6000, int(length[-1] / spacing) + 2))
-    points = np.column_stack([np.interp(places, length, xy[:, i]) for i in (0, 1)])
+    x = np.interp(places, length, xy[:, 0])
+    points = np.column_stack([x, np.interp(places, length, xy[:, 1])])
     inside = (points >= frame[:2] - 1).all(axis=1) & (points <= frame[2:] + 1).all(axis=1)
     return points[inside]
 

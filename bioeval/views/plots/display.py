@@ -36,6 +36,7 @@ from bioeval.views.plots.systems import (
     threshold_label,
     title_of,
     undefined,
+    with_colon,
 )
 from bioeval.views.terms import interval_method, term_translator
 
@@ -89,18 +90,21 @@ class Display:
     def _panels(self, number: int) -> list[Axes]:
         """Divide the place of the axes into panels one below another; they keep the top place."""
         ax = self.ax_
-        place, places = ax.get_subplotspec(), list[Any]()
-        if place is None:
-            left, low, wide, high = ax.get_position().bounds
-            gap = 0.06 * high
-            each = (high - gap * (number - 1)) / number
-            places = [(left, low + k * (each + gap), wide, each) for k in range(number)][::-1]
-            ax.set_position(places[0])
-        else:
+        place, panels = ax.get_subplotspec(), [ax]
+        if place is not None:
             parts = place.subgridspec(number, 1)
-            places = [parts[k] for k in range(number)]
             ax.set_subplotspec(parts[0])
-        return [ax, *(self._more_axes(place, sharex=ax) for place in places[1:])]
+            for k in range(1, number):
+                panels.append(self._more_axes(parts[k], sharex=ax))
+            return panels
+        left, low, wide, high = ax.get_position().bounds
+        gap = 0.06 * high
+        each = (high - gap * (number - 1)) / number
+        ax.set_position((left, low + (number - 1) * (each + gap), wide, each))
+        for k in reversed(range(number - 1)):
+            bounds = left, low + k * (each + gap), wide, each
+            panels.append(self._more_axes(bounds, sharex=ax))
+        return panels
 
     def _room(self) -> tuple[float, float]:
         """Return the approximate width and height of the axes, in points."""
@@ -115,7 +119,7 @@ class Display:
         gap: float = 0.0,
     ) -> None:
         """Write the title with the name of a system, and small lines `gap` points below it."""
-        look.titled(ax or self.ax_, f"{title}: {name}" if name else title, lines, gap=gap)
+        look.titled(ax or self.ax_, with_colon(title, name or ""), lines, gap=gap)
 
     def _labelled(
         self, x: str, y: str, term_x: str = "", term_y: str = "", ax: Axes | None = None
@@ -168,15 +172,11 @@ class Display:
                 text = look.measured(rate)
             else:
                 text = "0"
-            ax.text(
-                j,
-                i,
-                text + "*" * int(starred[i, j] and rate == rate),
-                ha="center",
-                va="center",
-                color="white" if look.luminance(grounds[i, j]) < 0.25 else look.TEXT,
-                fontsize=look.SMALL_SIZE,
-            )
+            if starred[i, j] and rate == rate:
+                text += "*"
+            colour = "white" if look.luminance(grounds[i, j]) < 0.25 else look.TEXT
+            size = look.SMALL_SIZE
+            ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
 
     def _colour_bar(
         self, colours: Any, ax: Axes, text: str, term: str = "", **style: Any
@@ -252,6 +252,12 @@ class Curve:
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
     inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
+    variable: str = ""  # on the vertical axis
+
+    @property
+    def word(self) -> str:
+        """What it is among the curves of its system."""
+        return self.name.removeprefix(self.system.name).lstrip(", ")
 
 
 def curve_of(
@@ -262,7 +268,9 @@ def curve_of(
 
     def values(variable: str) -> np.ndarray:
         array = dataset[variable]
-        return (array if rank is None or "rank" not in array.dims else array.sel(rank=rank)).values
+        if rank is not None and "rank" in array.dims:
+            array = array.sel(rank=rank)
+        return array.values
 
     why_not = undefined(dataset, x) or undefined(dataset, y)
     if not (why_not or np.isfinite(values(x)).any()):
@@ -274,7 +282,8 @@ def curve_of(
             inside = values(f"{y}_in_band") == 1
     if name is None:
         name = system.name
-    return Curve(name, values(x), values(y), system, why_not, low=low, high=high, inside=inside)
+    curve = Curve(name, values(x), values(y), system, why_not, variable=y)
+    return replace(curve, low=low, high=high, inside=inside)
 
 
 def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
@@ -340,19 +349,19 @@ class CurveSpec:
         colour.
         """
         if len(self.lines) == 1:
-            ((y, _),) = self.lines.items()
+            (y,) = self.lines
             return numbered([self.curve(system, self.x, y, system.name) for system in systems])
-        by_system = self.hue_by_system or len(systems) > 1
-        return [
-            replace(
-                self.curve(system, self.x, y, system.named(word)),
-                hue=number if by_system else look.HUES.get(y, i),
-                dash=i,
-            )
-            for number, system in enumerate(systems)
-            for i, (y, word) in enumerate(self.lines.items())
-            if y in system.dataset
-        ]
+        curves = []
+        for number, system in enumerate(systems):
+            for i, (y, word) in enumerate(self.lines.items()):
+                if y not in system.dataset:
+                    continue
+                hue = number
+                if len(systems) == 1 and not self.hue_by_system:
+                    hue = look.HUES.get(y, i)
+                curve = self.curve(system, self.x, y, system.named(word))
+                curves.append(replace(curve, hue=hue, dash=i))
+        return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
         """Return one curve per system and rank, with its rank; by default at known ranks.
@@ -366,18 +375,15 @@ class CurveSpec:
         (y,) = self.lines
         for number, system in enumerate(systems):
             have = system.dataset["rank"].values.tolist()
-            missing = [int(rank) for rank in ranks if rank not in have]
+            missing = [rank for rank in ranks if rank not in have]
             if missing and tuple(ranks) != self.RANKS:
                 raise DataError(
                     f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
                     f"evaluate with max_rank={max(missing)} or more"
                 )
-            for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
+            for i, rank in enumerate(rank for rank in ranks if rank in have):
                 curve = curve_of(system, self.x, y, system.named(f"rank {rank}"), rank)
-                if len(systems) > 1:
-                    hue = number
-                else:
-                    hue = i
+                hue = number if len(systems) > 1 else i
                 curves.append((replace(curve, hue=hue, dash=i), rank))
         return curves
 
@@ -423,10 +429,9 @@ class CurvesDisplay(Display):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See the function of :mod:`bioeval.plot`."""
         ax = self._start(ax, name)
+        others = []
         if self.spec.reference:
-            others = [self.spec.reference(self)]
-        else:
-            others = []
+            others.append(self.spec.reference(self))
         self._lines(style, self.spec.marked)
         ax.set(**self.spec.limits(self))
         return self._finish(others=others)
@@ -452,14 +457,18 @@ class CurvesDisplay(Display):
     @property
     def why_empty(self) -> str:
         """Why no curve has values; empty if any has."""
-        reasons = dict.fromkeys(curve.why_not for curve in self.curves.values())
         if self.defined:
             return ""
-        return "; ".join(reasons)
+        return "; ".join(dict.fromkeys(self._undefined().values()))
+
+    def _undefined(self) -> dict[str, str]:
+        """Return why curves have no values, by their names."""
+        return {name: curve.why_not for name, curve in self.curves.items() if curve.why_not}
 
     def _start(
         self, ax: Axes | None, name: str | None, size: tuple[float, float] | None = None
     ) -> Axes:
+        """Begin a drawing; a `name` is for the only system."""
         if name is not None and len(self.systems) > 1:
             raise DataError(
                 f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "
@@ -514,9 +523,13 @@ class CurvesDisplay(Display):
         kind = kind_of(self.systems, self.spec.plot)
         self._start(ax, name).set_ylim(-0.015, 1.015)
         for curve in self.defined:
-            shown = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
+            shown = np.isfinite(curve.y)
+            if log:
+                shown = curve.y > 0
+            shown &= np.isfinite(curve.x)
             x, y = curve.x[shown], curve.y[shown]
-            x, y = thinned(x, y) if thin else (x, y)
+            if thin:
+                x, y = thinned(x, y)
             self._line(curve, x, y, {"drawstyle": steps_of(kind), **style}, self.spec.marked)
             self._band(curve, shown)
         return threshold_label(kind)
@@ -540,19 +553,21 @@ class CurvesDisplay(Display):
         if curve.low is None or curve.high is None:
             return
         line = self.lines_[curve.name]
-        shown = np.isfinite(curve.x) & (True if shown is None else shown)
-        x = np.asarray(curve.x, dtype=float)[shown]
-        low = np.asarray(curve.low, dtype=float)[shown]
-        high = np.asarray(curve.high, dtype=float)[shown]
-        if curve.inside is None:
-            inside = np.ones(len(x), bool)
-        else:
-            inside = curve.inside[shown]
+        finite = np.isfinite(curve.x)
+        if shown is not None:
+            finite &= shown
+        x = np.asarray(curve.x, dtype=float)[finite]
+        low = np.asarray(curve.low, dtype=float)[finite]
+        high = np.asarray(curve.high, dtype=float)[finite]
+        inside = np.ones(len(x), bool)
+        if curve.inside is not None:
+            inside = curve.inside[finite]
         if len(x) > 1 and x[0] > x[-1]:
             x, low, high, inside = x[::-1], low[::-1], high[::-1], inside[::-1]
+        given: dict[str, Any] = {"color": line.get_color(), "zorder": 1.5}
         drawn = line.get_drawstyle()
-        steps: Any = drawn.removeprefix("steps-") if drawn.startswith("steps-") else None
-        given = {"step": steps, "color": line.get_color(), "zorder": 1.5}
+        if drawn.startswith("steps-"):
+            given["step"] = drawn.removeprefix("steps-")
         x = np.maximum(x, floor)
         self.bands_[curve.name] = self.ax_.fill_between(
             x, low, high, where=inside, alpha=0.16, linewidth=0, **given
@@ -597,49 +612,46 @@ class CurvesDisplay(Display):
         reason: in the middle of the axes if there are no others.
         """
         spec, systems = replace(self.spec, **drawn), self.systems
-        translate, several = in_words(systems), len(self.systems) > 1
-        reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
-        reasons |= spec.unseen
-        remarks = []
+        translate = in_words(systems)
+        reasons = {**self._undefined(), **spec.unseen}
+        lines = [with_colon(name, why) for name, why in reasons.items()]
         if len(reasons) == len(self.curves):
-            same = len(set(reasons.values())) == 1
-            texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
-            self._empty(*map(translate, dict.fromkeys(texts)))
-        else:
-            remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
-        title, lines = "", remarks
+            texts = dict.fromkeys(reasons.values())
+            if len(texts) > 1:
+                texts = dict.fromkeys(lines)
+            self._empty(*map(translate, texts))
+            lines = []
+        title = ""
         if spec.title:
             title = title_of(spec.title, systems)
-            each = spec.over_each
-            if each is None:
+            if spec.over_each is None:
                 numbers = spec.over(systems)
             else:
-                numbers = of_each(systems, each)
-            lines = [*numbers, *spec.details(systems), *self._methods(), *remarks]
-        once, styles = self._once_a_system()
-        lines = [*lines, *styles]
-        look.titled(self.ax_, translate(title), map(translate, lines))
-
-        def term(given: str | tuple[str, ...]) -> str:
-            return given if isinstance(given, str) else other_term(systems, *given)
-
-        terms = term(spec.terms[0]), term(spec.terms[1])
-        self._labelled(translate(spec.x_label), translate(spec.y_label), *terms)
-        named = [
-            Labelled(
-                joined(
-                    self._name,
-                    translate(spec.texts.get(name, once.get(name, spec.text(curve, several)))),
-                ),
-                line.get_color(),
-                *corners(line),
-                at=spec.at if isinstance(spec.at, float) else spec.at[name],
-                dash=look.dash(curve.dash),
+                numbers = of_each(systems, spec.over_each)
+            lines = [*numbers, *spec.details(systems), *self._methods(), *lines]
+        labels, styles = self._once_a_system()
+        labels |= spec.texts
+        look.titled(self.ax_, translate(title), map(translate, [*lines, *styles]))
+        self._labelled(
+            translate(spec.x_label),
+            translate(spec.y_label),
+            _term(spec.terms[0], systems),
+            _term(spec.terms[1], systems),
+        )
+        lines_named = []
+        for name, line in self.lines_.items():
+            curve = self.curves[name]
+            text = translate(labels.get(name, spec.text(curve, len(systems) > 1)))
+            at = spec.at
+            if not isinstance(at, float):
+                at = at[name]
+            x, y = corners(line)
+            lines_named.append(
+                Labelled(
+                    joined(self._name, text), line.get_color(), x, y, at, look.dash(curve.dash)
+                )
             )
-            for name, line in self.lines_.items()
-            for curve in [self.curves[name]]
-        ]
-        self.labels_ = DirectLabels(self.ax_, [*named, *spec.others], spec.keep_free)
+        self.labels_ = DirectLabels(self.ax_, [*lines_named, *spec.others], spec.keep_free)
         return self
 
     def _once_a_system(self) -> tuple[dict[str, str], list[str]]:
@@ -647,16 +659,19 @@ class CurvesDisplay(Display):
 
         Each system is named at its first curve; what its curves are is said by their style.
         """
-        drawn = [self.curves[name] for name in self.lines_]
-        words = {c.name: c.name.removeprefix(c.system.name).lstrip(", ") for c in drawn}
-        styles = {words[c.name]: c.dash for c in drawn}
-        if len(self.systems) == 1 or len(drawn) <= MOST_NAMED or len(styles) < 2:
+        labels: dict[str, str] = {}
+        styles: dict[str, str] = {}
+        named = set[int]()
+        for name in self.lines_:
+            curve = self.curves[name]
+            labels[name] = ""
+            if id(curve.system) not in named:
+                labels[name] = self.spec.once(curve)
+            named.add(id(curve.system))
+            styles[curve.word] = look.dash_words(curve.dash)
+        if len(self.systems) == 1 or len(labels) <= MOST_NAMED or len(styles) < 2:
             return {}, []
-        firsts = {id(c.system): c.name for c in drawn[::-1]}.values()
-        labels = {c.name: self.spec.once(c) if c.name in firsts else "" for c in drawn}
-        return labels, [
-            "; ".join(f"{look.dash_words(dash)}: {word}" for word, dash in styles.items())
-        ]
+        return labels, ["; ".join(f"{dash}: {word}" for word, dash in styles.items())]
 
     def _methods(self) -> list[str]:
         """Return the confidence and the method of the bands."""
@@ -680,14 +695,21 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
     Of several systems with several variants (single- and multi-template), each system has its
     colour and each variant its line style; else each curve has its own of both.
     """
-    groups = list(dict.fromkeys(curve.system.group for curve in curves))
-    variants = list(dict.fromkeys(curve.system.variant for curve in curves))
-    if min(len(groups), len(variants)) < 2:
+    hues: dict[str, int] = {}
+    dashes: dict[str, int] = {}
+    for curve in curves:
+        hues.setdefault(curve.system.group, len(hues))
+        dashes.setdefault(curve.system.variant, len(dashes))
+    if min(len(hues), len(dashes)) < 2:
         return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
-    return [
-        replace(c, hue=groups.index(c.system.group), dash=variants.index(c.system.variant))
-        for c in curves
-    ]
+    return [replace(c, hue=hues[c.system.group], dash=dashes[c.system.variant]) for c in curves]
+
+
+def _term(given: str | tuple[str, ...], systems: Sequence[System]) -> str:
+    """Return the text beside a label: as given, or the other vocabulary's term for rates."""
+    if isinstance(given, str):
+        return given
+    return other_term(systems, *given)
 
 
 def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:

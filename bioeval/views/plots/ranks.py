@@ -15,6 +15,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
+    Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
@@ -71,15 +72,13 @@ class CmcDisplay(CurvesDisplay):
         )
         if log is None:
             log = last > look.LINEAR_RANKS
-        lowest, clouds = 1.0, set()
+        lowest, clouds = 1.0, set[str]()
         for curve in self.defined:
             shown = (curve.x <= last) & ~np.isnan(curve.y)
             x, y = curve.x[shown], curve.y[shown]
-            if "cms_by_gallery" in curve.system.dataset:
-                galleries = (
-                    curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values
-                )
-                clouds |= {len(galleries)} - {0}
+            for galleries in _by_gallery(curve):
+                if len(galleries):
+                    clouds.add(f"{len(galleries):,}")
                 steps = {"drawstyle": "steps-post"}
                 lowest = min(lowest, self._sampled(curve, x, galleries[:, shown], log, **steps))
             lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
@@ -90,29 +89,39 @@ class CmcDisplay(CurvesDisplay):
             self._line(curve, x, y, style, few)
             self._band(curve, shown)
         look.rank_axis(ax, "x", last, log)
-        ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
+        ax.set_ylim(look.rate_limits(lowest if self.lines_ else 0.0))
         if "cmc" in self.systems[0].dataset:
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
                 terms=("ISO: rank R", f"ISO: {CMC.iso}"),
                 details=lambda systems: [convention(systems), *beyond],
             )
-        number = "the"
-        if len(clouds) == 1:
-            number = f"{min(clouds):,}"
-        thin = [f"thin lines: {number} sampled galleries"] * bool(clouds) + beyond
+        if clouds:
+            number = "the"
+            if len(clouds) == 1:
+                number = clouds.pop()
+            beyond = [f"thin lines: {number} sampled galleries", *beyond]
         return self._finish(
             y_label="Cumulative match score, CMS(k)",
             terms=("ISO: rank R", ("cms",)),
-            details=lambda systems: [*identification_details(systems), *thin],
+            details=lambda systems: [*identification_details(systems), *beyond],
         )
 
     def _changing(self) -> Iterator[np.ndarray]:
         """Yield the curves, their limits and those of sampled galleries, over the ranks."""
         for curve in self.defined:
-            yield from (y for y in (curve.y, curve.low, curve.high) if y is not None)
-            if "cms_by_gallery" in curve.system.dataset:
-                yield curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values
+            yield curve.y
+            if curve.low is not None and curve.high is not None:
+                yield curve.low
+                yield curve.high
+            yield from _by_gallery(curve)
+
+
+def _by_gallery(curve: Curve) -> Iterator[np.ndarray]:
+    """Yield the curves of the sampled galleries that a curve is the mean of, if any."""
+    dataset = curve.system.dataset
+    if "cms_by_gallery" in dataset:
+        yield dataset["cms_by_gallery"].transpose("repeat", "rank").values
 
 
 def cmc(
@@ -192,6 +201,7 @@ class DirSurfaceDisplay(Display):
     mesh_: QuadMesh | None = None
 
     def __init__(self, system: System):
+        """Take the arrays of one open-set result."""
         self.system = system
         dataset = system.dataset
         self.threshold = dataset["threshold"].values
@@ -246,6 +256,7 @@ class DirSurfaceDisplay(Display):
         return self
 
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
+        """Draw the surface up to the `last` rank, with contours and marks of FAR."""
         ax = self.ax_
         finite = np.nonzero(np.isfinite(self.threshold))[0]
         pick = finite[look.spread(len(finite), _THRESHOLDS, False)]
@@ -311,7 +322,7 @@ class DirSurfaceDisplay(Display):
                 continue
             loosest = self._loosest(mark)
             drawn = min(x[0], x[-1]) <= loosest <= max(x[0], x[-1])
-            if not drawn or any(abs(loosest - other) < room * width for other in marked):
+            if not drawn or _near(loosest, marked, room * width):
                 continue
             marked.append(loosest)
             # A tick above the frame, and a line from edge to edge but for ranks with a contour.
@@ -359,17 +370,23 @@ class DirSurfaceDisplay(Display):
                 exact = exact.isel(rank=0)
             if known.any() and exact.dims == ("far_target",):
                 return float(exact.values[known][0])
-        within = np.nonzero((self.far <= target) & np.isfinite(self.threshold))[0]
+        within = self.threshold[(self.far <= target) & np.isfinite(self.threshold)]
         if not len(within):
             return float("nan")
-        return float(self.threshold[within[0 if larger_is_closer(self.kind) else -1]])
+        if larger_is_closer(self.kind):
+            return float(within[0])
+        return float(within[-1])
 
 
 def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
     """Whether a label at `place` would overlap another, or the frame."""
-    width = abs(x[-1] - x[0])
-    at_edge = min(abs(place - x[0]), abs(place - x[-1])) < 0.5 * ROOM * width
-    return at_edge or any(abs(place - other) < ROOM * width for other in taken)
+    room = ROOM * abs(x[-1] - x[0])
+    return _near(place, [x[0], x[-1]], 0.5 * room) or _near(place, taken, room)
+
+
+def _near(place: float, others: list[float], distance: float) -> bool:
+    """Whether any of the others is nearer than a distance."""
+    return any(abs(place - other) < distance for other in others)
 
 
 def _staircase(

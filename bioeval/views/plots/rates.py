@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -113,21 +114,22 @@ class FarCurvesDisplay(CurvesDisplay):
         lowest = 1.0
         for curve in self.defined:
             x, y = by_far(curve.x, curve.y)
+            floor = -np.inf
             if log:
-                x, y = from_floor(x, y, floors[curve.name])
+                floor = floors[curve.name]
+                x, y = from_floor(x, y, floor)
                 lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, draw_folds(self, curve, style, floors[curve.name] * log))
-            self._band(curve, floor=floors[curve.name] if log else -np.inf)
+            self._line(curve, x, y, draw_folds(self, curve, style, floor))
+            self._band(curve, floor=floor)
         if log:
-            known = [f for f in floors.values() if f == f]
-            look.log_axis(ax, "x", min([0.1, *(f / 1.8 for f in known)]) if known else 1e-3)
-            ax.set_ylim(*look.rate_limits(lowest if self.defined else 0.0))
+            low = min(0.1, least(floors.values()) / 1.8) or 1e-3
+            look.log_axis(ax, "x", low)
+            ax.set_ylim(look.rate_limits(lowest if self.defined else 0.0))
             shaded = shade_below_floor(ax, floors, in_words(self.systems))
             return self._finish(at=0.15, keep_free=shaded)
+        others = []
         if self.spec.reference:
-            others = [self.spec.reference(self)]
-        else:
-            others = []
+            others.append(self.spec.reference(self))
         ax.set(**self.spec.limits(self))
         # With ax.set_xscale("log") the limits are those of the rates above 0.
         ax.set_xmargin(0.015)
@@ -137,8 +139,8 @@ class FarCurvesDisplay(CurvesDisplay):
 
 def _chance(display: CurvesDisplay) -> Labelled:
     """Draw the line of a system that decides at random, in a square."""
-    floors = [x for x in (floor_of(c.system) for c in display.defined) if x == x]
-    rates = np.append(0, np.geomspace(min(floors, default=0.1), 1, 50))  # for either scale
+    floor = least([floor_of(curve.system) for curve in display.defined], none=0.1)
+    rates = np.append(0, np.geomspace(floor, 1, 50))  # for either scale
     display.ax_.set_box_aspect(1)
     return display._reference(rates, rates)
 
@@ -196,10 +198,12 @@ def draw_folds(
     dataset, (rate,) = curve.system.dataset, display.spec.lines
     if f"fold_{rate}" not in dataset:
         return style
-    both = zip(dataset["fold_far"].values, dataset[f"fold_{rate}"].values, strict=True)
-    lines = [by_far(far, y) for far, y in both]
-    if floor > 0:
-        lines = [from_floor(x, y, floor) for x, y in lines]
+    lines = []
+    for far, y in zip(dataset["fold_far"].values, dataset[f"fold_{rate}"].values, strict=True):
+        x, y = by_far(far, y)
+        if floor > 0:
+            x, y = from_floor(x, y, floor)
+        lines.append((x, y))
     between = "steps-post"
     if "far_targets" in dataset.attrs:
         between = "default"
@@ -242,22 +246,25 @@ def floor_of(system: System, role: str = "impostor") -> float:
     return float("nan")
 
 
+def least(floors: Iterable[float], none: float = 0.0) -> float:
+    """Return the smallest of the floors that are known, or `none`."""
+    return min((floor for floor in floors if floor == floor), default=none)
+
+
 def shade_below_floor(
     ax: Axes, floors: Mapping[str, float], translate: TermTranslator
 ) -> list[Any]:
     """Shade FAR below one of the impostor attempts; return the text about it."""
-    known = [f for f in floors.values() if f == f]
-    if not known:
-        return []
-    floor = min(known)
+    floor = least(floors.values())
     low = min(ax.get_xlim())
     if low >= floor:
         return []
     ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
-    same = len({round(1 / f) for f in known}) == 1
-    text = translate(f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt")
-    place = (floor, 1.0)
-    return [look.note(ax, text, place, (-3, -6), rotation=90, ha="right", va="top", fontsize=7.5)]
+    text = "FAR below 1 impostor attempt"
+    if len({round(1 / f) for f in floors.values() if f == f}) == 1:
+        text = f"FAR < 1 / {round(1 / floor):,}"
+    style: Any = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
+    return [look.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)]
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -401,15 +408,13 @@ class DetDisplay(CurvesDisplay):
         ax.set_xscale("function", functions=(deviate, ndtr))
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
-        unseen = {
-            c.name: "off the axes, both rates are smaller at one threshold"
-            for c in self.defined
-            if ((c.x < low_x) & (c.y < low_y)).any()
-        }
-        texts, others = {}, []
+        unseen, texts, others = {}, {}, []
         for curve in self.defined:
-            self._line(curve, *by_far(curve.x, curve.y), draw_folds(self, curve, style))
-            if curve.name not in unseen:  # as far to the right as the curve is on the axes
+            x, y = by_far(curve.x, curve.y)
+            self._line(curve, x, y, draw_folds(self, curve, style))
+            if ((curve.x < low_x) & (curve.y < low_y)).any():
+                unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
+            else:  # as far to the right as the curve is on the axes
                 self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
             dataset = curve.system.dataset
             eer, called = scalar(dataset, self._eer[0]), self._eer[1]
@@ -420,12 +425,10 @@ class DetDisplay(CurvesDisplay):
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
                 others.append(Labelled("", "k", np.array([far]), np.array([frr])))
-        for axis, low, high in ((ax.xaxis, low_x, high_x), (ax.yaxis, low_y, high_y)):
-            if axis is ax.xaxis:
-                room = look.room(ax)[0] / 26
-            else:
-                room = look.room(ax)[1] / 11
-            axis.set_major_locator(FixedLocator(_ticks(low, high, room)))
+        wide, tall = look.room(ax)
+        ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
+        ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
+        for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
@@ -438,48 +441,50 @@ class DetDisplay(CurvesDisplay):
 
     def _limits(self) -> tuple[float, float, float, float]:
         """Return the lower limits of both axes, and their upper limits."""
-        # The worst point on which both rates agree must be well inside.
-        worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
-        points = [p for c in self.defined for p in self._points_shown(c.system.dataset)]
-        most = np.max([(0.4, 0.4), (1.6 * worst,) * 2, *points], axis=0)
-        high_x, high_y = _tick_above(most[0]), _tick_above(most[1])
-        floors = [self._floors(c.system) for c in self.defined]
-        both = [*zip(self.defined, floors, strict=True)]
-        low_x = [_least(c.x, c.y, high_y, floor) for c, (floor, _) in both]
-        low_y = [_least(c.y, c.x, high_x, floor) for c, (_, floor) in both]
+        points = [(0.4, 0.4)]
+        for curve in self.defined:
+            # The worst point on which both rates agree must be well inside.
+            worst = 1.6 * float(np.fmin(curve.x, curve.y).max())
+            points.append((worst, worst))
+            for point in self._operating_points(curve.system.dataset):
+                if not np.isnan(point).any():
+                    points.append(point)
+        most_x, most_y = np.max(points, axis=0)
+        high_x, high_y = _tick_above(most_x), _tick_above(most_y)
+        low_x, low_y = [], []
+        for curve in self.defined:
+            floor_x, floor_y = self._floors(curve.system)
+            low_x.append(_least(curve.x, curve.y, high_y, floor_x))
+            low_y.append(_least(curve.y, curve.x, high_x, floor_y))
         high_x = float(ndtr(ndtri(high_x) + 0.06))
         high_y = float(ndtr(ndtri(high_y) + 0.06))
         return _below(low_x), _below(low_y), high_x, high_y
 
-    def _points_shown(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
-        """Yield both rates of the operating points of a result.
+    def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
+        """Yield both rates of the operating points of a result that are shown.
 
         Of the default FAR targets, those that the impostor attempts support.
         """
         if "far_targets" in dataset.attrs:  # of folds: every point of the curves is one
-            both = zip(dataset["far"].values, dataset["fold_frr"].values.max(axis=0), strict=True)
-            yield from (pair for pair in both if not np.isnan(pair).any())
+            frr = dataset["fold_frr"].values.max(axis=0)
+            yield from zip(dataset["far"].values, frr, strict=True)
             return
         made = scalar(dataset, "impostor_pairs")
         if made != made:
             made = attempts(dataset, "impostor") or np.inf
-        if "far_target" in dataset:
-            targets = dataset["far_target"].values.tolist()
-        else:
-            targets = []
-        wanted = wanted_targets(targets, made)
-        for names in self._points:
-            if not all(name in dataset for name in names):
+        for x_name, y_name in self._points:
+            if x_name not in dataset or y_name not in dataset:
                 continue
-            x, y = dataset[names[0]], dataset[names[1]]
-            if names[1] == "dir_at_far":
+            x, y = dataset[x_name], dataset[y_name]
+            if y_name == "dir_at_far":
                 y = 1 - y.isel(rank=0)
             if x.ndim != 1 or x.dims != y.dims:
                 continue
-            for i, pair in enumerate(zip(x.values.tolist(), y.values.tolist(), strict=True)):
-                shown = x.dims != ("far_target",) or wanted[i]
-                if shown and not np.isnan(pair).any():
-                    yield pair
+            wanted = [True] * len(x)
+            if x.dims == ("far_target",):
+                wanted = wanted_targets(dataset["far_target"].values.tolist(), made)
+            points = zip(x.values.tolist(), y.values.tolist(), strict=True)
+            yield from itertools.compress(points, wanted)
 
 
 def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
@@ -504,8 +509,8 @@ def _ticks(low: float, high: float, most: float) -> list[float]:
     """Return the ticks between two rates, with room for `most` labels, the larger rates first."""
     step = (deviate(high) - deviate(low)) / most
     kept: list[float] = []
-    for tick in reversed([t for t in TICKS if low <= t <= high]):
-        if not kept or deviate(kept[0]) - deviate(tick) >= step:
+    for tick in reversed(TICKS):
+        if low <= tick <= high and not (kept and deviate(kept[0]) - deviate(tick) < step):
             kept.insert(0, tick)
     return kept
 
@@ -596,17 +601,17 @@ class ErrorRatesDisplay(CurvesDisplay):
         if log:
             floors = [0.1]
             for curve in self.defined:
-                role = "impostor"
-                if curve.name.endswith("FRR"):
-                    role = "genuine"
+                role = "genuine" if curve.variable == "frr" else "impostor"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
             look.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
         if not self.lines_:
             self.ax_.set_xticks([])
         details = self._limit()
         others = self._eer(log)
-        similar = larger_is_closer(self.kind)
-        at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
+        falling = "far" if larger_is_closer(self.kind) else "frr"
+        at = {}
+        for name in self.lines_:
+            at[name] = 0.2 if self.curves[name].variable == falling else 0.8
         return self._finish(x_label=label, details=lambda _: details, at=at, others=others)
 
     def _limit(self) -> list[str]:
@@ -621,14 +626,15 @@ class ErrorRatesDisplay(CurvesDisplay):
                 xs += [x[0], x[-1]]
         if not xs or max(xs) - min(xs) <= FAR_OFF * (max(ends) - min(ends)):
             return []
-        (first, last), (low, high) = (min(xs), max(xs)), (min(ends), max(ends))
+        first, last = min(xs), max(xs)
+        low, high = min(ends), max(ends)
         low, high = max(first, 2 * low - high), min(last, 2 * high - low)
         self.ax_.set_xlim(low, high)
         off = []
         if first < low:
-            off += [f"down to {first:.4g}"]
+            off.append(f"down to {first:.4g}")
         if last > high:
-            off += [f"up to {last:.4g}"]
+            off.append(f"up to {last:.4g}")
         return [f"off the axis: thresholds {' and '.join(off)}; no rate changes there by over 1 %"]
 
     def _eer(self, log: bool) -> list[Labelled]:
@@ -638,19 +644,19 @@ class ErrorRatesDisplay(CurvesDisplay):
             eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
-            several = len(self.systems) > 1
-            curve = next(c for c in self.curves.values() if c.system is system)
-            colour = look.colour_of(curve.hue) if several else look.TEXT
+            text = f"EER {look.measured(eer)}"
+            if len(self.systems) == 1:
+                text += f" at {threshold:.4g}"
+                colour: Any = look.TEXT
+            else:  # the colour names the system
+                curve = next(c for c in self.curves.values() if c.system is system)
+                colour = look.colour_of(curve.hue)
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
             if len(self.curves) > MOST_NAMED:
                 continue
-            # The colour already names one of several systems.
-            where = ""
-            if not several:
-                where = f" at {threshold:.4g}"
             x, y = np.array([threshold]), np.array([eer])
-            marks.append(Labelled(f"EER {look.measured(eer)}{where}", colour, x, y))
+            marks.append(Labelled(text, colour, x, y))
             marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))
         return marks
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -19,7 +20,15 @@ from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import MOST_NAMED, Display
-from bioeval.views.plots.systems import System, as_plot_text, joined, kind_of, over, score_label
+from bioeval.views.plots.systems import (
+    System,
+    as_plot_text,
+    joined,
+    kind_of,
+    over,
+    score_label,
+    with_colon,
+)
 
 
 class ScoreDistributionsDisplay(Display):
@@ -40,10 +49,14 @@ class ScoreDistributionsDisplay(Display):
     _off = "infinite, or far from all others"  # where scores lie that have no bin
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
-        self.systems = [System(name, system.about) for name, system in systems.items()]
+        self.systems = []
+        self.genuine: dict[str, Histogram] = {}
+        self.impostor: dict[str, Histogram] = {}
+        for name, histograms in systems.items():
+            self.systems.append(System(name, histograms.about))
+            self.genuine[name] = histograms.genuine
+            self.impostor[name] = histograms.impostor
         self.kind = kind_of(self.systems, self._plot)
-        self.genuine = {name: system.genuine for name, system in systems.items()}
-        self.impostor = {name: system.impostor for name, system in systems.items()}
 
     @property
     def classes(self) -> dict[str, dict[str, Histogram]]:
@@ -79,10 +92,9 @@ class ScoreDistributionsDisplay(Display):
             label = joined(name or "", system)
             for i, (word, histograms) in enumerate(self.classes.items()):
                 histogram = histograms[system]
+                text = word
                 if label:
                     text = f"{label} {word.lower()}"
-                else:
-                    text = word
                 if not histogram.counts.sum():
                     some = "none"
                     if histogram.total:
@@ -94,15 +106,15 @@ class ScoreDistributionsDisplay(Display):
                 colour = look.colour_of(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
-                if not once:
-                    shown = text
-                else:
-                    shown = label * (i == 0)
-                labels.append(Labelled(shown, colour, x, y, _peak(x, y, log), look.dash(i)))
+                if once:
+                    text = label * (i == 0)
+                labels.append(Labelled(text, colour, x, y, _peak(x, y, log), look.dash(i)))
         self._limit(log)
         labels += self._mark(thresholds)
-        styles = (f"{look.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
-        remarks = ["; ".join(styles)] * once + self._unplaced()
+        remarks = self._unplaced()
+        if once:
+            styles = (f"{look.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
+            remarks.insert(0, "; ".join(styles))
         if len(missing) == len(self.classes) * len(self.genuine):
             ax.set(xticks=[], yticks=[])
             look.empty(ax, missing)
@@ -119,8 +131,10 @@ class ScoreDistributionsDisplay(Display):
 
     def _limit(self, log: bool) -> None:
         """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
-        histograms = [h for by_system in self.classes.values() for h in by_system.values()]
-        densities = np.concatenate([histogram.density for histogram in histograms])
+        each = []
+        for histograms in self.classes.values():
+            each += [histogram.density for histogram in histograms.values()]
+        densities = np.concatenate(each)
         top = float(densities.max()) or 1.0
         if log:
             low = 0.6 * min(densities[densities > 0], default=1e-3)
@@ -132,22 +146,24 @@ class ScoreDistributionsDisplay(Display):
         self, thresholds: float | Sequence[float] | Mapping[str, float] | None
     ) -> list[Labelled]:
         """Draw thresholds as vertical lines."""
+        marks: dict[str, float] = {}
         if isinstance(thresholds, Mapping):
-            marks = {str(k): require_number("thresholds", v) for k, v in thresholds.items()}
-        else:
-            given = [] if thresholds is None else thresholds
-            given = np.ravel(require_numbers("thresholds", given)).tolist()
-            marks = {f"t = {float(t):.4g}": float(t) for t in given}
+            for name, threshold in thresholds.items():
+                marks[str(name)] = require_number("thresholds", threshold)
+        elif thresholds is not None:
+            for threshold in np.ravel(require_numbers("thresholds", thresholds)).tolist():
+                marks[f"t = {float(threshold):.4g}"] = float(threshold)
         return [self._threshold_line(t, text) for text, t in marks.items() if np.isfinite(t)]
 
     def _unplaced(self) -> list[str]:
-        said = []
+        """Say how many scores have no bin."""
+        counts = []
         for word, histograms in self.classes.items():
-            number = sum(h.unplaced for h in histograms.values())
+            number = sum(histogram.unplaced for histogram in histograms.values())
             if number:
-                said.append(f"{number:,} {word.lower()}")
-        if said:
-            return [f"{' and '.join(said)} scores lie off the axis ({self._off})"]
+                counts.append(f"{number:,} {word.lower()}")
+        if counts:
+            return [f"{' and '.join(counts)} scores lie off the axis ({self._off})"]
         return []
 
 
@@ -165,10 +181,9 @@ def _outline(
 def _peak(x: np.ndarray, y: np.ndarray, log: bool) -> float:
     """Return the place of the peak along a histogram's outline, measured on a square plot."""
     corner = int(np.argmax(y)) + 1
+    height = y
     if log:
         height = np.log(np.fmax(y, 0.5 * y[y > 0].min()))
-    else:
-        height = y
     wide, tall = np.ptp(x) or 1.0, np.ptp(height) or 1.0
     length = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x) / wide, np.diff(height) / tall))])
     return float(length[min(corner, len(length) - 1)] / (length[-1] or 1.0))
@@ -241,8 +256,9 @@ class MatrixDisplay(Display):
         if name:
             title = f"{name}: scores"
         look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
-        for letter in ("x", "y"):
-            self._axis(letter)
+        self._name_subjects(ax.xaxis, self.column_subjects)
+        self._name_subjects(ax.yaxis, self.row_subjects)
+        ax.set(xlim=(0, n), ylim=(m, 0))
         self._labelled("Gallery template", "Probe template")
         self._states(picture)
         if shown.count():
@@ -266,38 +282,33 @@ class MatrixDisplay(Display):
                 beside = look.note(ax, "■", (0, 0), (-3, 0), xycoords=word, color=colour, **small)
                 place, gap = (0, 0), -9
 
-    def _axis(self, which: str) -> None:
+    def _name_subjects(self, axis: XAxis | YAxis, subjects: tuple[np.ndarray, list[Any]]) -> None:
         """Name the subjects where there is room along both axes, else count templates."""
-        ax = self.ax_
-        axis = ax.xaxis if which == "x" else ax.yaxis
-        starts, names = self.column_subjects if which == "x" else self.row_subjects
-        length = int(starts[-1])
+        starts, names = subjects
         axis.set_minor_locator(NullLocator())
         if self.labelled and 1 < len(names) <= BOUNDED:
             axis.set_minor_locator(FixedLocator(starts[1:-1].tolist()))
             if len(names) <= RULED:
                 axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
         axis.set_tick_params(which="minor", length=2 if len(names) > NAMED else 5)
-        both = self.column_subjects, self.row_subjects
-        if self.labelled and max(len(subjects) for _, subjects in both) <= NAMED:
-            centres = (starts[1:] + starts[:-1]) / 2
-            axis.set_major_locator(FixedLocator(centres.tolist()))
+        if self.labelled and max(len(self.column_subjects[1]), len(self.row_subjects[1])) <= NAMED:
+            centres = ((starts[1:] + starts[:-1]) / 2).tolist()
+            axis.set_major_locator(FixedLocator(centres))
             # A name needs the height of its letters, along either axis once it is turned.
-            least = 9 * length / (0.8 * min(look.room(ax)))
-            wide = np.diff(starts) >= least
-            texts = [_short(name) if fits else "" for name, fits in zip(names, wide, strict=True)]
-            shown = dict(zip(centres.tolist(), texts, strict=True))
+            least = 9 * int(starts[-1]) / (0.8 * min(look.room(self.ax_)))
+            shown: dict[float, str] = {}
+            for centre, name, width in zip(centres, names, np.diff(starts), strict=True):
+                if width >= least:
+                    shown[centre] = _short(name)
             axis.set_major_formatter(FuncFormatter(lambda at, _: shown.get(at, "")))
             axis.set_tick_params(length=0)
-            if which == "x" and max(map(len, shown.values())) * len(names) > 60:
-                ax.tick_params(axis="x", labelrotation=90)
+            longest = max(map(len, shown.values()), default=0)
+            if axis is self.ax_.xaxis and longest * len(names) > 60:
+                axis.set_tick_params(labelrotation=90)
         else:
             axis.set_major_locator(MaxNLocator(7, integer=True))
             axis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:,.0f}"))
             axis.set_tick_params(length=3)
-        (ax.set_xlim if which == "x" else ax.set_ylim)(
-            *((0, length) if which == "x" else (length, 0))
-        )
 
 
 def _short(name: Any) -> str:
@@ -316,11 +327,12 @@ def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
 
 
 def _compared(source: MatrixImage) -> list[str]:
+    """Return in words what is compared, and what a pixel stands for."""
     m, n = len(source.rows), len(source.columns)
     said = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
     if source.subjects is not None:
         said += f"; {counted(source.subjects, 'subjects')}"
-    lines = [f"{as_plot_text(source.name)}: {said}" if source.name else said]
+    lines = [with_colon(as_plot_text(source.name or ""), said)]
     across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
     if max(across, down) > 1:
         lines.append(f"each pixel: mean of about {down:.3g} × {across:.3g} comparisons")

@@ -165,7 +165,7 @@ def _fits(text: str, size: float, length: float) -> bool:
 
 def _wrapped(text: str, columns: int) -> list[str]:
     """Break a line, at semicolons if possible."""
-    parts = "; ".join(part.replace(" ", "\u00a0") for part in text.split("; "))
+    parts = re.sub("(?<!;) ", "\u00a0", text)
     rows = textwrap.wrap(parts, columns, break_long_words=False, break_on_hyphens=False)
     if max(map(len, rows), default=0) > columns:
         rows = textwrap.wrap(text, columns, break_on_hyphens=False)
@@ -183,20 +183,16 @@ def titled(
     width, size = share * room(ax)[0], scale(ax)
     title_size, small = TITLE_SIZE * size, SMALL_SIZE * size
     columns = max(24, int(width / (small * 0.52)))
-    lines = [row for line in over for row in _wrapped(line, columns)]
+    lines = []
+    for line in over:
+        lines += _wrapped(line, columns)
     heading = textwrap.fill(
         title, max(18, int(width / (title_size * 0.56))), break_on_hyphens=False
     )
-    above = 8 + gap + 1.35 * small * len(lines) + 1.25 * title_size * (1 + heading.count("\n"))
-    _make_room(ax, above)
-    ax.set_title(
-        heading,
-        loc="left",
-        fontsize=title_size,
-        fontweight="bold",
-        color=TEXT,
-        pad=8 + gap + 1.35 * small * len(lines),
-    )
+    pad = 8 + gap + 1.35 * small * len(lines)
+    _make_room(ax, pad + 1.25 * title_size * (1 + heading.count("\n")))
+    look: Any = {"fontsize": title_size, "fontweight": "bold", "color": TEXT}
+    ax.set_title(heading, loc="left", pad=pad, **look)
     if lines:
         note(
             ax,
@@ -260,20 +256,11 @@ def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
     taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
     if not term or not _fits(term, size, 1.1 * length - taken):
         return
-    upright = label.get_rotation() > 45
-    place, step = ((1, 1), (-0.7, 7)) if upright else ((1, 0), (7, 0.7))
-    note(
-        ax,
-        term,
-        place,
-        step,
-        xycoords=label,
-        fontsize=size,
-        rotation=90 if upright else 0,
-        va="bottom",
-        ha="right" if upright else "left",
-        annotation_clip=False,
-    )
+    style: Any = {"xycoords": label, "fontsize": size, "va": "bottom", "annotation_clip": False}
+    if label.get_rotation() > 45:
+        note(ax, term, (1, 1), (-0.7, 7), rotation=90, ha="right", **style)
+    else:
+        note(ax, term, (1, 0), (7, 0.7), rotation=0, ha="left", **style)
 
 
 def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
@@ -290,14 +277,16 @@ def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
 def empty(ax: Axes, lines: Iterable[str]) -> None:
     """Write in the middle of empty axes why nothing is drawn."""
     columns = max(16, int(0.8 * room(ax)[0] / (LABEL_SIZE * 0.52)))
-    text = "\n".join(row for line in lines for row in textwrap.wrap(line, columns))
-    for line in ax.lines:
-        line.set_visible(False)
+    rows = []
+    for line in lines:
+        rows += textwrap.wrap(line, columns)
+    for drawn in ax.lines:
+        drawn.set_visible(False)
     ax.grid(False)
     ax.text(
         0.5,
         0.5,
-        text,
+        "\n".join(rows),
         transform=ax.transAxes,
         ha="center",
         va="center",
@@ -384,9 +373,10 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: f
         log = require_flag("log", log)
     if log:
         ax.set(**{f"{which}scale": "log"})
-        mantissas = (1, 2, 5) if last < 1000 else (1,)
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
-        ticks = [int(t * k) for t in tens for k in mantissas if t * k <= last]
+        if last < 1000:
+            tens = np.outer(tens, (1, 2, 5)).ravel()
+        ticks = tens[tens <= last].tolist()
     else:
         step = next(s for s in _STEPS if last / s <= 10 or s == _STEPS[-1])
         ticks = sorted({1, *range(step, last + 1, step)})

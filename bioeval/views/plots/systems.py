@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
 from bioeval.results.layouts import former_names
+from bioeval.results.words import enumerated
 from bioeval.views.plots import style as look
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 from bioeval.views.tasks import each_once
@@ -42,6 +43,10 @@ class System:
         """Return its name, followed by words for what is drawn of it."""
         return joined(self.name, *words)
 
+    def said(self, attribute: str) -> str:
+        """Return an attribute of its dataset as text; empty where it has none."""
+        return str(self.dataset.attrs.get(attribute, ""))
+
 
 def pick(data: Any, plot: str, single: bool = False) -> list[System]:
     """Return the datasets in `data` that a plot can draw, under distinct names.
@@ -67,9 +72,10 @@ def drawable(data: Any, plot: Plot) -> Any:
     needs = needs_of(data, plot)
 
     def has(part: Any) -> bool:
-        return any(
-            _fits(ds, needs) and (not plot.prefer or plot.prefer in ds) for ds in _datasets(part)
-        )
+        for dataset in _datasets(part):
+            if _fits(dataset, needs) and (not plot.prefer or plot.prefer in dataset):
+                return True
+        return False
 
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
         return {name: result for name, result in data.items() if has(result)} or None
@@ -100,20 +106,28 @@ def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
     for plot in PLOTS.values():
         if plot.name in without or (shown := drawable(data, plot)) is None:
             continue
+        parts = [shown]
+        if plot.one_system:
+            parts = pick(shown, plot.name)
         for stem, options in plot.files.items():
-            for shown_in_file in pick(shown, plot.name) if plot.one_system else [shown]:
+            for part in parts:
                 name = ""
-                if isinstance(shown_in_file, System):
-                    name = shown_in_file.name
-                yield PlotFile(stem, name, plot, shown_in_file, options)
+                if isinstance(part, System):
+                    name = part.name
+                yield PlotFile(stem, name, plot, part, options)
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:
     """Return the first of a plot's alternatives that some dataset has, or the first of all."""
+    return _met_needs(data, plot) or plot.needs[0]
+
+
+def _met_needs(data: Any, plot: Plot) -> Needs | None:
     for needs in plot.needs:
-        if any(_fits(ds, needs) for ds in _datasets(data)):
-            return needs
-    return plot.needs[0]
+        for dataset in _datasets(data):
+            if _fits(dataset, needs):
+                return needs
+    return None
 
 
 def as_plot_text(name: object) -> str:
@@ -123,7 +137,12 @@ def as_plot_text(name: object) -> str:
 
 def joined(*parts: str) -> str:
     """Return the parts of a name that are not empty, with commas."""
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, parts))
+
+
+def with_colon(*parts: str) -> str:
+    """Return a name and a text, with a colon between them unless one is empty."""
+    return ": ".join(filter(None, parts))
 
 
 def _datasets(data: Any) -> Iterator[xr.Dataset]:
@@ -133,7 +152,8 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
     elif isinstance(data, xr.Dataset):
         yield former_names(data)
     elif isinstance(data, xr.DataTree):
-        yield from (node.dataset for node in former_names(data).subtree)
+        for node in former_names(data).subtree:
+            yield node.dataset
     elif isinstance(data, Mapping):
         for part in data.values():
             yield from _datasets(part)
@@ -141,12 +161,14 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
 
 def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
     """Whether a dataset has all the variables, over the same dims."""
-    return all(
-        name in dataset and set(dataset[name].dims) == {*dims} for name, dims in needs.items()
-    )
+    for name, dims in needs.items():
+        if name not in dataset or set(dataset[name].dims) != {*dims}:
+            return False
+    return True
 
 
 def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
+    """Return the systems in data of any form, named by their places in it."""
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
@@ -172,24 +194,22 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
 
 
 def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
+    """Raise :class:`DataError` unless a dataset has what a plot needs."""
     missing = [name for name in needs if name not in dataset]
     if missing:
         task = dataset.attrs.get("task", "of another kind")
-        fits = [p.name for p in PLOTS.values() if any(_fits(dataset, x) for x in p.needs)]
+        fits = [other.name for other in PLOTS.values() if _met_needs(dataset, other)]
         hint = ""
         if plot.name in fits:
             hint = "; draw each kind of result on its own axes, with ax="
         elif fits:
-            hint = (
-                f"; be.plot.{' or '.join(filter(None, (', '.join(fits[:-1]), fits[-1])))} draws it"
-            )
+            hint = f"; be.plot.{enumerated(fits, 'or')} draws it"
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, but the dataset "
             f"({task}) has no {' and no '.join(missing)}{hint}"
         )
     for name, dims in needs.items():
-        there = [str(dim) for dim in dataset[name].dims]
-        extra = [dim for dim in there if dim not in dims]
+        there = list(map(str, dataset[name].dims))
         if set(dims) - set(there):
             hint = ""
             if "fold" in {*there, *dataset.coords}:
@@ -201,6 +221,7 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
                 f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
                 f"it over {', '.join(dims)}{hint}"
             )
+        extra = [dim for dim in there if dim not in dims]
         if extra:
             raise DataError(
                 f"{name} is over {', '.join(there)}; be.plot.{plot.name} "
@@ -210,82 +231,92 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
 
 
 def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
-    nodes = [node for node in tree.subtree if all(name in node.data_vars for name in needs)]
-    nodes = [node for node in nodes if plot.prefer in node.data_vars] or nodes
+    """Return the systems of a tree that a plot can draw, of these the preferred ones."""
+    nodes, preferred = [], []
+    for node in tree.subtree:
+        if needs.keys() <= node.data_vars.keys():
+            nodes.append(node)
+            if plot.prefer in node.data_vars:
+                preferred.append(node)
     if not nodes:
         listed = ", ".join(leaf.path for leaf in tree.leaves)
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
             f"tree has them ({listed})"
         )
-    datasets = each_once(
-        {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}
-    )
+    datasets = {}
+    for node in preferred or nodes:
+        datasets[node.path.removeprefix(tree.path).strip("/")] = node.to_dataset()
+    datasets = each_once(datasets)
     for dataset in datasets.values():
         _require(dataset, plot, needs)
+    return _named(datasets)
+
+
+def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
+    """Name datasets by the parts of their paths: the system, and the parts in which tasks differ.
+
+    By their whole paths where these names are not distinct.
+    """
     paths = [path.split("/") for path in datasets]
-    names = _names(paths)
-    if len({joined(*name) for name in names}) < len(names):
-        names = [("/".join(path), "") for path in paths]
-    return [
-        System(joined(group, variant), dataset, group, variant)
-        for (group, variant), dataset in zip(names, datasets.values(), strict=True)
-    ]
-
-
-def _names(paths: list[list[str]]) -> list[tuple[str, str]]:
-    """Name nodes by the parts of their paths: the system, and the parts in which tasks differ."""
-    names = []
-    for path in paths:
-        group = [part for part in path if part not in _WORDS]
-        task = [part for part in path if _WORDS.get(part)]
-        variant = [_WORDS[part] for part in task if not all(part in other for other in paths)]
+    common = set(paths[0]).intersection(*paths)
+    systems = {}
+    for path, dataset in zip(paths, datasets.values(), strict=True):
+        names, words = [], []
+        for part in path:
+            if part not in _WORDS:
+                names.append(part)
+            elif _WORDS[part] and part not in common:
+                words.append(_WORDS[part])
+        group, variant = ", ".join(names), ", ".join(words)
         if not group and not variant and len(paths) > 1:  # one task among several
-            variant = path[-1:]
-        names.append((joined(*group), joined(*variant)))
-    return names
+            variant = path[-1]
+        name = joined(group, variant)
+        systems[name] = System(name, dataset, group, variant)
+    if len(systems) < len(datasets):
+        return [System(path, dataset, path) for path, dataset in datasets.items()]
+    return list(systems.values())
+
+
+def _shared(systems: Sequence[System], words: Callable[[System], str]) -> str:
+    """Return what is said of all systems alike; nothing where they differ."""
+    said = set(map(words, systems))
+    if len(said) == 1:
+        return said.pop()
+    return ""
 
 
 def title_of(what: str, systems: Sequence[System]) -> str:
     """Return the title of a plot: its name, and the task or what several tasks share."""
-    tasks = {str(system.dataset.attrs.get("task", "")) for system in systems}
+    tasks = {system.said("task") for system in systems}
     if len(tasks) > 1:
-        heads = {task.partition(",")[0] for task in tasks}
-        if len(heads) == 1:
-            tasks = heads
-        else:
+        tasks = {task.partition(",")[0] for task in tasks}
+        if len(tasks) > 1:
             tasks = {"several tasks"}
-    task = tasks.pop()
-    if task:
-        return f"{what}: {task}"
-    return what
+    return with_colon(what, *tasks)
 
 
 def over(systems: Sequence[System]) -> list[str]:
     """Return the attempts and subjects behind the rates, one line for each system that differs."""
-    people = {_people(system.dataset.attrs) for system in systems}
-    shared = ""
-    if len(people) == 1:
-        shared = people.pop()
-    counts = [
-        (_label(s), _semicolons(_attempts(s.dataset), "" if shared else _people(s.dataset.attrs)))
-        for s in systems
-    ]
-    texts = list(dict.fromkeys(text for _, text in counts if text))
+    shared = _shared(systems, _people)
+    lines, texts = [], set[str]()
+    for system in systems:
+        text = _attempts(system.dataset)
+        if not shared:
+            text = _semicolons([text, _people(system)])
+        if text:
+            texts.add(text)
+            lines.append(with_colon(_label(system), text))
     if len(texts) <= 1:
-        label = ""
-        if len(systems) == 1:
-            label = _label(systems[0])
-        both = _semicolons(*texts, shared)
-        if both:
-            return [f"{label}: {both}" if label else both]
-        return []
-    if len(counts) > 3:
-        return [_semicolons(_ranges([s.dataset for s in systems]), shared)]
-    lines = [f"{label}: {text}" if label else text for label, text in counts if text]
-    if shared:
-        return [*lines, shared]
-    return lines
+        both = _semicolons([*texts, shared])
+        if both and len(systems) == 1:
+            both = with_colon(_label(systems[0]), both)
+        lines = [both]
+    elif len(systems) > 3:
+        lines = [_semicolons([_ranges(systems), shared])]
+    else:
+        lines.append(shared)
+    return list(filter(None, lines))
 
 
 def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> list[str]:
@@ -293,22 +324,20 @@ def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> li
     texts = [words(system.dataset) for system in systems]
     if len(systems) > 1 and len(set(texts)) == 1:
         return texts[:1]
-    lines = [
-        f"{s.name}: {text}" if s.name else text for s, text in zip(systems, texts, strict=True)
-    ]
-    if len(lines) < 4:
-        return lines
-    return []
+    if len(systems) > 3:
+        return []
+    return [with_colon(s.name, text) for s, text in zip(systems, texts, strict=True)]
 
 
-def _semicolons(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
+def _semicolons(parts: Iterable[str]) -> str:
+    return "; ".join(filter(None, parts))
 
 
 def _label(system: System) -> str:
+    """Return the name of a system, or of one whose results are unnamed its own."""
     whole = ""
     if not system.group:
-        whole = as_plot_text(system.dataset.attrs.get("system", ""))
+        whole = as_plot_text(system.said("system"))
     if system.variant:
         return joined(whole, system.name)
     return system.name or whole
@@ -323,56 +352,61 @@ def attempts(dataset: xr.Dataset, role: str) -> int | None:
 
 
 def _attempts(dataset: xr.Dataset) -> str:
+    """Return the numbers of attempts in words; nothing where unknown."""
     genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
     if "genuine_attempts" in dataset and "impostor_attempts" in dataset:
         return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
     if genuine is None:
         return ""
-    skipped = 0
-    if "skipped" in dataset:
-        skipped = int(dataset["skipped"])
-    return counted(genuine, "probes") + (
-        f" ({skipped:,} without a mate left out)" if skipped else ""
-    )
+    probes = counted(genuine, "probes")
+    if "skipped" in dataset and (skipped := int(dataset["skipped"])):
+        probes += f" ({skipped:,} without a mate left out)"
+    return probes
 
 
-def _people(attrs: Mapping[Any, Any]) -> str:
+def _people(system: System) -> str:
+    """Return the templates and the subjects of both sides in words; nothing where unknown."""
+    attrs = system.dataset.attrs
+
+    def number(attribute: str, nouns: str) -> str:
+        return counted(int(attrs.get(attribute, 0)), nouns)
+
     if not int(attrs.get("probe_subjects", 0)):
         return ""
-    number = {
-        noun: int(attrs.get(noun, 0))
-        for noun in ("probes", "probe_subjects", "gallery_templates", "gallery_subjects")
-    }
-    gallery = counted(number["gallery_templates"], "templates")
-    gallery += f" of {counted(number['gallery_subjects'], 'subjects')}"
+    templates = number("gallery_templates", "templates")
+    gallery = f"{templates} of {number('gallery_subjects', 'subjects')}"
     if attrs.get("layout") == "probe-against-gallery":
-        subjects = counted(number["probe_subjects"], "subjects")
-        return f"{counted(number['probes'], 'probes')} of {subjects} against {gallery}"
+        probes = number("probes", "probes")
+        return f"{probes} of {number('probe_subjects', 'subjects')} against {gallery}"
     if attrs.get("layout") == "all-against-all":
         return gallery
     return ""
 
 
-def _ranges(datasets: Sequence[xr.Dataset]) -> str:
+def _ranges(systems: Sequence[System]) -> str:
+    """Return the least and the largest number of attempts of each class."""
     parts = []
     for role in ("genuine", "impostor"):
-        counts = [c for d in datasets if (c := attempts(d, role)) is not None]
-        if not counts or (role == "impostor" and "impostor_attempts" not in datasets[0]):
+        if role == "impostor" and "impostor_attempts" not in systems[0].dataset:
             continue
-        low, high = min(counts), max(counts)
-        if low == high:
-            number = f"{low:,}"
-        else:
-            number = f"{low:,} to {high:,}"
-        parts.append(f"{number} {role} attempts")
-    return _semicolons(*parts)
+        counts = []
+        for system in systems:
+            count = attempts(system.dataset, role)
+            if count is not None:
+                counts.append(count)
+        if counts:
+            number = f"{min(counts):,}"
+            if min(counts) < max(counts):
+                number += f" to {max(counts):,}"
+            parts.append(f"{number} {role} attempts")
+    return _semicolons(parts)
 
 
 def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
     """Return an attribute in words where all systems have the same value, else nothing."""
-    values = {str(system.dataset.attrs.get(attribute, "")) for system in systems}
-    if len(values) == 1 and "" not in values:
-        return words.format(values.pop())
+    value = _shared(systems, lambda system: system.said(attribute))
+    if value:
+        return words.format(value)
     return ""
 
 
@@ -393,7 +427,7 @@ def identification_details(systems: Sequence[System]) -> list[str]:
         said.append(f"gallery of N = {genuine}")
     elif genuine and impostor:
         said.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
-    return [_semicolons(*said)]
+    return [_semicolons(said)]
 
 
 def _with_commas(size: str) -> str:
@@ -409,10 +443,7 @@ def in_words(systems: Sequence[System]) -> TermTranslator:
 
 def other_term(systems: Sequence[System], *rates: str) -> str:
     """Return the other vocabulary's term for rates if all systems have the same."""
-    terms = {term_translator(system.dataset).other(*rates) for system in systems}
-    if len(terms) == 1:
-        return terms.pop()
-    return ""
+    return _shared(systems, lambda system: term_translator(system.dataset).other(*rates))
 
 
 def scalar(dataset: xr.Dataset, name: str) -> float:
@@ -455,13 +486,11 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
 def convention(systems: Sequence[System]) -> str:
     """Return the convention of re-identification, as far as all systems agree."""
     counts = agreed(systems, "cmc_counts", "counts {}")
-    queries = {int(system.dataset["queries"]) for system in systems}
-    return _semicolons(
-        agreed(systems, "convention"),
-        "" if counts == "counts first-match" else counts,
-        agreed(systems, "ties", "{} ties"),
-        f"{queries.pop():,} queries" if len(queries) == 1 else "",
-    )
+    if counts == "counts first-match":
+        counts = ""
+    queries = _shared(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
+    ties = agreed(systems, "ties", "{} ties")
+    return _semicolons([agreed(systems, "convention"), counts, ties, queries])
 
 
 def kind_of(systems: Sequence[System], plot: str) -> str:
@@ -477,10 +506,9 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
 
 def score_label(kind: str) -> str:
     """Return the label of an axis of scores, with the direction of closer scores."""
-    noun = "order within the row"
-    if kind != "order":
-        noun = noun_of(kind)
-    return f"{look.sentence(noun)} ({'larger' if larger_is_closer(kind) else 'smaller'} is closer)"
+    noun = "order within the row" if kind == "order" else noun_of(kind)
+    closer = "larger" if larger_is_closer(kind) else "smaller"
+    return f"{look.sentence(noun)} ({closer} is closer)"
 
 
 def steps_of(kind: str) -> str:

@@ -46,6 +46,7 @@ class StudyReport:
         self.lines = lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what rich prints of each block."""
         for block in self.blocks:
             match block:
                 case Title():
@@ -53,40 +54,40 @@ class StudyReport:
                 case Sentence():
                     yield Text(self._text(block.text))
                 case Note():
-                    if block.exact:
-                        said = block.text
-                    else:
-                        said = self._translate(block.text)
-                    note = Text(said, style="dim")
-                    yield indented(note) if block.indented else note
+                    text = block.text
+                    if not block.exact:
+                        text = self._translate(text)
+                    yield _placed(Text(text, style="dim"), block)
                 case FactList():
-                    rows = [(name, self._text(text, False)) for name, text in block.rows]
-                    table = grid((name, text) for name, text in rows if text)
-                    yield indented(table) if block.indented else table
+                    rows = []
+                    for name, fact in block.rows:
+                        if text := self._fact(fact):
+                            rows.append((name, text))
+                    yield _placed(grid(rows), block)
                 case DataHeader():
                     yield indented(grid(about(block.found)))
                 case Intervals():
-                    for line in intervals(block.found):
-                        text = line.replace("In brackets", block.where)
-                        yield Text(f"{text[:-1]}{block.more}.", style="dim")
+                    for line in intervals(block.found, block.where, block.more):
+                        yield Text(line, style="dim")
                 case Table():
                     yield from self._table(block, options.max_width)
                 case Warnings():
                     yield from warned(self._warnings(block))
 
     def __str__(self) -> str:
+        """Return the blocks as plain lines."""
         lines: list[str] = []
         for block in self.blocks:
             match block:
                 case Sentence():
                     lines += wrapped(self._text(block.text))
                 case Table():
-                    lines += _lines(*self._said(block), block.widths)
+                    heads, rows = self._said(block)
+                    lines += _lines(heads, rows, block.widths)
                 case Intervals():
-                    each = [ds.attrs for ds in block.found.values()]
-                    lines += [
-                        f"intervals: {interval_method(x)}" for x in each if "interval_method" in x
-                    ]
+                    for dataset in block.found.values():
+                        if "interval_method" in dataset.attrs:
+                            lines.append(f"intervals: {interval_method(dataset.attrs)}")
                 case Warnings():
                     listed: list[str] = []
                     for warning in self._warnings(block):
@@ -97,81 +98,98 @@ class StudyReport:
                     raise TypeError(f"{type(block).__name__} has no plain lines")
         return "\n".join(lines) + "\n"
 
-    def _text(self, text: str | Terms, said: bool = True) -> str:
+    def _text(self, text: str | Terms) -> str:
+        """Return a text in the terms of the view."""
         if isinstance(text, str):
-            if said:
-                return self._translate(text)
+            return self._translate(text)
+        return self._fact(text)
+
+    def _fact(self, text: str | Terms) -> str:
+        """Return a text as it is, or the terms of rates."""
+        if isinstance(text, str):
             return text
         if text.rates is None:
             return dictionary(text.found.values())
         return term_translator(next(iter(text.found.values()))).others(text.rates)
 
     def _warnings(self, block: Warnings) -> Iterator[str]:
-        datasets, reword = block.found, self._reword if block.reworded else str
-        for line, who in warnings(datasets).items():
-            if len(who) == len(datasets):
-                text = line
-            else:
-                text = f"{', '.join(who)}: {line}"
-            yield self._translate(reword(text))
+        """Yield each warning, after the names of its systems unless it is of all."""
+        for text, names in warnings(block.found).items():
+            if len(names) < len(block.found):
+                text = f"{', '.join(names)}: {text}"
+            if block.reworded:
+                text = self._reword(text)
+            yield self._translate(text)
 
-    def _said(self, table: Table) -> tuple[list[str], list[list[str | None]]]:
-        """Return headings and rows in the terms of the view."""
-        heads, rows = list(table.heads), [list(row) for row in table.rows]
+    def _said(self, table: Table) -> tuple[list[str], list[list[str]]]:
+        """Return headings and rows in the terms of the view; cells that are None are empty."""
+        heads, rows = list(table.heads), []
         if table.said == "heads":
-            heads = [self._translate(head) for head in heads]
-        elif table.said == "labels":
-            rows = [[self._translate(str(first)), *cells] for first, *cells in rows]
+            heads = list(map(self._translate, heads))
+        for given in table.rows:
+            row = [cell or "" for cell in given]
+            if table.said == "labels":
+                row[0] = self._translate(row[0])
+            rows.append(row)
         return heads, rows
 
     def _table(self, block: Table, width: int) -> Iterator[Any]:
         """Yield a table, or lines of names and cells where it is too wide."""
         heads, rows = self._said(block)
-        columns = zip(heads, *rows, strict=True)
-        widths = [max(len(x or "") for x in column) for column in columns]
+        widths = _widths(heads, rows)
         if not block.folds or sum(widths) + _GAP * len(widths) <= width:
             table = plain_table(heads, _GAP)
             for i, row in enumerate(rows, 1):
-                dim = ""
-                if block.dim_last and i == len(rows):
-                    dim = "dim"
-                table.add_row(*(Text(cell or "", dim) for cell in row))
-            yield indented(table) if block.indented else table
+                style = "dim" if block.dim_last and i == len(rows) else ""
+                table.add_row(*(Text(cell, style) for cell in row))
+            yield _placed(table, block)
             return
-        for first, *cells in rows:
-            yield Text(first or "")
-            pairs = zip(heads[1:], cells, strict=True)
-            yield indented(Text(", ".join(f"{x} {y}" for x, y in pairs if y is not None)))
+        for given, (first, *_) in zip(block.rows, rows, strict=True):
+            yield Text(first)
+            cells = zip(heads[1:], given[1:], strict=True)
+            yield indented(Text(", ".join(f"{x} {y}" for x, y in cells if y is not None)))
 
 
-def _lines(
-    heads: Sequence[str], rows: Iterable[Iterable[str | None]], widths: Sequence[int]
-) -> list[str]:
+def _placed(item: Any, block: Note | FactList | Table) -> Any:
+    """Return what is shown of a block at its place."""
+    if block.indented:
+        return indented(item)
+    return item
+
+
+def _widths(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
+    """Return the number of letters of the longest cell of each column."""
+    return [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+
+
+def _lines(heads: list[str], rows: list[list[str]], given: Sequence[int]) -> list[str]:
     """Return a table as lines, or as names and cells where its columns are too wide.
 
-    Without `widths`, columns are as wide as their cells; with them, no cell touches its neighbour.
+    Without widths `given`, columns are as wide as their cells; with them, no cell touches its
+    neighbour.
     """
-    texts = [[cell or "" for cell in row] for row in (heads, *rows)]
-    widest = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    first = widest[0]
-    fitting = [-first, *(_GAP + width for width in widest[1:])]
-    left, *right = widths or fitting
-    widened = [
-        left if abs(left) >= first else fitting[0],
-        *(max(given, least) for given, least in zip(right, fitting[1:], strict=True)),
-    ]
-    if sum(map(abs, widened)) <= _WIDTH:
-        widths = widened
+    first, *others = _widths(heads, rows)
+    fitting = [-first]
+    fitting += [_GAP + width for width in others]
+    widths = list(map(max, given or fitting, fitting))
+    if given and abs(given[0]) >= first:
+        widths[0] = given[0]
     else:
-        widths = fitting
+        widths[0] = -first
     if sum(map(abs, widths)) > _WIDTH:
-        folded = []
-        for name, *cells in texts[1:]:
+        widths = fitting
+    lines = []
+    if sum(map(abs, widths)) > _WIDTH:
+        for name, *cells in rows:
             pairs = zip(heads[1:], cells, strict=True)
-            said = ", ".join(f"{head.strip()} {cell}" for head, cell in pairs if cell)
-            folded += [f"{heads[0].strip()} {name.strip()}".strip(), *wrapped(f"    {said}")]
-        return folded
-    return [
-        "".join(x.rjust(w) if w >= 0 else x.ljust(-w) for x, w in zip(row, widths, strict=True))
-        for row in texts[not any(heads) :]
-    ]
+            text = ", ".join(f"{head.strip()} {cell}" for head, cell in pairs if cell)
+            lines.append(f"{heads[0].strip()} {name.strip()}".strip())
+            lines += wrapped(f"    {text}")
+        return lines
+    if any(heads):
+        rows = [heads, *rows]
+    sides = ["<" if width < 0 else ">" for width in widths]
+    for row in rows:
+        padded = zip(row, sides, widths, strict=True)
+        lines.append("".join(f"{cell:{side}{abs(width)}}" for cell, side, width in padded))
+    return lines

@@ -48,11 +48,10 @@ def _parts(item: Any, console: Console) -> Iterator[str]:
     for depth, part in leaves(item, console):
         if isinstance(part, Table):
             written = _table(part, console)
+        elif (text := _text(part, console)).strip():
+            written = f"<p>{text}</p>"
         else:
-            text = _text(part, console)
             written = "<hr>"
-            if text.strip():
-                written = f"<p>{text}</p>"
         yield '<div class="in">' * depth + written + "</div>" * depth
 
 
@@ -63,10 +62,9 @@ def _text(text: str | Text, console: Console, style: Any = "") -> str:
     whole = console.get_style(style) + console.get_style(text.style)
     parts = []
     for segment in text.render(console):
+        combined = whole
         if segment.style:
-            combined = whole + segment.style
-        else:
-            combined = whole
+            combined += segment.style
         part = safe(segment.text)
         if part.strip():
             if combined.bold:
@@ -80,15 +78,15 @@ def _text(text: str | Text, console: Console, style: Any = "") -> str:
 def _table(table: Table, console: Console) -> str:
     """Return a table; the first column holds the headings of its rows."""
     columns = [_Column(column, console) for column in table.columns]
+    first, *others = columns
     head = ""
     if table.show_header and any(column.head for column in columns):
         heads = "".join(f'<th scope="col"{x.how}>{x.head}</th>' for x in columns)
         head = f"<thead><tr>{heads}</tr></thead>"
     rows = []
     for i, row in enumerate(table.rows):
-        first, *others = (column.cell(i, row.style) for column in columns)
-        cells = [f'<th scope="row"{columns[0].how}>{first}</th>']
-        cells += [f"<td{x.how}>{cell}</td>" for x, cell in zip(columns[1:], others, strict=True)]
+        cells = [f'<th scope="row"{first.how}>{first.cell(i, row.style)}</th>']
+        cells += [f"<td{x.how}>{x.cell(i, row.style)}</td>" for x in others]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
 
@@ -97,26 +95,29 @@ class _Column:
     """A column of a table: numbers at the right, or with blanks as wide as digits before them."""
 
     def __init__(self, column: Column, console: Console):
+        """Find how the cells of a column are set from their texts."""
         self._column, self._console = column, console
         self._cells = list(column.cells)
         texts = [str(x) for x in self._cells if isinstance(x, str | Text) and str(x).strip()]
-        filled = any(text.startswith(" ") for text in texts)
+        within, followed, blanks = False, False, []
+        for text in texts:
+            within = within or "  " in text.strip()
+            followed = followed or "[" in text or text != text.rstrip()
+            blanks.append(_blanks(text))
+        self._least = min(blanks, default=0)
+        self.head = str(column.header).strip()
         # A number with more behind it is not flush right.
-        self._digits = filled and any("[" in x or x != x.rstrip() for x in texts)
-        kinds = {
-            "m": any("  " in text.strip() for text in texts),  # columns within the column
-            "r": column.justify == "right" or (filled and not self._digits),
-            "n": self._digits or column.no_wrap,
-        }
-        self._least = min((len(x) - len(x.lstrip()) for x in texts), default=0)
-        self._kind = next((kind for kind, so in kinds.items() if so), "")
+        self._digits = any(blanks) and followed
+        self._kind = self.how = ""
+        if within:  # columns within the column
+            self._kind = "m"
+            self.head = str(column.header)
+        elif column.justify == "right" or (any(blanks) and not followed):
+            self._kind = "r"
+        elif self._digits or column.no_wrap:
+            self._kind = "n"
         if self._kind:
             self.how = f' class="{self._kind}"'
-        else:
-            self.how = ""
-        self.head = str(column.header)
-        if self._kind != "m":
-            self.head = self.head.strip()
         if self.head:
             self.head = _text(self.head, console, "dim")
 
@@ -125,8 +126,12 @@ class _Column:
         content = self._cells[i]
         if not isinstance(content, str | Text):
             return "".join(_parts(content, self._console))
-        blanks = len(str(content)) - len(str(content).lstrip()) - self._least
         text = _text(content, self._console, row_style or self._column.style)
         if self._kind == "m":
             return text
-        return _DIGIT * blanks * self._digits + text.strip()
+        return _DIGIT * (_blanks(str(content)) - self._least) * self._digits + text.strip()
+
+
+def _blanks(text: str) -> int:
+    """Return the number of blanks before a text."""
+    return len(text) - len(text.lstrip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -72,6 +73,13 @@ class Row:
         """Why there is no value."""
         return self.over.lacking or self.undefined or "not defined"
 
+    @property
+    def scale(self) -> int:
+        """What the value is multiplied by, to be written in its unit."""
+        if self.unit == "%":
+            return 100
+        return 1
+
 
 @dataclass(frozen=True)
 class TableSection:
@@ -96,7 +104,12 @@ def fraction_digits(row: Row) -> int:
 def with_shared_decimals(rows: Sequence[Row]) -> list[Row]:
     """Return rows whose values in per cent have as many decimals: the most that any needs."""
     most = max(map(_needed_decimals, rows), default=0)
-    return [replace(row, decimals=most) if row.unit == "%" else row for row in rows]
+    shared = []
+    for row in rows:
+        if row.unit == "%":
+            row = replace(row, decimals=most)
+        shared.append(row)
+    return shared
 
 
 def _needed_decimals(row: Row) -> int:
@@ -113,37 +126,33 @@ def _needed_decimals(row: Row) -> int:
     return min(row.decimals, max(2, digits))
 
 
-def value(row: Row, fraction: int) -> str:
-    """Return the value, padded so that decimal points are aligned.
-
-    What is not quite 0 or 1 is never written as 0 or 1.
-    """
+def number(row: Row) -> str:
+    """Return the value without its unit; a proportion is only written as 0 or 1 if it is that."""
     if not row.is_defined:
         return NOT_DEFINED
-    scale, unit = (100, " %") if row.unit == "%" else (1, "")
-    number = _rounded(scale * row.value, row.decimals, scale if row.is_proportion else None)
-    return number + unit + " " * (fraction + 2 - row.decimals - len(unit))
+    exact, least = row.scale * row.value, 10.0**-row.decimals
+    text = f"{exact:.{row.decimals}f}"
+    if row.is_proportion and float(text) == 0 and exact > 0:
+        return f"< {least:.{row.decimals}f}"
+    if row.is_proportion and float(text) == row.scale and exact < row.scale:
+        return f"> {row.scale - least:.{row.decimals}f}"
+    return text
+
+
+def value(row: Row, fraction: int) -> str:
+    """Return the value, padded so that decimal points are aligned."""
+    if not row.is_defined:
+        return NOT_DEFINED
+    unit = " %" * (row.unit == "%")
+    return number(row) + unit + " " * (fraction + 2 - row.decimals - len(unit))
 
 
 def ends(row: Row) -> str:
     """Return the interval of a value as text: ``[1.01, 1.50]``; empty without one."""
     if row.ends is None or not row.is_defined:
         return ""
-    scale = 1
-    if row.unit == "%":
-        scale = 100
     low, high = row.ends
-    return f"[{scale * low:.{row.decimals}f}, {scale * high:.{row.decimals}f}]"
-
-
-def _rounded(value: float, decimals: int, whole: float | None) -> str:
-    """Return a rounded number that reaches 0 or `whole` only if it is exactly that."""
-    number, least = float(f"{value:.{decimals}f}"), 10.0**-decimals
-    if whole is not None and number == 0 and value > 0:
-        return f"< {least:.{decimals}f}"
-    if whole is not None and number == whole and value < whole:
-        return f"> {whole - least:.{decimals}f}"
-    return f"{value:.{decimals}f}"
+    return f"[{row.scale * low:.{row.decimals}f}, {row.scale * high:.{row.decimals}f}]"
 
 
 def fvc_name(target: float) -> str:
@@ -236,7 +245,7 @@ def grid(rows: Iterable[tuple[str, str]], gap: int = 2, style: str = "dim") -> T
 
 def listed(texts: Iterable[str]) -> Padding:
     """Return texts as a list."""
-    return indented(grid((("-", text) for text in texts), 1, ""))
+    return indented(grid(zip(itertools.repeat("-"), texts, strict=False), 1, ""))
 
 
 def warned(texts: Iterable[str]) -> Iterator[Any]:
@@ -254,10 +263,8 @@ class _WholeWords(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for column in self.columns:
             if not column.no_wrap:
-                words = [str(cell).split() for cell in (column.header, *column.cells)]
-                column.min_width = max(
-                    (cell_len(word) for cell in words for word in cell), default=0
-                )
+                words = " ".join(map(str, (column.header, *column.cells))).split()
+                column.min_width = max(map(cell_len, words), default=0)
         yield from super().__rich_console__(console, options)
 
 

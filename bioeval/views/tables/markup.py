@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from rich.cells import cell_len
@@ -41,32 +43,35 @@ def as_markup(table: Any, form: Form) -> str:
     """
     console = wide_console()
     latex = form == "latex"
-    blocks: list[list[str]] = [["% needs \\usepackage{booktabs}"]] if latex else []
+    blocks: list[list[str]] = []
+    if latex:
+        blocks.append(["% needs \\usepackage{booktabs}"])
     for _, item in leaves(table, console):
+        if isinstance(item, Table) and item.show_header:
+            if latex:
+                blocks.append(list(_tabular(list(_columns(item, console, in_latex)))))
+            else:
+                blocks.append(list(_pipes(list(_columns(item, console, in_markdown)))))
+            continue
+        lines = [_plain(item, console)]
         if isinstance(item, Table):
-            rows = [[_plain(cell, console) for cell in row] for row in _rows(item)]
-            if item.show_header:
-                heads = [_plain(column.header, console) for column in item.columns]
-                blocks.append([*(_tabular if latex else _pipes)(*_filled([heads, *rows]))])
-                continue
-            lines = [_fact(row) for row in rows]
-            if not latex:
-                blocks.append([f"- {in_markdown(line)}" for line in lines])
-                continue
+            lines = list(map(_fact, _rows(item, console)))
+        if latex:
+            blocks.append([f"% {line}" for line in lines if line])
+        elif isinstance(item, Table):
+            blocks.append([f"- {in_markdown(line)}" for line in lines])
         else:
-            lines = [_plain(item, console)]
-            if not latex:
-                style = "" if isinstance(item, str) else item.style
-                blocks.append([_paragraph(lines[0], bool(console.get_style(style).bold))])
-                continue
-        blocks.append([f"% {line}" for line in lines if line])
-    kept = [block for block in blocks if any(block)]
-    joined: list[str] = []
-    for before, block in zip([[""], *kept], kept, strict=False):
-        # Comments follow each other; all else is apart.
-        together = latex and before[0].startswith("%") and block[0].startswith("%")
-        joined += [*([] if together or not joined else [""]), *block]
-    return "\n".join(joined) + "\n"
+            style = console.get_style(getattr(item, "style", ""))
+            blocks.append([_paragraph(lines[0], bool(style.bold))])
+    written: list[str] = []
+    after_comment = False
+    for block in filter(any, blocks):
+        comment = latex and block[0].startswith("%")
+        if written and not (comment and after_comment):  # comments follow each other
+            written.append("")
+        written += block
+        after_comment = comment
+    return "\n".join(written) + "\n"
 
 
 def in_latex(text: str) -> str:
@@ -102,31 +107,54 @@ def _paragraph(text: str, bold: bool) -> str:
 
 def _plain(item: Any, console: Console) -> str:
     """Return the text of a cell or a line, with single blanks."""
-    parts = (part for _, part in leaves(item, console))
-    said = (
-        _fact(sum(([_plain(x, console) for x in row] for row in _rows(part)), []))
-        if isinstance(part, Table)
-        else str(part)
-        for part in parts
-    )
-    return escaped(" ".join(" ".join(said).split()))
+    texts = []
+    for _, part in leaves(item, console):
+        if isinstance(part, Table):
+            texts.append(_fact(itertools.chain.from_iterable(_rows(part, console))))
+        else:
+            texts.append(str(part))
+    return escaped(" ".join(" ".join(texts).split()))
 
 
-def _rows(table: Table) -> Iterator[tuple[Any, ...]]:
-    return zip(*(column.cells for column in table.columns), strict=True)
+def _rows(table: Table, console: Console) -> Iterator[list[str]]:
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        yield [_plain(cell, console) for cell in cells]
 
 
-def _filled(rows: list[list[str]]) -> tuple[list[list[str]], list[bool]]:
-    """Return heading and rows without empty columns, and which columns hold numbers alone."""
-    columns = [column for column in zip(*rows, strict=True) if any(column)]
-    right = [
-        all(_NUMBER.match(text) for text in column[1:] if text) and any(column[1:])
-        for column in columns
-    ]
-    return [list(row) for row in zip(*columns, strict=True)], right
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table: its heading and its cells, and whether these are numbers alone."""
+
+    texts: list[str]
+    numeric: bool
+
+    def padded(self) -> Iterator[str]:
+        """Yield its texts in one width, numbers flush right."""
+        width = max(2, *map(cell_len, self.texts))
+        for text in self.texts:
+            blanks = " " * (width - cell_len(text))
+            if self.numeric:
+                yield blanks + text
+            else:
+                yield text + blanks
 
 
-def _fact(cells: Sequence[str]) -> str:
+def _columns(table: Table, console: Console, written: Callable[[str], str]) -> Iterator[_Column]:
+    """Yield the columns of a table that are not empty, their texts as they are `written`."""
+    for column in table.columns:
+        cells = [_plain(cell, console) for cell in column.cells]
+        texts = [_plain(column.header, console), *cells]
+        if any(texts):
+            numeric = any(cells) and all(map(_NUMBER.match, filter(None, cells)))
+            yield _Column(list(map(written, texts)), numeric)
+
+
+def _padded(columns: Iterable[_Column]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of columns, the headings first."""
+    return zip(*map(_Column.padded, columns), strict=True)
+
+
+def _fact(cells: Iterable[str]) -> str:
     """Return a name with its text, or an entry of a list."""
     name, *others = cells
     text = " ".join(filter(None, others))
@@ -135,37 +163,31 @@ def _fact(cells: Sequence[str]) -> str:
     return text or name
 
 
-def _padded(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[list[str]]:
-    widths = [max(2, *map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        blanks = [" " * (w - cell_len(x)) for x, w in zip(row, widths, strict=True)]
-        yield [b + x if r else x + b for x, b, r in zip(row, blanks, right, strict=True)]
-
-
-def _pipes(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+def _pipes(columns: Sequence[_Column]) -> Iterator[str]:
     """Yield the lines of a table of Markdown; the first row is the heading."""
-    cells = [[in_markdown(cell) for cell in row] for row in rows]
-    for i, row in enumerate(_padded(cells, right)):
+    heads, *rows = _padded(columns)
+    yield f"| {' | '.join(heads)} |"
+    rules = []
+    for column, head in zip(columns, heads, strict=True):
+        dashes = "-" * (cell_len(head) - 1)
+        rules.append(f"{dashes}:" if column.numeric else f":{dashes}")
+    for row in (rules, *rows):
         yield f"| {' | '.join(row)} |"
-        if i == 0:
-            rules = ("-" * (cell_len(x) - 1) for x in row)
-            marks = (f"{x}:" if r else f":{x}" for x, r in zip(rules, right, strict=True))
-            yield f"| {' | '.join(marks)} |"
 
 
-def _tabular(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+def _tabular(columns: Sequence[_Column]) -> Iterator[str]:
     """Yield the lines of a ``tabular`` with the rules of booktabs; the first row is the heading."""
-    cells = [[in_latex(cell) for cell in row] for row in rows]
-    headed = any(cells[0])
-    for row in cells:
-        if row[0].startswith(("[", "*")):  # else an argument of the line break before it
-            row[0] = f"{{}}{row[0]}"
-    yield f"\\begin{{tabular}}{{{''.join('r' if x else 'l' for x in right)}}}"
+    first = columns[0].texts
+    for i, text in enumerate(first):
+        if text.startswith(("[", "*")):  # else an argument of the line break before it
+            first[i] = f"{{}}{text}"
+    heads, *rows = _padded(columns)
+    yield f"\\begin{{tabular}}{{{''.join('r' if x.numeric else 'l' for x in columns)}}}"
     yield "\\toprule"
-    for i, row in enumerate(_padded(cells, right)):
-        if i or headed:
-            yield f"{' & '.join(row)} \\\\"
-        if i == 0 and headed:
-            yield "\\midrule"
+    if any(map(str.strip, heads)):
+        yield f"{' & '.join(heads)} \\\\"
+        yield "\\midrule"
+    for row in rows:
+        yield f"{' & '.join(row)} \\\\"
     yield "\\bottomrule"
     yield "\\end{tabular}"

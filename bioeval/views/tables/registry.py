@@ -17,7 +17,6 @@ from bioeval.base.errors import DataError, printable
 from bioeval.base.study import View, doors
 from bioeval.results.blocks import Table as BlockTable
 from bioeval.views.tables.blocks import StudyReport
-from bioeval.views.tables.layout import NOT_DEFINED
 from bioeval.views.tables.paper import SystemsTable, with_sd
 from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.summary import summary_blocks
@@ -28,23 +27,27 @@ from bioeval.views.terms import TermTranslator, term_translator
 Reword = Callable[[str], str]
 
 #: The views of the ranks of the best mates, and of the results of studies.
-_ALL = (
+_VIEWS = [
     View(
         ("ranks of the best mates",),
         "bioeval.evaluation.identification",
         "rank_blocks",
         rates="identification",
-    ),
-    *(view for study in doors().values() for view in study.views),
-)
-_VIEWS = tuple(view for view in _ALL if not view.whole)
-_WHOLE = tuple(view for view in _ALL if view.whole)
+    )
+]
+_WHOLE: list[View] = []
+for _study in doors().values():
+    for _view in _study.views:
+        (_WHOLE if _view.whole else _VIEWS).append(_view)
 
 
 def _of_class(results: Any) -> View | None:
     """Return the view of results that are no datasets, by their class; None without one."""
     names = {kind.__name__ for kind in type(results).__mro__}
-    return next((view for view in _VIEWS if view.of in names), None)
+    for view in _VIEWS:
+        if view.of in names:
+            return view
+    return None
 
 
 def _shown(view: View, results: Any, reword: Reword) -> Any:
@@ -60,16 +63,14 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
     if view.is_class:
         return [_shown(view, dataset, reword) for dataset in found.values()]
     blocks = getattr(importlib.import_module(view.home), view.name)
-    if len(found) == 1:
-        only = next(iter(found.values()))
-        name = next(iter(found)) or str(only.attrs.get(view.named_by, ""))
-        parts = [{name if view.several else "": only}]
+    first = next(iter(found.values()))
+    if not view.several:
+        parts: list[Mapping[str, xr.Dataset]] = [{"": dataset} for dataset in found.values()]
+    elif list(found) == [""]:
+        parts = [{str(first.attrs.get(view.named_by, "")): first}]
     else:
-        if view.several:
-            parts = [dict(found)]
-        else:
-            parts = [{"": x} for x in found.values()]
-    translate = term_translator(next(iter(found.values())), view.rates)
+        parts = [found]
+    translate = term_translator(first, view.rates)
     return [StudyReport(blocks(part), translate, reword, view.lines) for part in parts]
 
 
@@ -113,15 +114,14 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
     DataError
         If `results` are something else, or have no such measures.
     """
-    special = _of_class(results) is not None or _is_summary(results)
-    if special:
-        groups = {}
-    else:
-        groups = {view: x for view, x in _grouped(results).items() if x}
-    if all(view is None or view.in_rows for view in groups):
-        by_path = {path: ds for group in groups.values() for path, ds in group.items()}
-        if by_path and (measures or len(systems(by_path)) > 1):
-            return SystemsTable(by_path, measures, _summarised)
+    by_path: dict[str, xr.Dataset] = {}
+    in_rows = _of_class(results) is None and not _is_summary(results)
+    if in_rows:
+        for view, of_view in _grouped(results).items():
+            in_rows = in_rows and (view is None or view.in_rows)
+            by_path |= of_view
+    if in_rows and (measures or len(systems(by_path)) > 1):
+        return SystemsTable(by_path, measures, _summarised)
     if measures:
         raise DataError(
             "`measures` chooses the columns of evaluations, one row for each system; this result "
@@ -134,30 +134,38 @@ def _summarised(dataset: xr.Dataset) -> dict[str, str]:
     """Return the mean and the standard deviation of each figure over partitions."""
     view = next(view for view in _VIEWS if view.in_rows and view.fits(dataset))
     blocks = getattr(importlib.import_module(view.home), view.name)({"": dataset})
-    rows = next(block.rows for block in blocks if isinstance(block, BlockTable))
-    cells = ([str(cell).replace(NOT_DEFINED, "") for cell in row] for row in rows)
-    return {label: with_sd(mean, sd) for label, mean, sd, *_ in cells}
+    table = next(block for block in blocks if isinstance(block, BlockTable))
+    cells = {}
+    for label, mean, sd, *_ in table.rows:
+        cells[str(label)] = with_sd(str(mean), str(sd))
+    return cells
 
 
 def _is_summary(results: Any) -> bool:
     """Whether these are numbers of :func:`bioeval.summary`."""
-    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
-        return False
-    return bool(results) and all(isinstance(x, Mapping | float | int) for x in _leaves(results))
+    return _is_mapping(results) and bool(results) and all(map(_has_numbers, results.values()))
+
+
+def _has_numbers(part: Any) -> bool:
+    """Whether these are numbers by name, or mappings that may have some."""
+    return _is_mapping(part) and all(isinstance(x, Mapping | float | int) for x in part.values())
+
+
+def _is_mapping(results: Any) -> bool:
+    """Whether these are a plain mapping; datasets and trees are mappings, too."""
+    return isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree)
 
 
 def _grouped(results: Any) -> dict[View | None, dict[str, xr.Dataset]]:
     """Return the datasets of results by their view, those of an evaluation first."""
     if hasattr(results, "tree") and not isinstance(results, xr.Dataset | xr.DataTree):
         results = results.tree()  # of a tally
-    if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
-        parts = {str(name): part for name, part in results.items()}
-    else:
-        parts = {"": results}
+    if not _is_mapping(results):
+        results = {"": results}
     groups: dict[View | None, dict[str, xr.Dataset]] = {None: {}}
-    for name, part in parts.items():
+    for name, part in results.items():
         for path, dataset, view in _viewed(part):
-            groups.setdefault(view, {})["/".join(filter(None, (name, path)))] = dataset
+            groups.setdefault(view, {})["/".join(filter(None, (str(name), path)))] = dataset
     if not any(groups.values()):
         raise DataError("the results are empty: there is nothing to show")
     return groups
@@ -173,9 +181,10 @@ def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, View | None]]:
                 "the dataset has no attribute `task`; expected what a function of bioeval "
                 "returned, with its attributes"
             )
-        view = next((view for view in _VIEWS if view.fits(dataset)), None)
-        # The GOM of an evaluation is one of its tasks.
-        yield path, dataset, None if path.endswith("gom") else view
+        view = None
+        if not path.endswith("gom"):  # that of an evaluation is one of its tasks
+            view = next((view for view in _VIEWS if view.fits(dataset)), None)
+        yield path, dataset, view
 
 
 def _no_result(results: Any) -> DataError:
@@ -188,14 +197,6 @@ def _no_result(results: Any) -> DataError:
         "dataset, a tree, a tally, a check of data, an explained row, a summary, or several "
         f"datasets by name{hint}"
     )
-
-
-def _leaves(results: Mapping[str, Any]) -> list[Any]:
-    """Return what the mappings of a mapping hold; a value that is none stands for itself."""
-    inner = [x for x in results.values() if isinstance(x, Mapping)]
-    if len(inner) < len(results) or any(isinstance(x, xr.Dataset | xr.DataTree) for x in inner):
-        return [None]
-    return [value for x in inner for value in x.values()]
 
 
 def _of_summary(results: Mapping[str, Any], reword: Reword) -> StudyReport:

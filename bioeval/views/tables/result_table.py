@@ -21,7 +21,7 @@ from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.support import KIND_DOUBT
-from bioeval.results.words import excluded, threshold_text
+from bioeval.results.words import enumerated, excluded, threshold_text
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Row, TableSection, grid, indented, listed, plain_table
 from bioeval.views.tables.sections import section, title
@@ -96,6 +96,7 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
 
 
 def _data(attrs: Mapping[str, Any], layout: str) -> str:
+    """Return the templates and the subjects of both sides in words."""
     probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
     templates = int(attrs.get("gallery_templates", 0))
     gallery = int(attrs.get("gallery_subjects", 0))
@@ -133,24 +134,29 @@ def left_out(found: Mapping[str, xr.Dataset]) -> str:
     tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]
     if not tasks:
         return ""
-    listed = " and ".join(filter(None, [", ".join(tasks[:-1]), tasks[-1]]))
     if attrs.get("kind") == "order":
-        return f"{listed}; scores that only order a row have no common thresholds"
+        return f"{enumerated(tasks)}; scores that only order a row have no common thresholds"
     if not attrs.get("probe_subjects") and not attrs.get("gallery_subjects"):
-        return f"{listed}; a mask does not give the subjects of the templates"
+        return f"{enumerated(tasks)}; a mask does not give the subjects of the templates"
     return ""
 
 
 def has_chosen(dataset: xr.Dataset) -> bool:
     """Whether there are rates at thresholds selected on the evaluated data."""
-    return "chosen_on" not in dataset.attrs and any(
-        name in dataset for name in ("eer", "frr_at_far", "dir_at_far")
-    )
+    names = {"eer", "frr_at_far", "dir_at_far"}
+    return "chosen_on" not in dataset.attrs and not names.isdisjoint(dataset)
 
 
 def optimistic(found: Iterable[xr.Dataset]) -> list[str]:
     """Return the caveat about such rates, if results have any, in the terms of their views."""
-    return [sentence(term_translator(x)(CHOSEN)) for x in filter(has_chosen, found)][:1]
+    return _caveat(CHOSEN, filter(has_chosen, found))
+
+
+def _caveat(text: str, about: Iterable[xr.Dataset]) -> list[str]:
+    """Return a caveat in the terms of the first result that it is about; nothing without one."""
+    for dataset in about:
+        return [sentence(term_translator(dataset)(text))]
+    return []
 
 
 def differs_by_rank(dataset: xr.Dataset) -> bool:
@@ -159,10 +165,13 @@ def differs_by_rank(dataset: xr.Dataset) -> bool:
     if limits is None or "rank" not in limits.dims:
         return False
     by_rank = limits.transpose("rank", ...).values
-    return not all(np.array_equal(by_rank[0], other, equal_nan=True) for other in by_rank[1:])
+    of_first = np.broadcast_to(by_rank[:1], by_rank.shape)
+    return not np.array_equal(of_first, by_rank, equal_nan=True)
 
 
-def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:
+def intervals(
+    found: Mapping[str, xr.Dataset], where: str = "In brackets", more: str = ""
+) -> list[str]:
     """Return the methods of the intervals in words, with their tasks where they differ."""
     said: dict[str, list[str]] = {}
     for dataset in found.values():
@@ -175,11 +184,13 @@ def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:
         if attrs.get("band") == "simultaneous":
             text += ", simultaneous along curves"
         said.setdefault(text, []).append(str(attrs.get("task", "")))
-    if len(said) < 2:
-        return [f"In brackets: {text}." for text in said]
-    tasks = (" and ".join(dict.fromkeys(filter(None, of))) for of in said.values())
-    each = [f"{text} ({of})" for text, of in zip(said, tasks, strict=True)]
-    return [f"In brackets: {'; '.join(each)}."]
+    texts = list(said)
+    if len(said) > 1:
+        for i, tasks in enumerate(said.values()):
+            texts[i] += f" ({' and '.join(dict.fromkeys(filter(None, tasks)))})"
+    if texts:
+        return [f"{where}: {'; '.join(texts)}{more}."]
+    return []
 
 
 def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
@@ -225,12 +236,17 @@ def sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-_HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
+# Cells of a row, with the headings of their columns.
+_HEADS_OF_PAIRS = {
+    "measure": "",
+    **{"value": "value", "threshold": "threshold", "genuine": "genuine", "impostor": "impostor"},
+}
+_HEADS = {**_HEADS_OF_PAIRS, "subjects": "subjects"}
 _LEGEND = "Columns: numbers of attempts, and of the subjects whose probes made them."
 _LEGEND_OF_PAIRS = "Columns: numbers of genuine and impostor attempts."
 
 # Ranked lists have neither thresholds nor impostors.
-_RANKED = {0: "", 1: "value", 3: "queries", 5: "subjects"}
+_RANKED = {"measure": "", "value": "value", "genuine": "queries", "subjects": "subjects"}
 _RANKED_LEGEND = "Columns: numbers of queries in the means, and of their subjects."
 _NARROW = 3  # columns that stay where the rest does not fit
 _LEAST_NAME = 16  # columns for the name of a row, folded; with less, a line of its own
@@ -249,38 +265,41 @@ class ResultTable:
     """
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] | None = None):
+        """Find the rows of each task, their cells and the widths of the columns."""
         self.datasets = dict(datasets(tree, once=True))
         self._reword = reword or str
         self._several = len(systems(self.datasets)) > 1
-        self.sections = [
-            section(dataset, path, self._several) for path, dataset in self.datasets.items()
-        ]
-        self._with_rows = {
-            path: dataset
-            for (path, dataset), part in zip(self.datasets.items(), self.sections, strict=True)
-            if part.rows
-        }
-        shown = self.datasets.values()
-        ranked = bool(shown) and all("mean_ap" in x or "mrep" in x or "queries" in x for x in shown)
-        if ranked:
-            self._heads, self._legend, kept = tuple(_RANKED.values()), _RANKED_LEGEND, [*_RANKED]
-        else:
-            self._heads, self._legend, kept = _HEADS, _LEGEND, [*range(len(_HEADS))]
-        rows = [row for part in self.sections for row in part.rows]
-        if not (ranked or any(row.over.subjects for row in rows)):  # pairs, or a mask alone
-            self._heads, self._legend, kept = _HEADS[:-1], _LEGEND_OF_PAIRS, kept[:-1]
-        fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
-        bracket = max((len(numbers.ends(row)) for row in rows), default=0)
-        shown_at = iter(numbers.thresholds([row.threshold for row in rows]))
-        self._cells = []
+        self.sections: list[TableSection] = []
+        self._with_rows: dict[str, xr.Dataset] = {}
+        rows: list[Row] = []
+        for path, dataset in self.datasets.items():
+            part = section(dataset, path, self._several)
+            self.sections.append(part)
+            rows += part.rows
+            if part.rows:
+                self._with_rows[path] = dataset
+        if self.datasets and all(map(_is_ranked, self.datasets.values())):
+            heads, self._legend = _RANKED, _RANKED_LEGEND
+        elif any(row.over.subjects for row in rows):
+            heads, self._legend = _HEADS, _LEGEND
+        else:  # pairs, or a mask alone
+            heads, self._legend = _HEADS_OF_PAIRS, _LEGEND_OF_PAIRS
+        self._heads = list(heads.values())
+        fraction = max(map(numbers.fraction_digits, rows), default=0)
+        bracket = max(map(len, map(numbers.ends, rows)), default=0)
+        thresholds = iter(numbers.thresholds([row.threshold for row in rows]))
+        self._cells: list[list[list[str]]] = []
+        self._widths = list(map(len, self._heads))
         for part in self.sections:
-            made = [_cells(row, next(shown_at), fraction, bracket) for row in part.rows]
-            self._cells.append([tuple(cells[i] for i in kept) for cells in made])
-        columns = zip(*(cells for part in self._cells for cells in part), strict=True)
-        widths = [max(map(len, column)) for column in columns] or [0] * len(self._heads)
-        self._widths = [max(len(h), w) for h, w in zip(self._heads, widths, strict=True)]
+            lines = []
+            for row in part.rows:
+                cells = _cells(row, next(thresholds), fraction, bracket)
+                lines.append([cells[name] for name in heads])
+                self._widths = list(map(max, self._widths, map(len, lines[-1])))
+            self._cells.append(lines)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield header, sections, remarks and warnings."""
         width = options.max_width
         count, gap = self._layout(width)
         yield from self._alarms()
@@ -288,10 +307,11 @@ class ResultTable:
         for part, cells in zip(self.sections, self._cells, strict=True):
             yield Text("")
             yield Text(part.title, style="bold")
-            wide = count == len(self._heads)
-            for line in (part.details, "" if wide else _in_words(part.rows)):
-                if line:
-                    yield indented(Text(line, style="dim"))
+            details = [part.details]
+            if count < len(self._heads):
+                details.append(_in_words(part.rows))
+            for line in filter(None, details):
+                yield indented(Text(line, style="dim"))
             if not part.rows:
                 continue
             if count:
@@ -310,28 +330,21 @@ class ResultTable:
                 return len(self._heads), gap
         gap = _GAPS[0]
         few = [min(self._widths[0], _LEAST_NAME), *self._widths[1:_NARROW]]
-        fits = _INDENT + sum(few) + gap * (_NARROW - 1) <= width
-        return (_NARROW if fits else 0), gap
+        if _INDENT + sum(few) + gap * (_NARROW - 1) <= width:
+            return _NARROW, gap
+        return 0, gap
 
-    def _rows(
-        self, part: TableSection, cells: list[tuple[str, ...]], count: int, gap: int
-    ) -> Table:
+    def _rows(self, part: TableSection, lines: list[list[str]], count: int, gap: int) -> Table:
         """Lay out the rows of a section, with the same columns in all sections."""
         table = plain_table(gap=gap)
-        for i in range(count):
-            if i == 0:
-                least = None
-                if count == len(self._heads):
-                    least = self._widths[0]
-                table.add_column("", overflow="fold", min_width=least)
-            else:
-                # Filled up here: rich would drop the blanks behind a value.
-                table.add_column(self._heads[i].rjust(self._widths[i]), no_wrap=True)
-        for row, (measure, value, *others) in zip(part.rows, cells, strict=True):
-            rest = [cell.rjust(w) for cell, w in zip(others, self._widths[2:], strict=True)]
-            table.add_row(
-                measure, Text(value.rjust(self._widths[1]), style=_style(row)), *rest[: count - 2]
-            )
+        least = self._widths[0] if count == len(self._heads) else None
+        table.add_column("", overflow="fold", min_width=least)
+        # Filled up here: rich would drop the blanks behind a value.
+        for head in map(str.rjust, self._heads[1:count], self._widths[1:]):
+            table.add_column(head, no_wrap=True)
+        for row, (measure, *cells) in zip(part.rows, lines, strict=True):
+            value, *others = map(str.rjust, cells[: count - 1], self._widths[1:])
+            table.add_row(measure, Text(value, style=_style(row)), *others)
         return table
 
     def _alarms(self) -> Iterator[Any]:
@@ -350,8 +363,7 @@ class ResultTable:
         lines += intervals(self.datasets)
         if legend and shown:
             lines += [self._legend]
-        by_rank = [term_translator(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)]
-        lines += [sentence(text) for text in by_rank[:1]]
+        lines += _caveat(OF_RANK_ONE, filter(differs_by_rank, shown))
         if lines:
             yield Text("")
         for line in lines[:_MOST_NOTES]:
@@ -361,13 +373,15 @@ class ResultTable:
         """List the warnings by task."""
         groups: dict[str, list[str]] = {}
         for text, paths in warnings(self.datasets).items():
-            if not (len(paths) == len(self.datasets) or set(paths) & set(self._with_rows)):
+            everywhere = len(paths) == len(self.datasets)
+            if not everywhere and self._with_rows.keys().isdisjoint(paths):
                 continue  # the line of the task says why it has no results
             translate = term_translator(self.datasets[paths[0]])
+            titles = []
+            if not everywhere:
+                titles = [title(self.datasets[path], path, self._several) for path in paths]
             text = translate(with_joined_targets(self._reword(text)))
-            everywhere = len(paths) == len(self.datasets)
-            titles = [title(self.datasets[path], path, self._several) for path in paths]
-            groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)
+            groups.setdefault("; ".join(titles), []).append(text)
         if groups:
             yield Text("")
             yield Text("Warnings", style="bold yellow")
@@ -375,6 +389,11 @@ class ResultTable:
             if tasks:
                 yield indented(Text(tasks, style="dim"))
             yield listed(groups[tasks])
+
+
+def _is_ranked(dataset: xr.Dataset) -> bool:
+    """Whether these are results of ranked lists, with neither thresholds nor impostors."""
+    return "mean_ap" in dataset or "mrep" in dataset or "queries" in dataset
 
 
 def _style(row: Row) -> str:
@@ -393,9 +412,9 @@ def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
         yield indented(Text(text))
 
 
-def _stacked(part: TableSection, cells: list[tuple[str, ...]]) -> Iterator[Any]:
+def _stacked(part: TableSection, lines: list[list[str]]) -> Iterator[Any]:
     """Lay out each row on two lines: its name, then its value and threshold."""
-    for row, (measure, value, *_) in zip(part.rows, cells, strict=True):
+    for row, (measure, value, *_) in zip(part.rows, lines, strict=True):
         yield indented(Text(measure))
         text = Text(value.strip(), style=_style(row))
         if threshold := threshold_text(row.threshold):
@@ -403,38 +422,38 @@ def _stacked(part: TableSection, cells: list[tuple[str, ...]]) -> Iterator[Any]:
         yield indented(indented(text))
 
 
-def _cells(row: Row, threshold: str, fraction: int, bracket: int) -> tuple[str, ...]:
+def _cells(row: Row, threshold: str, fraction: int, bracket: int) -> dict[str, str]:
     """Return a row as text, its value aligned at the decimal point, its interval `bracket` wide."""
-    interval = ""
+    value = numbers.value(row, fraction)
     if bracket:
-        interval = f" {numbers.ends(row).ljust(bracket)}"
-    return (
-        row.measure,
-        numbers.value(row, fraction) + interval,
-        threshold,
-        numbers.count(row.over.genuine),
-        numbers.count(row.over.impostor),
-        numbers.known(row.over.subjects),
-    )
+        value += f" {numbers.ends(row).ljust(bracket)}"
+    return {
+        "measure": row.measure,
+        "value": value,
+        "threshold": threshold,
+        "genuine": numbers.count(row.over.genuine),
+        "impostor": numbers.count(row.over.impostor),
+        "subjects": numbers.known(row.over.subjects),
+    }
 
 
 def _in_words(rows: list[Row]) -> str:
     """Return the sample size of a section in words."""
-
-    def largest(counts: Iterable[int | None]) -> int | None:
-        return max((count for count in counts if count is not None), default=None)
-
-    classes = {
-        "genuine": largest(row.over.genuine for row in rows),
-        "impostor": largest(row.over.impostor for row in rows),
-    }
-    made = [(name, n) for name, n in classes.items() if n is not None]
-    parts = [f"{n:,} {name}" for name, n in made[:-1]]
-    parts += [counted(n, f"{name} attempts") for name, n in made[-1:]]
-    subjects = largest(row.over.subjects for row in rows)
-    who = ""
+    genuine, impostor, subjects = [], [], 0
+    for row in rows:
+        subjects = max(subjects, row.over.subjects)
+        if row.over.genuine is not None:
+            genuine.append(row.over.genuine)
+        if row.over.impostor is not None:
+            impostor.append(row.over.impostor)
+    if genuine and impostor:
+        text = f"over {max(genuine):,} genuine and {counted(max(impostor), 'impostor attempts')}"
+    elif genuine:
+        text = f"over {counted(max(genuine), 'genuine attempts')}"
+    elif impostor:
+        text = f"over {counted(max(impostor), 'impostor attempts')}"
+    else:
+        return ""
     if subjects:
-        who = f", {counted(subjects, 'subjects')}"
-    if parts:
-        return f"over {' and '.join(parts)}{who}"
-    return ""
+        text += f", {counted(subjects, 'subjects')}"
+    return text

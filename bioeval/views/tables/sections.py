@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import xarray as xr
 
@@ -38,11 +38,14 @@ from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Classes, Row, SampleSize, TableSection, with_shared_decimals
-from bioeval.views.tasks import report_ranks, system_of, value_of
+from bioeval.views.tasks import place_in, report_ranks, system_of, value_of, values_at
 from bioeval.views.terms import term_translator
 
 #: Up to this number of thresholds each has its rows: they were given.
 FEW = 12
+
+# Bounds of what is not known exactly, in words and at the ends of names.
+_ENDS = {"at least": "_at_least", "at most": "_at_most"}
 
 # Recall levels that are shown.
 _LEVELS = (0.0, 0.5, 1.0)
@@ -58,20 +61,22 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
     over = _classes(dataset)
     points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST
-    shown = [x for x in points if x.label]
-    place = {name: i for i, name in enumerate(_FIRST)}
-    for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
-        yield from _of_scalar(dataset, scalar, over)
+    for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
+        if scalar.label:
+            yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         for scalar in RATES_OF["task"]:
-            if scalar.label and scalar.name in dataset:
-                below = scalar.quotient[1] if scalar.quotient else ()
-                role = "both"
-                if len(below) == 1:
-                    role = below[0].removesuffix("_attempts")
-                value, ends = _bounded(dataset, scalar.name, threshold=i)
-                attempts = getattr(over, role)
-                yield _row(scalar, value, over, threshold, ends, over_class=attempts)
+            if not scalar.label or scalar.name not in dataset:
+                continue
+            attempts = over.both
+            if scalar.quotient and len(scalar.quotient[1]) == 1:
+                (below,) = scalar.quotient[1]
+                attempts = {
+                    "genuine_attempts": over.genuine,
+                    "impostor_attempts": over.impostor,
+                }[below]
+            value, ends = _bounded(dataset, scalar.name, threshold=i)
+            yield _row(scalar, value, over, threshold, ends, over_class=attempts)
 
 
 def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -95,7 +100,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     attempts = int(value_of(dataset, "attempts") or 0)
     over = SampleSize(attempts, None, _classes(dataset).genuine.subjects)
     for rank, value, ends in _at_ranks(dataset, "cms"):
-        name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
+        name = f"CMS, rank {rank:,}" + " (recognition rate)" * (rank == 1)
         yield Row(name, value, over, decimals=numbers.decimals_for(attempts), ends=ends)
 
 
@@ -125,12 +130,12 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             yield _of_queries(scalar, over, why, f"{rank:,}", value, ends)
     for i, level in enumerate(dataset["recall_level"].values.tolist()):
         if level in _LEVELS:
-            with_ends = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
-            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", *with_ends)
+            value, ends = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
+            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", value, ends)
     for i, threshold in _few_thresholds(dataset, ""):
         for scalar in RETRIEVED_SETS:
-            with_ends = _bounded(dataset, scalar.name, threshold=i)
-            yield _of_queries(scalar, over, "", threshold_text(threshold), *with_ends)
+            value, ends = _bounded(dataset, scalar.name, threshold=i)
+            yield _of_queries(scalar, over, "", threshold_text(threshold), value, ends)
 
 
 def _mean(
@@ -144,8 +149,8 @@ def _mean(
     else:
         shown["decimals"] = scalar.decimals
     shown["is_proportion"] = scalar.bounds == (0.0, 1.0)
-    for end in ("at least", "at most"):
-        if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
+    for end, suffix in _ENDS.items():
+        if (value := value_of(dataset, f"{name}{suffix}")) is not None:
             yield Row(f"{label}, {end}", value, over, **shown)
     if (value := value_of(dataset, name)) is not None:
         yield Row(label, value, over, undefined=why, ends=_ends(dataset, name), **shown)
@@ -153,14 +158,13 @@ def _mean(
 
 def _cmc_rows(dataset: xr.Dataset, over: SampleSize, **shown: Any) -> Iterator[Row]:
     """Return the rows of the CMC, or of its bounds, at the ranks that are shown."""
-    bounded = dict(_bounds_at_ranks(dataset, "cmc"))
-    exact = "cmc_at_least"
-    if "cmc" in dataset:
-        exact = "cmc"
-    for rank, value, ends in _at_ranks(dataset, exact):
-        label = f"Rank {rank:,}"
-        if limits := bounded.get(rank):
-            for end, limit in zip(("at least", "at most"), limits, strict=True):
+    for rank, place in _shown_ranks(dataset).items():
+        label, value, ends = f"Rank {rank:,}", math.nan, None
+        if "cmc" in dataset:
+            value, ends = _bounded(dataset, "cmc", rank=place)
+        if math.isnan(value) and "cmc_at_least" in dataset:
+            for end, suffix in _ENDS.items():
+                limit = _value_at(dataset, f"cmc{suffix}", rank=place)
                 yield Row(f"{label}, {end}", limit, over, **shown)
         else:
             yield Row(label, value, over, ends=ends, **shown)
@@ -187,8 +191,10 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     opened = value_of(dataset, "open_queries")
     subjects = _classes(dataset).genuine.subjects
     others = int(dataset.attrs.get("probe_subjects", 0)) - subjects
-    ranked = SampleSize(int(queries) if queries else None, None, subjects)
-    absent = SampleSize(int(opened) if opened else None, None, others if opened else 0)
+    ranked = SampleSize(int(queries or 0) or None, None, subjects)
+    absent = SampleSize()
+    if opened:
+        absent = SampleSize(int(opened), None, others)
     why = ""
     if queries == 0:
         why = "no query has a match"
@@ -197,20 +203,18 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
         why_open = "the identity of every query is in the gallery"
     decimals = numbers.decimals_for(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
-        of_open = scalar.name in ("mfr_area", "tau_nz")
-        if of_open:
-            over = absent
+        if scalar.name in ("mfr_area", "tau_nz"):
+            yield from _mean(dataset, scalar, absent, why_open or scalar.undefined, decimals)
         else:
-            over = ranked
-        undefined = (why_open if of_open else why) or scalar.undefined
-        yield from _mean(dataset, scalar, over, undefined, decimals)
+            yield from _mean(dataset, scalar, ranked, why or scalar.undefined, decimals)
     yield from _cmc_rows(dataset, ranked, decimals=decimals, undefined=why)
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
     """Return the average precision of each query; for top-K lists, of the cut lists."""
-    names = ("average_precision", "rank_k_average_precision")
-    return dataset[next(name for name in names if name in dataset)]
+    if "average_precision" in dataset:
+        return dataset["average_precision"]
+    return dataset["rank_k_average_precision"]
 
 
 # ------------------------------------------------------------------------ of a scalar
@@ -230,12 +234,12 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
         yield _row(scalar, value, over, threshold, _ends(dataset, stem))
     elif dims == ("cost",):
         yield from _costs(dataset, scalar, over)
-    for i, (target, value, threshold) in enumerate(_targets(dataset, scalar.name)):
-        if math.isnan(value) and f"{scalar.name}_at_least" in dataset:
+    for point in _targets(dataset, scalar.name):
+        if math.isnan(point.rate) and f"{scalar.name}_at_least" in dataset:
             continue
-        at = {str(dim): 0 if dim == "rank" else i for dim in dims}
-        label = _at_target(scalar, target)
-        yield _row(scalar, value, over, threshold, _ends(dataset, stem, **at), label=label)
+        ends = _ends(dataset, stem, **point.place)
+        label = _at_target(scalar, point.target)
+        yield _row(scalar, point.rate, over, point.threshold, ends, label=label)
 
 
 def _at_target(scalar: Scalar, target: float) -> str:
@@ -248,19 +252,19 @@ def _at_target(scalar: Scalar, target: float) -> str:
 
 def _bounds(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
     """Return the rows of the bounds of a scalar that is not known exactly."""
-    names = {end: f"{scalar.name}_{end.replace(' ', '_')}" for end in ("at least", "at most")}
-    if any(name not in dataset for name in names.values()):
+    name = scalar.name
+    if f"{name}_at_least" not in dataset or f"{name}_at_most" not in dataset:
         return
-    if not dataset[names["at least"]].dims:
-        for end, name in names.items():
-            row = _row(scalar, float(dataset[name]), over, label=f"{scalar.label}, {end}")
-            yield replace(row, undefined="")
-    exact = [value for _, value, _ in _targets(dataset, scalar.name)]
-    for i, ends in enumerate(zip(*(_targets(dataset, x) for x in names.values()), strict=True)):
-        if exact and not math.isnan(exact[i]):
+    if not dataset[f"{name}_at_least"].dims:
+        for end, suffix in _ENDS.items():
+            value = float(dataset[f"{name}{suffix}"])
+            yield replace(_row(scalar, value, over, label=f"{scalar.label}, {end}"), undefined="")
+    for point in _targets(dataset, f"{name}_at_least"):
+        if name in dataset and not math.isnan(_value_at(dataset, name, **point.place)):
             continue
-        for end, (target, value, _) in zip(names, ends, strict=True):
-            yield _row(scalar, value, over, label=f"{_at_target(scalar, target)}, {end}")
+        for end, suffix in _ENDS.items():
+            value = _value_at(dataset, f"{name}{suffix}", **point.place)
+            yield _row(scalar, value, over, label=f"{_at_target(scalar, point.target)}, {end}")
 
 
 def _row(
@@ -295,14 +299,15 @@ def _row(
 
 def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
     """Return the least cost at each prior except one half, over that of a fixed decision."""
-    names = ("min_cost", "min_cost_threshold", "cost_prior", "cost_miss", "cost_false_accept")
-    for least, threshold, prior, miss, false in zip(
-        *(dataset[name].values.tolist() for name in names), strict=True
-    ):
-        blind = min(prior * miss, (1 - prior) * false)
+    for i in range(dataset.sizes["cost"]):
+        prior = _value_at(dataset, "cost_prior", cost=i)
+        miss = prior * _value_at(dataset, "cost_miss", cost=i)
+        blind = min(miss, (1 - prior) * _value_at(dataset, "cost_false_accept", cost=i))
         if prior != 0.5 and blind > 0:
+            value = _value_at(dataset, "min_cost", cost=i) / blind
+            threshold = _value_at(dataset, "min_cost_threshold", cost=i)
             label = scalar.label.format(prior=f"{prior:g}")
-            yield _row(scalar, least / blind, over, threshold, label=label)
+            yield _row(scalar, value, over, threshold, label=label)
 
 
 # ------------------------------------------------------------------------ picking
@@ -310,16 +315,15 @@ def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
 
 def _value_at(dataset: xr.Dataset, name: str, **at: int) -> float:
     """Return one value, by numpy, since xarray takes long and may load dask to find it."""
-    variable = dataset[name].variable
-    return float(variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)])
+    return float(values_at(dataset[name].variable, at))
 
 
 def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | None:
     """Return the limits of an interval, or None without one."""
-    names = f"{stem}_low", f"{stem}_high"
-    if any(name not in dataset for name in names):
+    if f"{stem}_low" not in dataset or f"{stem}_high" not in dataset:
         return None
-    low, high = _value_at(dataset, names[0], **at), _value_at(dataset, names[1], **at)
+    low = _value_at(dataset, f"{stem}_low", **at)
+    high = _value_at(dataset, f"{stem}_high", **at)
     if math.isnan(low) or math.isnan(high):
         return None
     return (low, high)
@@ -330,29 +334,28 @@ def _bounded(dataset: xr.Dataset, name: str, **at: int) -> tuple[float, tuple[fl
     return _value_at(dataset, name, **at), _ends(dataset, name, **at)
 
 
+def _shown_ranks(dataset: xr.Dataset) -> dict[int, int]:
+    """Return each rank that is shown, with its place."""
+    return {rank: dataset["rank"].values.tolist().index(rank) for rank in report_ranks(dataset)}
+
+
 def _at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, Any, Any]]:
     """Return each rank that is shown, with the value there and its interval."""
-    for rank in report_ranks(dataset):
-        yield rank, *_bounded(dataset, name, rank=dataset["rank"].values.tolist().index(rank))
+    for rank, place in _shown_ranks(dataset).items():
+        yield rank, *_bounded(dataset, name, rank=place)
 
 
-def _bounds_at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, tuple[Any, Any]]]:
-    """Return each rank that is shown and has no exact value, with the bounds there."""
-    if f"{name}_at_least" not in dataset:
-        return
-    if name in dataset:
-        exact = [x for _, x, _ in _at_ranks(dataset, name)]
-    else:
-        exact = []
-    low = _at_ranks(dataset, f"{name}_at_{'least'}")
-    high = _at_ranks(dataset, f"{name}_at_{'most'}")
-    for i, ((rank, least, _), (_, most, _)) in enumerate(zip(low, high, strict=True)):
-        if not exact or math.isnan(exact[i]):
-            yield rank, (least, most)
+class _AtTarget(NamedTuple):
+    """A rate at a FAR or FRR target."""
+
+    target: float
+    place: dict[str, int]
+    rate: float
+    threshold: float | None
 
 
-def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
-    """Return target, rate and threshold at each FAR or FRR target, at rank 1 of ranks."""
+def _targets(dataset: xr.Dataset, name: str) -> Iterator[_AtTarget]:
+    """Yield a rate at each FAR or FRR target, at rank 1 of ranks."""
     if name not in dataset:
         return
     for dim, limits in TARGETS.items():
@@ -363,7 +366,7 @@ def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, flo
             limit = None
             if limits in dataset:
                 limit = _value_at(dataset, limits, **at)
-            yield target, _value_at(dataset, name, **at), limit
+            yield _AtTarget(target, at, _value_at(dataset, name, **at), limit)
 
 
 def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:
@@ -429,27 +432,28 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
         options.append("fusion")
     else:
         rows = verification_rows(dataset)
+        options = ["claims", "attempts", "fta", "fte"]
         if attrs.get("templates") == "multi":
-            options = ["fusion"]
-        else:
-            options = []
-        options += ["claims", "attempts", "fta", "fte"]
+            options.insert(0, "fusion")
         more = list(_independent(dataset))
         auc = value_of(dataset, "auc")
         if auc is not None and auc < 0.5:
             more.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
     translate = term_translator(dataset)
-    listed = [
-        replace(row, measure=translate(row.measure), undefined=translate(row.undefined))
-        for row in rows
-    ]
+    listed: list[Row] = []
+    reasons: dict[str, None] = {}
+    number_undefined = 0
+    for row in rows:
+        said = replace(row, measure=translate(row.measure), undefined=translate(row.undefined))
+        listed.append(said)
+        if not said.is_defined:
+            number_undefined += 1
+            reasons[said.why_not] = None
     named = title(dataset, path, several)
-    why_not = dict.fromkeys(row.why_not for row in listed if not row.is_defined)
-    if listed and not any(row.is_defined for row in listed):
-        return TableSection(f"{named}: no results ({'; '.join(why_not)})", "", [])
-    notes = [f"n/a: {why}" for why in why_not]
-    shown = with_shared_decimals(listed)
-    return TableSection(named, _details(attrs, *options), shown, [*more, *notes])
+    if listed and len(listed) == number_undefined:
+        return TableSection(f"{named}: no results ({'; '.join(reasons)})", "", [])
+    more += [f"n/a: {why}" for why in reasons]
+    return TableSection(named, _details(attrs, options), with_shared_decimals(listed), more)
 
 
 # What the policies of ties mean.
@@ -474,7 +478,7 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
     return task[0].upper() + task[1:]
 
 
-def _details(attrs: Mapping[str, Any], *names: str) -> str:
+def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the options of the evaluation in words."""
     says: dict[str, Callable[[str], str]] = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
@@ -495,7 +499,7 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
         "budget": lambda x: f"B = {int(x):,}",
     }
     said = [says[name](str(attrs[name])) for name in names if name in attrs]
-    return ", ".join(text for text in said if text)
+    return ", ".join(filter(None, said))
 
 
 def fusion_in_words(fusion: str, kind: str) -> str:
@@ -540,10 +544,8 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     if str(impostor) == str(genuine):
         return text
     if isinstance(impostor, int):
-        others = f"{impostor:,}"
-    else:
-        others = impostor
-    return f"{text} ({others} for impostors: without their own)"
+        impostor = f"{impostor:,}"
+    return f"{text} ({impostor} for impostors: without their own)"
 
 
 def _independent(dataset: xr.Dataset) -> Iterator[str]:
@@ -574,11 +576,10 @@ def _worst(dataset: xr.Dataset) -> Iterator[str]:
 
 def _queries(dataset: xr.Dataset) -> str:
     """Return the number of queries and of comparisons removed, in words."""
-    count = {k: int(value_of(dataset, k) or 0) for k in ("queries", "skipped", "removed")}
-    said = counted(count["queries"], "queries")
+    said = counted(value_of(dataset, "queries") or 0, "queries")
     if "open_queries" in dataset:
         said += f"; {int(dataset['open_queries']):,} not in the gallery"
-    said += f"; {count['skipped']:,} skipped"
+    said += f"; {value_of(dataset, 'skipped') or 0:,.0f} skipped"
     if "removed" not in dataset:  # unknown of lists
         return said
-    return f"{said}; {counted(count['removed'], 'comparisons')} removed"
+    return f"{said}; {counted(value_of(dataset, 'removed') or 0, 'comparisons')} removed"

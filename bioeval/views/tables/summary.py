@@ -22,21 +22,22 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
         if several:
             tasks |= {f"{name}: {k}": x for k, x in task_or_tasks.items()}
         else:
-            tasks |= {name: task_or_tasks}
+            tasks[name] = task_or_tasks
     for i, (task, numbers) in enumerate(tasks.items()):
         if i:
             yield Sentence()
         yield Title(task)
-        rows = [
-            [x.label, x.written(x.value), threshold_text(None if x.at is None else float(x.at))]
-            for x in figures(numbers)
-        ]
-        width = 2
-        if any(row[2] for row in rows):
-            width = 3
-        yield Table(["", "value", "threshold"][:width], [x[:width] for x in rows], said="labels")
-        attempts = [k for k in numbers if k.endswith("attempts") or k == "queries"]
-        counts = (f"{k.replace('_', ' ')}: {numbers[k]:,}" for k in attempts)
+        heads, rows, counts = ["", "value"], [], []
+        shown = list(figures(numbers))
+        if any(figure.at is not None for figure in shown):
+            heads.append("threshold")
+        for figure in shown:
+            at = threshold_text(None if figure.at is None else float(figure.at))
+            rows.append([figure.label, figure.written(figure.value), at][: len(heads)])
+        yield Table(heads, rows, said="labels")
+        for name, number in numbers.items():
+            if name.endswith("attempts") or name == "queries":
+                counts.append(f"{name.replace('_', ' ')}: {number:,}")
         yield Note(", ".join(counts), exact=True)
 
 
@@ -64,9 +65,8 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":
             continue
-        if isinstance(value, Mapping):
-            each = value
-        else:
+        each = value
+        if not isinstance(value, Mapping):
             each = {"": value}
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, number in each.items():
@@ -77,7 +77,8 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
                 label = label.format(prior=place, rank="K" if place == "" else place)
             elif place != "":
                 label = f"{label}, rank {place}"
-            yield Figure(with_unit(label, scalar), number, _at(at, place, scalar), scalar.percent)
+            label = with_unit(label, scalar.percent)
+            yield Figure(label, number, _at(at, place, scalar), scalar.percent)
 
 
 def _at(at: Any, place: Any, scalar: Scalar) -> Any:
