@@ -202,9 +202,8 @@ def _losses(block: ImpostorBlock, sign: float, shifts: np.ndarray) -> np.ndarray
 
 def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Return the mean losses of the genuine attempts; attempts at -inf have no loss."""
-    none = np.zeros(1, dtype=np.int64)
-    finite = genuine[np.isfinite(genuine)]
-    sums = _losses((finite[None], none, none), 1.0, -shifts[::-1])[::-1]
+    finite = ImpostorBlock.of_listed(genuine[np.isfinite(genuine)])
+    sums = _losses(finite, 1.0, -shifts[::-1])[::-1]
     return _mean(sums, len(genuine), int(np.isposinf(genuine).sum()))
 
 

@@ -158,7 +158,7 @@ class RankedMates(NamedTuple):
 
 @register_jitable
 def _first_above(values, low, high, x):
-    """Return the first place from `low` to `high` whose value is above `x`; `low` for NaN."""
+    """Return the first place from `low` to `high` whose value is above `x`, which is not NaN."""
     while low < high:
         middle = (low + high) // 2
         if values[middle] <= x:
@@ -193,6 +193,8 @@ def _count_many(near, ranked):
         tied[t] = 0
     for q in range(len(near)):
         x = near[q]
+        if x != x:  # no score: neither below nor at any
+            continue
         farther = _first_above(mates, 0, k, x)
         if farther < k:
             closer[farther] += 1

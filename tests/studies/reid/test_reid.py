@@ -1057,3 +1057,19 @@ def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         be.reid(scores, "cityflow", rank_k=4, rank_k_over="smaller")
+
+
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+@pytest.mark.parametrize("mates", [3, 70])
+def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
+    """Beyond 64 mates a query is counted in another way."""
+    rng = np.random.default_rng(0)
+    labels = np.array([1] * mates + list(range(2, 102)))
+    values = rng.random((3, len(labels))).round(2)
+    missing = rng.random(len(labels)) < 0.1
+    values[:, missing] = np.nan
+    known = ~missing
+    found = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
+    expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
+    for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "ndcg"):
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
