@@ -55,7 +55,7 @@ from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,
     reporter as reporter,
-    rows_told_to as rows_told_to,
+    rows_reported_to as rows_reported_to,
     stage as stage,
 )
 from bioeval.base.random import (

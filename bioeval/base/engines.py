@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.errors import Argument, EngineError
+from bioeval.base.progress import rows_reported_to
 
 if TYPE_CHECKING:
     from distributed import Client as Client
@@ -91,3 +92,9 @@ def computed_by(chosen: Engine | None) -> Iterator[None]:
         yield
     finally:
         _ENGINE.reset(token)
+
+
+def counts_here(work: RowWork, low: int, high: int) -> Any:
+    """Return the counts of a block, made in this process; its rows are not reported."""
+    with computed_by(None), rows_reported_to(lambda done, total: None):
+        return work.part(low, high)

@@ -171,7 +171,7 @@ def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments that a function had; `former` gives the replacement of each."""
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
-        """Return the function, which looks at its arguments first."""
+        """Return the function with a look at its arguments first."""
 
         @functools.wraps(function)
         def called(*args: P.args, **options: P.kwargs) -> R:

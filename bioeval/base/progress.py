@@ -1,8 +1,8 @@
 """Progress of long work, from the work to its display.
 
 No callback is handed down: :func:`shown_by` receives the reports of all that runs inside
-it, and elsewhere a report costs next to nothing. The argument `progress` of a public call is told
-of the rows that are counted inside :func:`rows_told_to`, and of nothing else.
+it, and elsewhere a report costs next to nothing. The argument `progress` of a public call gets the
+rows that are counted inside :func:`rows_reported_to`, and nothing else.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def is_shown() -> bool:
 
 
 @contextlib.contextmanager
-def rows_told_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
-    """Tell `progress`, if given, of the rows counted inside, in all of several passes over them."""
+def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
+    """Call `progress`, if given, with the rows counted inside, in all of several passes."""
     tell = require_callable("progress", progress)
     if passes > 1:
         tell = _RowsOfPasses(tell or report, passes)
@@ -76,25 +76,25 @@ def rows_told_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
 
 
 class _RowsOfPasses:
-    """Tells of the rows done in all passes, of which each begins where one was told to its end."""
+    """Reports the rows done in all passes; each begins where the one before ended."""
 
     def __init__(self, tell: Tell, passes: int):
         self.tell, self.passes, self.before = tell, passes, 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Tell of the rows done in this pass; more than all where several passes were one."""
+        """Report the rows done in this pass; more than all where several passes were one."""
         self.tell(min(self.before + done, self.passes * total), self.passes * total)
         if done >= total:
             self.before += done
 
 
 def reporter() -> Tell:
-    """Return what rows counted are told to: `progress` of a public call, or :func:`report`."""
+    """Return what gets the rows counted: `progress` of a public call, or :func:`report`."""
     return _TELL.get() or report
 
 
-def tell_rows(done: int, total: int) -> None:
-    """Tell `progress` of a public call of the rows counted; do nothing where it has none."""
+def report_rows(done: int, total: int) -> None:
+    """Call `progress` of a public call with the rows counted; do nothing where it has none."""
     tell = _TELL.get()
     if tell is not None:
         tell(done, total)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import click
 
 from bioeval.base.errors import NoResultError
-from bioeval.base.progress import rows_told_to
+from bioeval.base.progress import rows_reported_to
 from bioeval.base.study import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
@@ -122,7 +122,7 @@ def with_doubts(
 ) -> xr.DataTree:
     """Return results with the findings of studies in place of their own doubts."""
     for doubted in hooks("with_doubts"):
-        with rows_told_to(stages.counting):
+        with rows_reported_to(stages.counting):
             tree = doubted(tree, scores, protocol)
     return tree
 

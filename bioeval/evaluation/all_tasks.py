@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.engines import Client
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.progress import rows_told_to
+from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.study import offered
 from bioeval.base.variables import IntervalMethod
@@ -116,7 +116,7 @@ def evaluate(
         per_query=per_query,
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
     )
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         if isinstance(scores, Mapping):
             return _evaluate_systems(scores, protocol, options)
         return _evaluate_system(scores, protocol, options)

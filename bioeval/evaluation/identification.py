@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client
 from bioeval.base.errors import Argument, ProtocolError, counted
-from bioeval.base.progress import rows_told_to
+from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
@@ -216,7 +216,7 @@ def open_set(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
         )
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         dataset, tally = _identify(planner, options, drawn, limits)
     if given:
         return _with_selectivity(dataset, scores, tally)
@@ -302,7 +302,7 @@ def closed_set(
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
     )
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits)[0]
 
 
@@ -394,7 +394,7 @@ def ranks(
     """
     reader = BlockReader(scores)
     job = IdentificationJob(reader, rank_unit=rank_unit, fusion=fusion)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         (result,) = run_jobs(reader, [job])
     return ranks_dataset(result, ties)
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import Client, refuse_engine
-from bioeval.base.progress import rows_told_to
+from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.calls import distributable
@@ -179,7 +179,7 @@ def verification(
             others["frr_targets"] = at_frr
         else:
             others["frr_targets"] = None
-        with rows_told_to(progress):
+        with rows_reported_to(progress):
             return drawn.verification(
                 scores,
                 templates,
@@ -208,7 +208,7 @@ def verification(
     )
     every_score = require_flag("auc", auc)
     job.wanted = PointsWanted(targets, weights, every_score, frr_targets=at_frr)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         (result,) = run_jobs(reader, [job])
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):

@@ -136,7 +136,7 @@ class _Strata:
         seen: np.ndarray,
         chosen: np.ndarray,
     ):
-        """Find the share of each stratum, between `low` and `high` samples."""
+        """Find the size of each stratum, between `low` and `high` samples."""
         self.samples, self.name = samples, name
         self.stratum, self.seen, self.chosen = stratum, seen, chosen
         whole = np.bincount(stratum)

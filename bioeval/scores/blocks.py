@@ -507,10 +507,10 @@ class BlockReader:
         return rows_within(self.scores, self.scores._row_chunk)
 
     def __iter__(self) -> Iterator[Block]:
-        return self.blocks(told=False)
+        return self.blocks(reported=False)
 
-    def blocks(self, *, told: bool = True, in_place: bool = False) -> Iterator[Block]:
-        """Yield the blocks in order; `progress` of the public call is `told` of the rows done.
+    def blocks(self, *, reported: bool = True, in_place: bool = False) -> Iterator[Block]:
+        """Yield the blocks in order; the rows done are `reported` to `progress` of the public call.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
         kept.
@@ -521,7 +521,7 @@ class BlockReader:
             If another engine than this process is to compute what is counted here.
         """
         refuse_engine()
-        tell = reporter() if told else report
+        tell = reporter() if reported else report
         m = self.scores.shape[0]
         step = self.rows_per_block()
         leaves_out = self.scores._has_mask or self.scores.exclude

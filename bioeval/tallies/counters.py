@@ -28,7 +28,7 @@ class ImpostorBlock(NamedTuple):
 
     @classmethod
     def of_listed(cls, scores: np.ndarray) -> ImpostorBlock:
-        """Return scores as one row, in which no subject is the own one."""
+        """Return scores as one row without genuine ones."""
         none = np.zeros(1, dtype=np.int64)
         return cls(scores[None], none, none)
 

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 
 from bioeval.base.engines import engine
-from bioeval.base.progress import rows_told_to, tell_rows
+from bioeval.base.progress import report_rows, rows_reported_to
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
 from bioeval.scores.arrays import writable_alias
@@ -80,7 +80,7 @@ class FoldRowReader:
             yield rows, block
             if self.multi and self.scores.shape[0] * block.values.shape[1] <= KEPT_VALUES:
                 kept.append((rows, block))
-            tell_rows(rows.stop, self.scores.shape[0])
+            report_rows(rows.stop, self.scores.shape[0])
         self.kept = kept
 
     def for_rows(self, low: int, high: int) -> Self:
@@ -659,7 +659,7 @@ class FoldSweep:
         from_memory = self.rows.from_memory
         late = from_memory and engine() is None  # or the rows of a failed attempt show twice
         work = CountPass(self.rows, self.partitions, self.grid)
-        with rows_told_to(None) if late else contextlib.nullcontext():
+        with rows_reported_to(None) if late else contextlib.nullcontext():
             counts = work.whole()
         genuine = counts["genuine"]["0"].array()
         row = counts["genuine"]["1"].array()
@@ -670,7 +670,7 @@ class FoldSweep:
                 self.count()
                 return
             if late:
-                tell_rows(self.rows.scores.shape[0], self.rows.scores.shape[0])
+                report_rows(self.rows.scores.shape[0], self.rows.scores.shape[0])
         order = np.argsort(genuine)
         self.genuine = genuine[order].astype(np.float64)
         for i, one in enumerate(self.partitions):
@@ -694,7 +694,7 @@ class FoldSweep:
 
     # -- collecting
 
-    @rows_told_to(None)
+    @rows_reported_to(None)
     def narrow(self, wanted: np.ndarray) -> bool:
         """Divide wanted bins with too many scores to collect; return whether any was divided."""
         most = max(REFINE, REFINE_SHARE * self.total.sum())

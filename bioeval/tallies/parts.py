@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.engines import engine
 from bioeval.base.errors import MergeError
-from bioeval.base.progress import rows_told_to
+from bioeval.base.progress import rows_reported_to
 from bioeval.kernels import count as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader
@@ -199,7 +199,7 @@ def merged_parts(parts: Sequence[RowRangeCounts]) -> RowRangeCounts:
     return ordered[0]
 
 
-@rows_told_to(None)
+@rows_reported_to(None)
 def counts_of(
     what: str,
     reader: BlockReader,

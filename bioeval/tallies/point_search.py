@@ -19,7 +19,7 @@ import numpy as np
 from bioeval.base.engines import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
-from bioeval.base.progress import rows_told_to, stage
+from bioeval.base.progress import rows_reported_to, stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
@@ -44,7 +44,7 @@ from bioeval.tallies.verification_job import VerificationJob
 SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 
-@rows_told_to(None)
+@rows_reported_to(None)
 def take_second_passes(second_passes: SecondPasses) -> None:
     """Read all impostor scores of some jobs of one reader again, in one sweep."""
     reader, chosen = second_passes[0][0].reader, engine()

@@ -19,7 +19,7 @@ from bioeval.base.engines import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most
-from bioeval.base.progress import tell_rows
+from bioeval.base.progress import report_rows
 from bioeval.kernels.argument_groups import (
     GalleryColumns,
     Matrix,
@@ -474,7 +474,7 @@ class RowSweep:
                 if not (scores._streams or self.by_blocks):
                     reader.watch.look(low, self.raw, self.columns, 1.0)
             give_back(scores)
-            tell_rows(high, scores.shape[0])
+            report_rows(high, scores.shape[0])
         return complete
 
     def _rows_per_call(self) -> int:

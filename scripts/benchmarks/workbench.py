@@ -212,7 +212,7 @@ def _of_variant(run: Callable[..., object], attribute: str, bench: Workbench) ->
 def counts(scores: Scores) -> object:
     """Count as `tally` does, without the digests by which tallies know their probes."""
     options = EvaluationOptions.parse()
-    return Plan(scores, resolve_card(scores, "auto"), options, automatic=True).count(None)
+    return Plan(scores, resolve_card(scores, "auto"), options, automatic=True).count()
 
 
 #: How the work of each key is made.

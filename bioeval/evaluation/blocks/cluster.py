@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.engines import RowWork
+from bioeval.base.engines import RowWork, counts_here
 from bioeval.base.errors import (
     Argument,
     BioevalError,
@@ -21,7 +21,6 @@ from bioeval.base.errors import (
     EngineError,
     MissingDependencyError,
 )
-from bioeval.evaluation.blocks.engine import counts_here
 from bioeval.evaluation.blocks.sent_work import (
     FileMissingOnWorker,
     Packed,

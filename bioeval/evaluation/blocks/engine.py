@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval.base.engines import RowWork, computed_by
+from bioeval.base.engines import RowWork, counts_here
 from bioeval.base.errors import Argument, EngineError
-from bioeval.base.progress import reporter, rows_told_to
+from bioeval.base.progress import reporter
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import RowRangeCounts, merged_parts
 
@@ -51,12 +51,6 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Release the data sent."""
-
-
-def counts_here(work: RowWork, low: int, high: int) -> Any:
-    """Return the counts of a block, made in this process; nobody is told of its rows."""
-    with computed_by(None), rows_told_to(lambda done, total: None):
-        return work.part(low, high)
 
 
 class LocalExecutor:

@@ -21,10 +21,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.base.engines import RowWork
+from bioeval.base.engines import RowWork, counts_here
 from bioeval.base.errors import BioevalError
 from bioeval.base.progress import shown_by
-from bioeval.evaluation.blocks.engine import counts_here
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows

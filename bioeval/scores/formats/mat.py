@@ -222,7 +222,7 @@ def _name(raw: bytes) -> str:
 
 
 def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
-    """Return the values of an array in its own type, which may be stored as a smaller one."""
+    """Return the values of an array in its own type; the stored type may be smaller."""
     _, _, at = _element(body, 0, order)  # flags
     _, _, at = _element(body, at, order)  # shape
     _, _, at = _element(body, at, order)  # name
@@ -250,7 +250,7 @@ def _values(body: bytes, variable: Variable, order: str) -> np.ndarray:
 
 
 def _characters(stored: int, data: bytes, variable: Variable, order: str) -> np.ndarray:
-    """Return the rows of an array of characters, which is stored column by column."""
+    """Return the rows of an array of characters, stored column by column."""
     if stored not in _TEXT:
         raise _DamagedError(f"characters stored as type {stored}")
     encoding = _TEXT[stored]

@@ -433,7 +433,7 @@ class _Hdf5Writer:
             self._call(data.__setitem__, slice(low, high), read(low, high))
 
     def _created(self, key: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """Return a new dataset with checksums, which HDF5 has of chunks and of headers."""
+        """Return a new dataset with checksums; HDF5 has them of chunks and of headers."""
         how: dict[str, Any] = {}
         if not shape:  # in the header of the dataset, which has a checksum
             how["dcpl"] = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
@@ -527,7 +527,7 @@ class _SafetensorsWriter:
 
 
 def _write_safetensors(scores: Scores, path: Path) -> None:
-    """Write the tensors; dtypes and errors of the system are told as of the other formats."""
+    """Write the tensors; errors of dtypes and of the system are those of the other formats."""
     numpy = optional("safetensors.numpy", path, "a safetensors file")
     out = _SafetensorsWriter()
     write_arrays(scores, out, path)

@@ -628,7 +628,7 @@ def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[li
 
 
 def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> dict[str, Any]:
-    """Return the object of a line, which has a value for each of the names."""
+    """Return the object of a line, with a value for each of the names."""
     record = parse_json(line, f"{path}: line {number}")
     if not isinstance(record, dict) or not record:
         raise DataError(

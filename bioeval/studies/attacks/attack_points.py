@@ -17,7 +17,7 @@ from bioeval.base import (
     Name,
     ProtocolError,
     require_memory,
-    rows_told_to,
+    rows_reported_to,
     seed_sequence,
 )
 from bioeval.evaluation import chosen_threshold
@@ -137,7 +137,7 @@ def count_bona_fide(
         rejected = bona_fide.select(probes=np.flatnonzero(~passing))
         reader = BlockReader(rejected)
         job = VerificationJob(reader, **options)
-        with rows_told_to(None):
+        with rows_reported_to(None):
             (tally,) = run_jobs(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
         if not none_passes:

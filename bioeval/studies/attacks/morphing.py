@@ -21,7 +21,7 @@ from bioeval.base import (
     counted,
     require_choice,
     require_list,
-    rows_told_to,
+    rows_reported_to,
     short_name,
 )
 from bioeval.evaluation import verification
@@ -198,7 +198,7 @@ def morphing(
     first = next(iter(systems.values()))
     people = _contributors(first, contributors)
     others = _bona_fide(bona_fide, systems, single)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         morphs = {name: _read(x, people) for name, x in systems.items()}
     if isinstance(given, np.ndarray):
         grid = given

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base import PLURALS, counted, larger_is_closer, require_flag, rows_told_to
+from bioeval.base import PLURALS, counted, larger_is_closer, require_flag, rows_reported_to
 from bioeval.evaluation import compared, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import KIND_DOUBT, judge_kind
@@ -108,7 +108,7 @@ def check_data(
     labels = partial(
         label_checks, scores, check_targets(far_targets).tolist(), convention=convention
     )
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         findings = tuple(_findings(scores, labels, read_scores))
     return DataCheck(repr(scores)[1:-1], card.name, findings)
 

@@ -111,7 +111,7 @@ def listed(places: Iterable[Any], most: int = 3) -> str:
 
 
 def is_or_are(number: int) -> str:
-    """Return the verb of so many things."""
+    """Return the verb for a number of things."""
     if number == 1:
         return "is"
     return "are"

@@ -23,7 +23,7 @@ from bioeval.base import (
     __version__,
     counted,
     require_choice,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import with_exclusions
@@ -243,12 +243,12 @@ def compare(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
             ):
                 _require_equal(first_side, second_side, "cameras", where)
-        with rows_told_to(progress):
+        with rows_reported_to(progress):
             one, other = ComparedRetrieval(a, rules), ComparedRetrieval(b, rules)
         measures += retrieval_measures(one, other, columns)
         conclusions = _conclusions(measures, interval, adjust, given)
         return _dataset((one, other), conclusions, interval, adjust, apart)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         first = ComparedSystem(a, options, targets, at_frr)
         second = ComparedSystem(b, options, targets, at_frr)
     if first.verification is not None and second.verification is not None:

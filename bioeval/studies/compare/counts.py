@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base import OPTIMA, Stream, engine, report, rows_told_to, stage
+from bioeval.base import OPTIMA, Stream, engine, report, rows_reported_to, stage
 from bioeval.scores import BlockReader, Scores, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
@@ -85,7 +85,7 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     work, chosen = _UnpairedAttempts(a, b), engine()
     if chosen is None:
         return work.part(0, a.shape[0])
-    with rows_told_to(None):
+    with rows_reported_to(None):
         alone: int = chosen.count(work)
     return alone
 

@@ -89,7 +89,7 @@ class Named:
         return [x.what for x in self.sides] == [x.what for x in other.sides]
 
     def common(self, other: Named) -> Iterator[_Common]:
-        """Yield what both have in common, of pairs or of each side."""
+        """Yield the common data of both, of pairs or of each side."""
         for side, beside in zip(self.sides, other.sides, strict=True):
             if isinstance(side.names, CodedSides):
                 first, second = _keys(side.names, beside.names, self.unordered and other.unordered)

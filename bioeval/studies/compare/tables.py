@@ -97,7 +97,7 @@ class ComparisonTable:
         yield from warned(map(self._translate, map(with_joined_targets, said)))
 
     def _header(self) -> Iterator[tuple[str, str]]:
-        """Yield what was compared, by which tasks and in which terms."""
+        """Yield what was compared, with the tasks and their terms."""
         attrs = self.dataset.attrs
         people = counted(int(attrs["subjects"]), "subjects")
         yield "Data", f"{attrs['layout']}, {people}"

@@ -316,7 +316,7 @@ class Readings:
 
     @property
     def _far_targets(self) -> list[float]:
-        """The FAR that is asked for, or some."""
+        """The FAR of the measure, or some."""
         return list(FAR_TARGETS) if self.at is None else [self.at]
 
     def _rules_of_points(self, call: Callable[..., str]) -> Iterator[Reading]:

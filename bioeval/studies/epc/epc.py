@@ -24,7 +24,7 @@ from bioeval.base import (
     require_choice,
     require_increasing_proportions,
     require_number,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.results import (
     Block,
@@ -158,14 +158,14 @@ def epc(
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     job = VerificationJob(dev_reader, **options)
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         (made,) = run_jobs(dev_reader, [job])
     with threads_for(dev):
         points = refine(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationJob(test_reader, thresholds=known if len(known) else None, **options)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         (judged,) = run_jobs(test_reader, [judge])
     attempts = attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
@@ -417,13 +417,13 @@ def epsc(
     test_parts = parted(test, None, ATTACK)
     dev_attacks = attack_attempts(dev_parts, None, options)
     test_attacks = attack_attempts(test_parts, None, options)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         made = count_bona_fide(dev_parts.bona_fide, None, options, None)
     search = _Search(made, dev_attacks, chosen, weight, criterion)
     at = search.thresholds()
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     thresholds = known if len(known) else None
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         judged = count_bona_fide(test_parts.bona_fide, None, options, thresholds)
     attempts = _numbers(judged, test_attacks)
     fa, fr = errors_at(judged.tally, at)

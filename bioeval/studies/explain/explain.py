@@ -498,7 +498,7 @@ class RowExplainer:
         return None
 
     def _require_verification(self) -> None:
-        """Take the claimed subject as the scores have it, or say that nobody claims here."""
+        """Take the claimed subject as the scores have it, or refuse scores without claims."""
         if self._verification() is None:
             raise ProtocolError(
                 f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"

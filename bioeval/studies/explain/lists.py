@@ -95,7 +95,7 @@ class RowCells:
         return self._known[i]
 
     def _read(self, i: int) -> list[Cell]:
-        """Return the comparisons of row `i`, with the reasons of those that are no attempts."""
+        """Return the comparisons of row `i`, and why some are left out."""
         block = self.reader.block(i, i + 1)
         row, gallery = i - block.low, self.reader.gallery
         raw = self.reader.given.read(i, i + 1)[0].tolist()
@@ -329,7 +329,7 @@ def subjects(cells: Sequence[Cell], fusion: str) -> list[Candidate]:
 
 
 def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
-    """Return a subject, whose shown template is the nearest of those that decide its score."""
+    """Return a subject, shown by the nearest of the templates that decide its score."""
     used, first = usable(cells), cells[0]
     candidate = Candidate(first.column, first.column, first.group, first.own, None, "", cells)
     if not used:

@@ -28,7 +28,7 @@ from bioeval.base import (
     bad_choice,
     computed_here,
     counted,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.evaluation import distributable
 from bioeval.partition import (
@@ -306,7 +306,7 @@ def cross_evaluate(
         _check_people(data, options, estimator)
     if estimator is None:
         scores = _as_scores(data, y, meta)
-        with rows_told_to(progress):
+        with rows_reported_to(progress):
             return evaluate_tasks(scores, splitter, [options], confidence, resampling)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
@@ -332,7 +332,7 @@ def cross_evaluate(
         else:
             system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             options = options.with_role(splitter)
-        with rows_told_to(progress):
+        with rows_reported_to(progress):
             folds, about = evaluate_fitted(system, options)
     made = fold_dataset(folds, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = system.unit

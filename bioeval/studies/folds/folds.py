@@ -19,7 +19,7 @@ from bioeval.base import (
     counted,
     report,
     reporter,
-    rows_told_to,
+    rows_reported_to,
     stage,
 )
 from bioeval.base.study import hooks
@@ -51,8 +51,8 @@ from bioeval.studies.folds.results import AssuredFold, Fold
 from bioeval.studies.folds.splits import (
     PairSides,
     Part,
+    PartSizes,
     Place,
-    Sizes,
     Split,
     SplitPlan,
     SplitSides,
@@ -235,7 +235,7 @@ def _verify_matrix(
     repeats = list(together)
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     looks = range(0, len(repeats), most)
-    with rows_told_to(reporter(), passes=2 * (len(looks) + len(apart))):
+    with rows_reported_to(reporter(), passes=2 * (len(looks) + len(apart))):
         for first in looks:
             looked_at = repeats[first : first + most]
             codes, parts = [], []
@@ -248,7 +248,7 @@ def _verify_matrix(
             judged |= zip(looked_at, of_rule, strict=True)
         for repeat in apart:
             judged[repeat] = []
-            with rows_told_to(None):
+            with rows_reported_to(None):
                 for fold in range(plan.folds_of(repeat)):
                     train, test = sides.views(plan.split((repeat, fold)))
                     judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
@@ -343,7 +343,7 @@ def evaluate_by_parts(
     counted = counted_parts(sides.scores, _both_parts(plan, sides), tasks)
     for done, place in enumerate(plan.places, 1):
         split = plan.split(place)
-        with rows_told_to(None):  # each fold is told of, and not the rows that it reads
+        with rows_reported_to(None):  # each fold is told of, and not the rows that it reads
             train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
             for options, folds in zip(tasks, by_task, strict=True):
                 folds[place] = fold_of(train, test, sides.sizes(split), options)
@@ -382,14 +382,14 @@ def parts_of(
     return parts[0], parts[1]
 
 
-def fold_of(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOptions) -> Fold:
+def fold_of(train: FoldSide, test: FoldSide, sizes: PartSizes, options: FoldOptions) -> Fold:
     """Evaluate a task: choose a threshold on one part, and judge it on the other."""
     if options.task == "verification":
         return _verified(train, test, sizes, options)
     return _identified(train, test, sizes, options)
 
 
-def _verified(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOptions) -> Fold:
+def _verified(train: FoldSide, test: FoldSide, sizes: PartSizes, options: FoldOptions) -> Fold:
     """Evaluate verification of one fold, with its drawn claims and seen subjects."""
     judged = judge_parts(train, test, options)
     made = Fold.of_judged(judged, sizes)
@@ -416,7 +416,7 @@ def _verified(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOption
     return made
 
 
-def _identified(train: FoldSide, test: FoldSide, sizes: Sizes, options: FoldOptions) -> Fold:
+def _identified(train: FoldSide, test: FoldSide, sizes: PartSizes, options: FoldOptions) -> Fold:
     """Evaluate identification of one fold."""
     trained, tested = train.searched(options), test.searched(options)
     if options.task == "closed_set":
@@ -701,7 +701,7 @@ def evaluate_fitted(
     places = system.plan.places
     said: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
-        with rows_told_to(None):
+        with rows_reported_to(None):
             folds[place], made = system.fold(system.plan.split(place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
@@ -731,7 +731,7 @@ def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | n
 _EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
 
 
-@rows_told_to(None)
+@rows_reported_to(None)
 @stage("assured thresholds")
 def assured_folds(
     parts: Mapping[Any, tuple[Scores | None, Scores | None]],

@@ -40,7 +40,7 @@ from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.splits import Place, Sizes
+from bioeval.studies.folds.splits import PartSizes, Place
 from bioeval.tallies import Judged, to_user
 
 FOLD_COUNTS = {
@@ -146,14 +146,14 @@ class Fold:
     threshold: float
     defined: bool
     counts: dict[str, int]
-    subjects: Sizes
+    subjects: PartSizes
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
     points: dict[str, float | np.ndarray] = field(default_factory=dict)
     assured: AssuredFold | None = None
 
     @classmethod
-    def of_judged(cls, judged: Judged, subjects: Sizes) -> Fold:
+    def of_judged(cls, judged: Judged, subjects: PartSizes) -> Fold:
         """Count both parts at the threshold."""
         counts: dict[str, int] = {}
         chosen = judged.chosen

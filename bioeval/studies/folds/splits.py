@@ -53,7 +53,7 @@ class Part(NamedTuple):
         return _distinct(subject[self.samples])
 
 
-class Sizes(NamedTuple):
+class PartSizes(NamedTuple):
     """The numbers of subjects, or of pairs, in the training part and in the test part."""
 
     train: int
@@ -86,9 +86,9 @@ class Split:
         """The probes and the gallery of the test part."""
         return _part(self.test, self.test_gallery)
 
-    def sizes(self, subject: np.ndarray) -> Sizes:
+    def sizes(self, subject: np.ndarray) -> PartSizes:
         """Return the number of subjects in both parts; `subject` are the codes of all samples."""
-        return Sizes(self.training.subjects(subject), self.tested.subjects(subject))
+        return PartSizes(self.training.subjects(subject), self.tested.subjects(subject))
 
     def trained_on(self, subject: np.ndarray) -> np.ndarray:
         """Return the subjects of the training part, and of that which an estimator is fitted on."""
@@ -343,7 +343,7 @@ class SplitSides:
                 stacklevel=3,
             )
 
-    def sizes(self, split: Split) -> Sizes:
+    def sizes(self, split: Split) -> PartSizes:
         """Return the number of subjects in the training part and in the test part."""
         return split.sizes(self.subject)
 
@@ -469,9 +469,9 @@ class PairSides:
     def _ends_in(self, samples: np.ndarray) -> np.ndarray:
         return _inside(samples, self.n, no_person=False)[self._ends]
 
-    def sizes(self, split: Split) -> Sizes:
+    def sizes(self, split: Split) -> PartSizes:
         """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
-        return Sizes(self._size_of(split.train), self._size_of(split.test))
+        return PartSizes(self._size_of(split.train), self._size_of(split.test))
 
     def _size_of(self, samples: np.ndarray) -> int:
         pairs = self.pairs_in(samples)

@@ -26,7 +26,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
     require_probability,
-    rows_told_to,
+    rows_reported_to,
     seed_sequence,
 )
 from bioeval.results import (
@@ -364,7 +364,7 @@ def gallery_size(
     if sampling is not None:
         repeats = require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
     stream = Stream(seed_sequence(random_state), 0)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         (tally,) = run_jobs(reader, [job])
     dataset = gallery_size_dataset(
         tally, chosen, subjects, shares, max_rank=max_rank, ties=ties, impostors=impostors

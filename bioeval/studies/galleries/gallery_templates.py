@@ -23,7 +23,7 @@ from bioeval.base import (
     picked,
     reporter,
     require_choice,
-    rows_told_to,
+    rows_reported_to,
     seed_sequence,
 )
 from bioeval.results import (
@@ -304,7 +304,7 @@ def gallery_templates(
     wanted = targets
     if rule.name == "far":
         wanted = np.append(targets, rule.values)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         _count(reader, parts, wanted, rule)
     rule = rule.as_distance(scores.kind)
     variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
@@ -388,7 +388,7 @@ def _count(
     fixed: Sequence[float] = ()
     if rule is not None and rule.name == "fixed":
         fixed = rule.as_distance(reader.scores.kind).values
-    with threads_for(reader.scores), rows_told_to(reporter(), passes=2):
+    with threads_for(reader.scores), rows_reported_to(reporter(), passes=2):
         run_jobs(reader, parts)
         for part in parts:
             part.claims.want(targets, fixed)

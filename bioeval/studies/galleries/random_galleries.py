@@ -233,7 +233,7 @@ class GalleryJob:
         low: int,
         room: np.ndarray,
     ) -> None:
-        """Add the ranks of rows from `low` on, which have `room` for their mates."""
+        """Add the ranks of rows from `low` on; each has `room` for its mates."""
         first = np.concatenate([[0], np.cumsum(room)])
         ranks = kernel.MateRanks(
             first=first,

@@ -24,7 +24,7 @@ from bioeval.base import (
     picked,
     require_choice,
     require_number,
-    rows_told_to,
+    rows_reported_to,
     short_name,
 )
 from bioeval.evaluation import distributable, open_set
@@ -245,7 +245,7 @@ def by_group(
             tally = GroupTally.of_listed(attempts, of_person, distance_rule)
     else:
         both = of_code[codes.probe], of_code[codes.gallery]
-        with rows_told_to(progress, passes=2):
+        with rows_reported_to(progress, passes=2):
             tally = GroupTally.of_matrix(reader, both, distance_rule, targets, (templates, fusion))
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))

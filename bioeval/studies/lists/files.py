@@ -15,7 +15,7 @@ from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
-    """Read lists, and the labels and metadata of both sides, which are files of their own."""
+    """Read lists, and the files with the labels and metadata of both sides."""
     assert options.probe_labels is not None and options.gallery_labels is not None
     probes = read_side(options.probe_labels, options, options.side_meta("probe"))
     gallery = read_side(options.gallery_labels, options, options.side_meta("gallery"))

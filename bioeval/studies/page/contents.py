@@ -528,7 +528,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    """Return the template, whose tests tell the cells of a table from each other."""
+    """Return the template, with tests for the kinds of cells of a table."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

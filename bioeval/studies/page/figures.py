@@ -509,7 +509,7 @@ def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: st
 
 
 def _score_axis(part: PageItem, low: float, high: float) -> Axis:
-    """Return an axis of scores, which says which are closer."""
+    """Return an axis of scores; its label tells the direction of close ones."""
     noun = noun_of(part.kind).capitalize()
     better = "smaller"
     if part.accepts_larger:

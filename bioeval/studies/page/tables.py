@@ -190,7 +190,7 @@ _QUOTED = (
 
 
 def _place(figure: tuple[str, str]) -> tuple[int, bool]:
-    """Return the place of a figure, of which the name comes first: quoted, labelled, others."""
+    """Return the place of a figure by its name: quoted, labelled, others."""
     name = figure[0]
     labelled = words.has_label(name.removesuffix("_threshold"))
     if name in _QUOTED:
@@ -555,7 +555,7 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
 
 
 def _values_by(part: PageItem, dims: tuple[str, ...], names: list[str], most: int) -> PageTable:
-    """Return the values of variables over some dimensions, with at `most` so many rows."""
+    """Return the values of variables over some dimensions, with `most` rows at most."""
     body = []
     labels = [_labels(part.dataset, dim) for dim in dims]
     if dims == ("reading",):

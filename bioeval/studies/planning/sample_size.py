@@ -117,7 +117,7 @@ def of_pilot(
 
 @dataclass
 class _PilotPoint:
-    """The threshold of a pilot, and, where it is planned, its EER and the interval's width."""
+    """The threshold of a pilot; its EER and the width of the interval, if that is planned."""
 
     threshold: float
     warnings: Sequence[str] = ()

@@ -145,7 +145,7 @@ _INDEPENDENT = (
 
 
 @dataclass(frozen=True)
-class _Rate:
+class _RateInUse:
     """An error rate with its limits, NaN where it or they are unknown."""
 
     value: float = math.nan
@@ -171,8 +171,8 @@ class _Rates:
     """The rates of false alarms and of rejections at an operating point."""
 
     names: tuple[str, str]
-    alarms: _Rate
-    rejections: _Rate
+    alarms: _RateInUse
+    rejections: _RateInUse
     where: str = "as given"  # the operating point
     confidence: float | None = None  # of the limits, where they say it
 
@@ -459,14 +459,14 @@ def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rate
             f"{Argument('alarms_per_day')} gives the {alarm.upper()}; expected rates without "
             f"{alarm}"
         )
-    rejections = _Rate()
+    rejections = _RateInUse()
     alarms = _given_rate({**rates, alarm: far}, names, alarm)
     if rejected in rates:
         rejections = _given_rate(rates, names, rejected)
     return _Rates(names, alarms, rejections)
 
 
-def _given_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -> _Rate:
+def _given_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -> _RateInUse:
     """Return one of the rates given by name, with its limits if it has both."""
     if name not in rates:
         raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")
@@ -475,8 +475,8 @@ def _given_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -
     if (low in rates) != (high in rates):
         raise DataError(f"rates has one of {low} and {high}; expected both or none")
     if low not in rates:
-        return _Rate(rate)
-    return _Rate(
+        return _RateInUse(rate)
+    return _RateInUse(
         rate,
         require_number(low, rates[low], low=0.0, high=rate),
         require_number(high, rates[high], low=rate, high=1.0),
@@ -540,7 +540,7 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
 
 def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
-) -> tuple[_Rate, _Rate]:
+) -> tuple[_RateInUse, _RateInUse]:
     """Return the rates at a FAR target, taken as the FAR."""
     there = []
     if "far_target" in ds.dims:
@@ -558,17 +558,17 @@ def _at_target(
     assert target is not None
     if open_set:
         detected = _rate_of(ds, "dir_at_far", **at)
-        rejections = _Rate(1 - detected.value, 1 - detected.high, 1 - detected.low)
+        rejections = _RateInUse(1 - detected.value, 1 - detected.high, 1 - detected.low)
     else:
         rejections = _rate_of(ds, f"frr{iso}_at_far", **at)
     if iso:
         target *= 1 - float(ds.attrs["fta"])
-    return _Rate(target), rejections
+    return _RateInUse(target), rejections
 
 
-def _rate_of(ds: xr.Dataset, name: str, **at: int) -> _Rate:
+def _rate_of(ds: xr.Dataset, name: str, **at: int) -> _RateInUse:
     """Return a rate of a result, with its limits."""
-    return _Rate(
+    return _RateInUse(
         _value(ds, name, **at), _value(ds, f"{name}_low", **at), _value(ds, f"{name}_high", **at)
     )
 

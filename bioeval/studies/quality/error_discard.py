@@ -19,7 +19,7 @@ from bioeval.base import (
     picked,
     require_choice,
     require_increasing_proportions,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
@@ -316,12 +316,12 @@ def error_discard(
     probe, gallery = template_columns(scores, quality, "quality")
     samples, places = _places(scores, ProbesAndGallery(_numbers(probe), _numbers(gallery)))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
     fused = None
     if templates == "multi":
         fused = fusion
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         counts = count_by_quality(reader, places, np.append(0, cuts), at, fused)
     proportions = np.array(chosen, dtype=np.float64)
     ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)

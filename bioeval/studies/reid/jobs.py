@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, engine, reporter, rows_told_to
+from bioeval.base import Argument, DataError, engine, reporter, rows_reported_to
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -557,7 +557,7 @@ class GomJob(InBlocks):
         tally = self._count(low, high)
         if self.appended is None:
             return tally
-        with rows_told_to(None):
+        with rows_reported_to(None):
             return tally.append(self.appended._count(low, high))
 
     def _count(self, low_end: float, high_end: float) -> GomTally:
@@ -590,7 +590,7 @@ class GomJob(InBlocks):
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
-        with rows_told_to(None):
+        with rows_reported_to(None):
             extent = _count_all(_Extent(self.lists, self.reader))["extent"]
         if self.appended is not None:
             low, high = self.appended.ends()

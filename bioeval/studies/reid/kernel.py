@@ -158,7 +158,7 @@ class RankedMates(NamedTuple):
 
 @register_jitable
 def _first_above(values, low, high, x):
-    """Return the first place from `low` to `high` whose value is above `x`, which is not NaN."""
+    """Return the first place from `low` to `high` whose value is above `x`; `x` is not NaN."""
     while low < high:
         middle = (low + high) // 2
         if values[middle] <= x:

@@ -23,7 +23,7 @@ from bioeval.base import (
     numbers_or_nothing,
     require_flag,
     require_integer,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.base.study import offered
 from bioeval.evaluation import distributable
@@ -274,7 +274,7 @@ def reid(
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         tally = job.run()
     result = reid_dataset(tally, options)
     if rules.unmatched == "skip":
@@ -429,7 +429,7 @@ def gom(
     if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
     job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         tally = job.run()
     result = gom_dataset(tally, options)
     people = job.lists.people

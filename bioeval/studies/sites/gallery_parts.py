@@ -20,7 +20,7 @@ from bioeval.base import (
     ProtocolError,
     counted,
     parse_json,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import Protocol, load
@@ -455,7 +455,7 @@ def best_mates(
             ranked[task.job] = None
         places = places or task.options.get("ties") == "stable"
     jobs = [NearestMatesJob(job, places=places) for job in ranked]
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         if jobs:
             for job, nearest in zip(jobs, run_jobs(plan.reader, jobs), strict=True):
                 lists[_name(job.ranked)] = nearest

@@ -247,7 +247,7 @@ class Tally:
 
     @property
     def _about(self) -> Provenance:
-        """What the data are, of which all tasks are."""
+        """The data of all tasks."""
         about: Provenance = next(iter(self.parts.values())).tally.about
         return about
 

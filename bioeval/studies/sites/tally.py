@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag, rows_told_to
+from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.scores import (
@@ -169,7 +169,7 @@ def tally(
     if mates is None and not are_pairs(scores):
         digests = RowDigestJob(plan.reader, gallery_keys(scores, secret))
     beside = [] if digests is None else [digests]
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         parts = plan.count(points=bool(keep), keep=keep, beside=beside)
     if keep:
         with threads_for(scores):

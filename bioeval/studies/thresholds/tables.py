@@ -250,7 +250,7 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
         heads["more"] = "Missing"
 
     def row(words: str, numbers: dict[str, Any], asked: bool = False) -> list[dict[str, Any]]:
-        """Return the cells of a row; what is `asked` for stands out."""
+        """Return the cells of a row; that of the target given stands out."""
         cells = [{"text": words, "strong": asked}]
         for key in heads:
             text = _written(numbers.get(key, ""))

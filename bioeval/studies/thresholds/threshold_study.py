@@ -21,7 +21,7 @@ from bioeval.base import (
     RandomState,
     chosen_task,
     require_integer,
-    rows_told_to,
+    rows_reported_to,
     stage,
 )
 from bioeval.evaluation import digest_of_data, distributable, verification
@@ -310,16 +310,15 @@ def study_threshold(
     counts: _ComparisonCounts | _SearchCounts
     remarks: list[str] = []
     shares = None
-    if task == "verification":
-        with rows_told_to(progress):
+    with rows_reported_to(progress):
+        if task == "verification":
             counts = _comparisons(scores, reader, splitter, options, interval)
-        remarks += counts.remarks
-        studied = f"{templates}-template"
-    else:
-        with rows_told_to(progress):
+            remarks += counts.remarks
+            studied = f"{templates}-template"
+        else:
             counts = _searches(scores, reader, splitter, options, interval)
-        shares = counts.shares
-        studied = f"open set, {rank_unit} ranks"
+            shares = counts.shares
+            studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
     bound = ""
     if counts.by_subject:
@@ -379,11 +378,7 @@ def study_threshold(
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(scores)  # of the thresholds, too: a claim is of other data
-    study.attrs["data_digest"] = digest
-    for name in THRESHOLDS:
-        if name in study:
-            study[name].attrs["data_digest"] = digest
+    _note_data(study, scores)
     return study
 
 
@@ -465,6 +460,15 @@ class _SearchCounts(_Counts):
     def needed(self, least: Any, rate: str, target: float) -> str:
         """Return in words what a rule needs."""
         return f"{least.attempts_for(target):,} people who are not enrolled"
+
+
+def _note_data(study: xr.Dataset, scores: Scores) -> None:
+    """Note the data in a study and in its thresholds: a claim about them needs other data."""
+    digest = digest_of_data(scores)
+    study.attrs["data_digest"] = digest
+    for name in THRESHOLDS:
+        if name in study:
+            study[name].attrs["data_digest"] = digest
 
 
 def _comparisons(

@@ -20,7 +20,7 @@ from bioeval.base import (
     engine,
     require_choice,
     require_integer,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.scores import Block, BlockReader, EnrolmentTimes
 from bioeval.tallies import (
@@ -134,10 +134,10 @@ class SharedReader(BlockReader):
 
     jobs: tuple[Any, ...] = ()
 
-    def blocks(self, *, told: bool = True, in_place: bool = False) -> Iterator[Block]:
+    def blocks(self, *, reported: bool = True, in_place: bool = False) -> Iterator[Block]:
         """Yield the blocks in order."""
         jobs, self.jobs = self.jobs, ()
-        for block in super().blocks(told=told, in_place=in_place and not jobs):
+        for block in super().blocks(reported=reported, in_place=in_place and not jobs):
             for job in jobs:
                 job.add(block)
             yield block
@@ -257,7 +257,7 @@ def attempts_over_time(
     return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
 
 
-@rows_told_to(None)
+@rows_reported_to(None)
 def _by_rule(
     reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, jobs: tuple[Any, ...]
 ) -> tuple[float, np.ndarray, np.ndarray]:

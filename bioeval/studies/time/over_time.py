@@ -29,7 +29,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
     require_list,
-    rows_told_to,
+    rows_reported_to,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import Protocol
@@ -407,7 +407,7 @@ def over_time(
     reader = SharedReader(view)
     unit = rank_unit if stated else None
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     times = view._enrolment_times
     assert times is not None
@@ -415,7 +415,7 @@ def over_time(
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
-        with rows_told_to(progress):
+        with rows_reported_to(progress):
             of_queries, rules = reid_over_time(
                 view, reid, budget, attempts.threshold, time.codes, len(time)
             )
@@ -519,7 +519,7 @@ def ageing(
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         attempts = attempts_over_time(reader, everyone, 1, counting)
     age = given["seen_at"][attempts.row] - given["enrolled_at"][attempts.column]
     age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)

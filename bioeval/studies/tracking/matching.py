@@ -86,7 +86,7 @@ class _OrderedRows(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, place: dict[str, int], stride: int) -> _OrderedRows:
-        """Order rows; `place` is that of each camera, whose frames are fewer than `stride`."""
+        """Order rows; `place` is that of each camera, each of fewer frames than `stride`."""
         code = np.array([place[name] for name in rows.camera.tolist()], dtype=np.int64)
         key = code * stride + rows.frame
         return cls(rows, key, np.lexsort((rows.line, rows.place, rows.identity, key)))

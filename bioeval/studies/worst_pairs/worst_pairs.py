@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.base import Name, ProtocolError, require_choice, require_integer, rows_told_to
+from bioeval.base import Name, ProtocolError, require_choice, require_integer, rows_reported_to
 from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,
@@ -265,7 +265,7 @@ def worst_pairs(
     fused = None
     if templates == "multi":
         fused = fusion
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         impostor, genuine = worst_cells(reader, n, fused, mirrored, medians)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])

@@ -22,7 +22,7 @@ from bioeval.base import (
     larger_is_closer,
     require_choice,
     require_integer,
-    rows_told_to,
+    rows_reported_to,
     seed_sequence,
     short_name,
     stage,
@@ -240,7 +240,7 @@ def zoo(
     fused = None
     if templates == "multi":
         fused = fusion
-    with rows_told_to(progress):
+    with rows_reported_to(progress):
         at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
         tally = count_by_subject(reader, at, Stream(seed, 0), fusion=fused)
     tests, warnings = _tests(tally, permutations, seed)

@@ -122,7 +122,7 @@ def _rows(table: Table, console: Console) -> Iterator[list[str]]:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _MarkedColumn:
     """A column of a table: its heading and its cells, and whether these are numbers alone."""
 
     texts: list[str]
@@ -139,19 +139,21 @@ class _Column:
                 yield text + blanks
 
 
-def _columns(table: Table, console: Console, written: Callable[[str], str]) -> Iterator[_Column]:
+def _columns(
+    table: Table, console: Console, written: Callable[[str], str]
+) -> Iterator[_MarkedColumn]:
     """Yield the columns of a table that are not empty, their texts as they are `written`."""
     for column in table.columns:
         cells = [_plain(cell, console) for cell in column.cells]
         texts = [_plain(column.header, console), *cells]
         if any(texts):
             numeric = any(cells) and all(map(_NUMBER.match, filter(None, cells)))
-            yield _Column(list(map(written, texts)), numeric)
+            yield _MarkedColumn(list(map(written, texts)), numeric)
 
 
-def _padded(columns: Iterable[_Column]) -> Iterator[tuple[str, ...]]:
+def _padded(columns: Iterable[_MarkedColumn]) -> Iterator[tuple[str, ...]]:
     """Yield the rows of columns, the headings first."""
-    return zip(*map(_Column.padded, columns), strict=True)
+    return zip(*map(_MarkedColumn.padded, columns), strict=True)
 
 
 def _fact(cells: Iterable[str]) -> str:
@@ -163,7 +165,7 @@ def _fact(cells: Iterable[str]) -> str:
     return text or name
 
 
-def _pipes(columns: Sequence[_Column]) -> Iterator[str]:
+def _pipes(columns: Sequence[_MarkedColumn]) -> Iterator[str]:
     """Yield the lines of a table of Markdown; the first row is the heading."""
     heads, *rows = _padded(columns)
     yield f"| {' | '.join(heads)} |"
@@ -175,7 +177,7 @@ def _pipes(columns: Sequence[_Column]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def _tabular(columns: Sequence[_Column]) -> Iterator[str]:
+def _tabular(columns: Sequence[_MarkedColumn]) -> Iterator[str]:
     """Yield the lines of a ``tabular`` with the rules of booktabs; the first row is the heading."""
     first = columns[0].texts
     for i, text in enumerate(first):
