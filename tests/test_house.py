@@ -63,8 +63,8 @@ CORE = [path for path in MODULES if "studies" not in path.relative_to(PACKAGE).p
 
 def test_modules_lines_and_tokens_of_the_core():
     figure("modules of the core", len(CORE), 218)
-    figure("lines of the core", sum(map(lines, CORE)), 57_300)
-    figure("tokens of the core", sum(map(tokens, CORE)), 372_200)
+    figure("lines of the core", sum(map(lines, CORE)), 57_800)
+    figure("tokens of the core", sum(map(tokens, CORE)), 371_100)
 
 
 def test_lines_of_studies():
@@ -74,10 +74,10 @@ def test_lines_of_studies():
         of_study[path.relative_to(PACKAGE).parts[1]] += lines(path)
     name, most = of_study.most_common(1)[0]
     print(f"\nlines of all studies: {of_study.total():,}", end="")
-    figure(f"lines of the largest study, {name}", most, 5_170)
+    figure(f"lines of the largest study, {name}", most, 5_270)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 13_460), ("evaluate", 17_510)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 13_710), ("evaluate", 17_540)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -139,14 +139,14 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 #: Turns at which a reader stops, for each 1,000 lines of code (no comments, no docstrings): what
 #: was reached. CONTRIBUTING, "How we write code", says what to write in their place.
 READING = {
-    "comprehensions": 34.0,
-    "comprehensions in comprehensions": 0.6,
-    "conditional expressions": 15.0,
-    "a, b = (f(x) for ...)": 0.15,
+    "comprehensions": 17.5,
+    "comprehensions in comprehensions": 0.0,
+    "conditional expressions": 9.0,
+    "a, b = (f(x) for ...)": 0.07,
     "functions with a variable `found`": 0.11,
-    "tuples only to be starred": 6.1,
+    "tuples only to be starred": 3.8,
     "fmt: skip": 0.1,
-    "functions of more than 8 lines without docstring": 3.1,
+    "functions of more than 8 lines without docstring": 0.0,
 }
 
 

@@ -141,6 +141,7 @@ class Plan:
     def __init__(
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
+        """Make the jobs of the tasks that the card names."""
         options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(

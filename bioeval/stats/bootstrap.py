@@ -523,6 +523,7 @@ class SubjectMeans:
         no_person: np.ndarray | bool = False,
         copies: int = 1,
     ):
+        """Sum the attempts in each replicate."""
         self.attempts, self.copies = attempts, copies  # of each subject
         self.weights, self.options = weights, options  # weights of weight_columns
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column

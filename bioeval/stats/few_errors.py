@@ -255,6 +255,7 @@ class ErringPairs:
     """
 
     def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray):
+        """Begin without attempts; `sides` are the people of probes and gallery."""
         self._sides, self._no_person, self._people = sides, no_person, len(no_person)
         people = self._people
         left, right = sides
@@ -352,6 +353,7 @@ class _FirstPairs:
         self._bound = np.iinfo(np.int64).max
 
     def add(self, unit: np.ndarray, place: np.ndarray, number: np.ndarray) -> None:
+        """Add entries of units at places; those beyond the fifth unit are dropped."""
         inside = place <= self._bound
         if not inside.any():
             return

@@ -232,6 +232,7 @@ class NewPeople:
         options: IntervalOptions,
         impostors: str = "auto",
     ):
+        """Count the attempts without each person."""
         self.people, self.most = left_out.people, left_out.ranks
         mated = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(mated, ties)
@@ -542,8 +543,9 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
 def _independent_open_set(
     dataset: xr.Dataset, ranks: int, options: IntervalOptions
 ) -> dict[str, Limits]:
-    genuine = int(dataset[f"{'genuine'}_attempts"])
-    impostor = int(dataset[f"{'impostor'}_attempts"])
+    """Return the limits of open set where attempts are independent."""
+    genuine = int(dataset["genuine_attempts"])
+    impostor = int(dataset["impostor_attempts"])
     dir_ = independent(dataset["dir"].values[:, :ranks] * genuine, genuine, options)
     at_far = independent(dataset["dir_at_far"].values[:, :ranks] * genuine, genuine, options)
     return {
@@ -620,6 +622,7 @@ class _ProbeSubjects:
         options: IntervalOptions,
         impostors: str = "auto",
     ):
+        """Weigh the attempts of each subject in each replicate."""
         if subjects is None:
             raise TypeError(f"{options.method} intervals need the subjects of the probes")
         self.options = options

@@ -87,6 +87,7 @@ def query_mean_intervals(
 def _by_subject(
     dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
 ) -> tuple[dict[str, Limits], list[str]]:
+    """Return limits by resampling the subjects of queries, and warnings."""
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         unknown = np.isnan(dataset[name].values)  # of lists that end before

@@ -309,6 +309,7 @@ def _resampled(
     attempts: SubjectAttempts,
     options: IntervalOptions,
 ) -> tuple[dict[str, Limits], list[str], dict[str, int], dict[str, np.ndarray]]:
+    """Return limits by resampling subjects, warnings, numbers of trials, and bands."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = Replicates.of(tally, attempts, grid, options)
     # Percentiles of an AUC close to 1 hold the truth too seldom, missing on one side.
@@ -420,6 +421,7 @@ class _Genuine:
         options: IntervalOptions,
         copies: int,
     ) -> _Genuine:
+        """Count the genuine attempts of each subject, at their distances."""
         distances, people = attempts
         number = np.bincount(people, minlength=len(weights))
         return cls(
@@ -460,6 +462,7 @@ def _analytic(
     attempts: SubjectAttempts,
     options: IntervalOptions,
 ) -> tuple[dict[str, Limits], list[str], dict[str, int]]:
+    """Return limits by the variance between subjects, warnings, and numbers of trials."""
     assert tally.points is not None
     thresholds, _ = attempts.thresholds(tally, _wanted(tally))
     room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1

@@ -201,6 +201,7 @@ class SubjectAttempts:
     """
 
     def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):
+        """Number the people of the attempts; `numbers` has an order for them."""
         scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None

@@ -252,6 +252,7 @@ class FoldCounts:
         by_gallery: bool = True,
         within: bool = False,
     ):
+        """Lay out the tables: a row and a column for each fold, or one for all."""
         self.folds, self.grid, self.within = folds, grid, within
         width = grid.count + 1
         rows = columns = 1
@@ -408,6 +409,7 @@ class CountPass(FoldPass):
         *,
         genuine: bool = True,
     ):
+        """Take the rows and the partitions; `genuine` scores are gathered if wanted."""
         super().__init__(rows, partitions)
         self.grid, self.genuine = grid, genuine
         self.looks = genuine  # the first of all passes
@@ -465,6 +467,7 @@ class CollectPass(FoldPass):
         keep: Keep | None,
         dtype: np.dtype,
     ):
+        """Take the windows; `keep` receives the scores in them."""
         super().__init__(rows, partitions)
         self.windows, self.keep, self.dtype = windows, keep, dtype
 
@@ -609,6 +612,7 @@ class FoldSweep:
         codes: Sequence[tuple[np.ndarray, np.ndarray]],
         partition: type[DivisionIntoFolds] = DivisionIntoFolds,
     ):
+        """Divide the probes and the gallery by `codes`, their fold in each partition."""
         self.rows = FoldRowReader(reader, templates, fusion)
         gallery = reader.gallery
         self.partitions = []

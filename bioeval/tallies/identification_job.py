@@ -53,6 +53,7 @@ class IdentificationJob:
     form = "identification"
 
     def __init__(self, reader: BlockReader, *, rank_unit: str = "template", fusion: str = "min"):
+        """Check the search; facts are filled by a sweep."""
         require_choice("rank_unit", rank_unit, RankUnit)
         parse_fusion(fusion)
         scores = reader.scores

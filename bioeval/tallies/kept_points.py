@@ -102,6 +102,7 @@ class _Bins:
     """The attempts of a tally in bins, and in which bins the impostor scores are known."""
 
     def __init__(self, tally: VerificationTally):
+        """Divide the attempts by the scores that were kept."""
         genuine, kept = tally.genuine.astype(np.float64), tally.kept
         attempts = Attempts.of_cells(genuine, tally.impostor)
         held = np.zeros(len(attempts.edges), dtype=bool)

@@ -155,6 +155,7 @@ class PointFinder:
         symmetric: bool | None,
         second_pass: SecondPass | None = None,
     ):
+        """Begin with the counts of the tally, or with finer ones of a second pass."""
         self._wanted, self._symmetric = wanted, symmetric
         self._genuine, self._cells = tally.genuine, tally.impostor
         self._with_rows = wants_rows(tally, wanted)

@@ -209,6 +209,7 @@ class SecondPass:
         digits: int = 0,
         places: bool = False,
     ):
+        """Lay out the windows; the genuine scores are sorted."""
         self.windows, self.genuine, self.ends = windows, genuine, ends
         self.grid: CellGrid | None = None
         self.flags = np.empty(0, dtype=np.uint8)
@@ -481,6 +482,7 @@ class Pilot:
     """Counts of a pilot by groups of its rows, with the genuine scores."""
 
     def __init__(self, grid: CellGrid, counts: np.ndarray, genuine: np.ndarray):
+        """Estimate FAR and FRR at the edges of the cells."""
         self.grid, self.groups = grid, len(counts)
         self.total = counts.sum()
         self.filled = np.flatnonzero(counts.any(axis=0))

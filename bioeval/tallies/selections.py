@@ -246,6 +246,7 @@ class _Batch:
         searches: IdentificationRules,
         square: bool,
     ):
+        """Gather the scores of all selections, one after another."""
         self.ordered, self.sets = ordered, sets
         rows, columns = zip(*sets, strict=True)
         self.m = np.array([len(x) for x in rows])
@@ -370,6 +371,7 @@ class _Points:
     def __init__(
         self, values: np.ndarray, lists: kernel.AttemptLists, wanted: PointsWanted, verified: int
     ):
+        """Number the errors that each target allows in each list."""
         self.values, self.lists, self.wanted, self.verified = values, lists, wanted, verified
         self.more: dict[str, np.ndarray] = {}
         self.genuine = np.diff(lists.genuine)[:, 0] + lists.missed

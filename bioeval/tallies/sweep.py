@@ -173,6 +173,7 @@ class SweepWork(InBlocks):
     what = "counts"
 
     def __init__(self, reader: BlockReader, jobs: Sequence[Any], swept: bool):
+        """Take the sample that places the cells, if rows are `swept`."""
         self.scores = scores = reader.scores
         self.reader, self.jobs, self.swept = reader, jobs, swept
         self.kinds: Sequence[KindOfTemplates] = ()
@@ -398,6 +399,7 @@ class RowSweep:
     def __init__(
         self, reader: BlockReader, jobs: Sequence[Any], known: Sequence[KindOfTemplates] = ()
     ):
+        """Make the arrays of the kernel; `known` kinds keep their cells."""
         self.scores = scores = reader.scores
         self.reader, self.jobs = reader, jobs
         self.dtype = distance_dtype(scores.dtype)

@@ -58,6 +58,7 @@ class VerificationJob:
         unenrolled_claims: str = "raise",
         attempts: str | None = None,
     ):
+        """Check the claims; counts are filled by a sweep."""
         require_choice("templates", templates, Templates)
         require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         parse_fusion(fusion)

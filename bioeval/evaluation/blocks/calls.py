@@ -22,6 +22,7 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function, distributed or kept if so given."""
         client, checkpoint = kwargs.get("client"), kwargs.get("checkpoint")
         if client is None and checkpoint is None:
             return function(*args, **kwargs)

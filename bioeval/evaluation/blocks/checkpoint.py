@@ -269,6 +269,7 @@ class Checkpoint:
         protocol: str,
         options: Mapping[str, Any],
     ):
+        """Open the folder; refuse that of another evaluation."""
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
             raise DataError(f"{Argument('checkpoint')} is {folder!r}; expected a folder")
         self.folder = Path(folder)
@@ -379,6 +380,7 @@ class Pass:
         *,
         digests: bool,
     ):
+        """Sort the blocks into those that are there and those that are missing."""
         self.folder, self.name, self.work, self.digests = folder, name, work, digests
         self.missing: list[tuple[int, int]] = []
         self._there: list[tuple[int, int]] = []

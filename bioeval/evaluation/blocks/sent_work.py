@@ -158,6 +158,7 @@ def pack(work: RowWork, by_path: bool = True) -> Packed:
 
     class Pickler(cloudpickle.Pickler):
         def persistent_id(self, value: Any) -> Any:
+            """Return what stands for rows and large arrays; None for what is pickled."""
             if isinstance(value, (str, int)):  # most of what there is
                 return None
             if (name := names.get(id(value))) is not None:
@@ -213,6 +214,7 @@ class RowsHere:
     ndim = 2
 
     def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return rows by their numbers in the whole; some that are elsewhere raise."""
         if isinstance(rows, slice):
             low, high, step = rows.indices(self.shape[0])
             places = np.searchsorted(self.numbers, [low, high])

@@ -345,9 +345,8 @@ def study_threshold(
             fusion=fusion,
             new_gallery=new_gallery,
         )
-        promised, words = assured.described(
-            scores.kind, rule.values[0], assure, variables["optimistic_frr"]
-        )
+        frr = variables["optimistic_frr"]
+        promised, words = assured.described(scores.kind, rule.values[0], assure, frr)
         variables |= promised
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.remarks
@@ -367,15 +366,13 @@ def study_threshold(
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    doubt = _doubt(counts, scores, fused=templates == "multi")
-    if doubt:
+    if doubt := _doubt(counts, scores, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
-    reach, few = _reach(counts, rule)
-    attrs["out_of_reach"] = reach
-    attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
+    attrs["out_of_reach"], few = _reach(counts, rule)
+    attrs["warnings"] = "\n".join(filter(None, [*said, attrs["out_of_reach"], few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     _note_data(study, scores)
