@@ -30,7 +30,7 @@ REGISTRIES = {
     "bioeval/studies": r"\bdoors\(",
     "bioeval/cli": r", COMMANDS\)|in COMMANDS:|set\(COMMANDS\)",
     "bioeval/partition": r"bp\.__all__",
-    "bioeval/scores/formats": r"registry\.(FORMATS|written_formats)",
+    "bioeval/scores/formats": r"registry\.(formats|written_formats)\(",
     "bioeval/views/plots": r"\bPLOTS\b",
     "bioeval/base/scalars.py": r"\b(OPTIMA|RATES_OF|COMPARED|VERIFICATION_\w+)\b",
 }

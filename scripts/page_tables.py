@@ -34,7 +34,7 @@ def formats_held() -> list[str]:
     """Return the rows of what each format holds, and of the options that it has."""
     rows = []
     first: dict[tuple[str, ...], str] = {ARRAYS: "those of arrays"}
-    for form in registry.FORMATS:
+    for form in registry.formats():
         flags = ", ".join(f"`{flag}`" for flag in dict.fromkeys(FLAGS[x] for x in form.options))
         options = first.get(form.options, flags)
         first.setdefault(form.options, f"as {form.name}")
@@ -47,7 +47,7 @@ def formats_recognised() -> list[str]:
     return [
         f"| {form.name} | {form.recognised_by} | "
         f"{form.cannot_hold or '-' if form.written else '(only read)'} |"
-        for form in registry.FORMATS
+        for form in registry.formats()
     ]
 
 

@@ -73,11 +73,11 @@ def command(
 
 def _formats() -> str:
     """Return a table of all formats."""
-    from bioeval.scores.formats.registry import FORMATS
+    from bioeval.scores.formats.registry import formats
 
-    width = max(len(form.word) for form in FORMATS) + 2
+    width = max(len(form.word) for form in formats()) + 2
     lines = []
-    for form in FORMATS:
+    for form in formats():
         also = ""
         if form.written:
             also = f"; written: {form.written}"

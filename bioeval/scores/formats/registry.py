@@ -1,10 +1,11 @@
 """The registry of formats: every file that is read into scores, and those that are written.
 
-A new format is one file beside this one that defines a ``FORMAT``, and one line in `_NAMES`.
+A new format is one file beside this one that defines a ``FORMAT``, and its name in `_NAMES`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,6 @@ from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
 from bioeval.base.study import doors
-from bioeval.scores.formats import bee, stores, tables
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
@@ -26,42 +26,43 @@ from bioeval.scores.formats.files import (
     is_store,
 )
 from bioeval.scores.formats.format import Format, Found, ReadOptions
-from bioeval.scores.formats.label_files import matrix_advice
-from bioeval.scores.formats.text_table import shape_of
-from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
 
-#: The modules of formats. Where several formats recognise a file, the first one reads it; those of
-#: studies come before the lists of pairs, which recognise nearly every table.
+#: The modules of formats, loaded where a file is none of the first two. Where several formats
+#: recognise a file, the first one reads it; those of studies come before the lists of pairs, which
+#: recognise nearly every table.
 _NAMES = ("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables")
-_HOMES = (
-    *map("bioeval.scores.formats.{}".format, _NAMES),
-    *chain.from_iterable(study.formats for study in doors().values()),
-    "bioeval.scores.formats.pair_lists",
-)
+_HOME = "bioeval.scores.formats.{}".format
 
 
-def _formats() -> Iterator[Format]:
-    """Yield the formats of all modules: each has one, ``FORMAT``, or several, ``FORMATS``."""
-    for module in map(importlib.import_module, _HOMES):
-        yield from getattr(module, "FORMATS", None) or (module.FORMAT,)
+@functools.cache
+def formats() -> tuple[Format, ...]:
+    """Return every format, in the order in which they are tried.
 
-
-FORMATS: tuple[Format, ...] = tuple(_formats())
-
-#: Every suffix that promises a format, in the order of the registry.
-SUFFIXES = tuple(dict.fromkeys(chain.from_iterable(form.suffixes for form in FORMATS)))
+    A module has one, ``FORMAT``, or several, ``FORMATS``.
+    """
+    homes = list(map(_HOME, _NAMES))
+    for study in doors().values():
+        homes += study.formats
+    made: list[Format] = []
+    for module in map(importlib.import_module, [*homes, _HOME("pair_lists")]):
+        made += getattr(module, "FORMATS", None) or [module.FORMAT]
+    return tuple(made)
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
     """Read a file by the format that its content shows, or a table; every error names the file."""
     if not isinstance(path, str | os.PathLike):
-        return tables.read_table_object(path, options)
+        from bioeval.scores.formats.tables import read_table_object
+
+        return read_table_object(path, options)
     if is_address(path):
         path = os.fspath(path)
         if is_store(path):
-            return stores.read_remote(path, options)
+            from bioeval.scores.formats.stores import read_remote
+
+            return read_remote(path, options)
         path = copied(path)
     place = existing_file(path)
     if options.format_ is not None:
@@ -104,18 +105,25 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     Of texts, a first line that names the format decides, whatever the suffix.
     """
     file = Found(path, content(path), options)
-    promised = [form for form in FORMATS if file.suffix in form.suffixes]
-    form = _named_by_first_line(file) or _recognised_by(promised or FORMATS, file)
+    if file.suffix in (".npz", ".npy"):
+        of_numpy: Format = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
+        if of_numpy.recognise(file):
+            return of_numpy
+    promised = [form for form in formats() if file.suffix in form.suffixes]
+    form = _named_by_first_line(file) or _recognised_by(promised or formats(), file)
     if form is not None:
         return form
-    listed = listing(SUFFIXES)
+    suffixes = dict.fromkeys(chain.from_iterable(form.suffixes for form in formats()))
+    listed = listing(list(suffixes))
     if file.content == "text" and not promised:
-        needs = "; ".join(filter(None, (form.needs for form in FORMATS)))
+        from bioeval.scores.formats.label_files import matrix_advice
+
+        needs = "; ".join(filter(None, (form.needs for form in formats())))
         advice = matrix_advice(path)
         raise DataError(f"{path}: is text; expected {listed}; {needs}{advice and f'. It {advice}'}")
     actual = None
     if file.content not in COMPRESSED:
-        actual = _recognised_by(FORMATS, file)
+        actual = _recognised_by(formats(), file)
     if not promised or actual is None and file.content != "text":
         raise DataError(f"{path}: is {file.content}; expected {listed}")
     looks, advice = "text", "write the file again"
@@ -128,7 +136,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
 
 def _named_by_first_line(file: Found) -> Format | None:
     if file.is_text:
-        for form in FORMATS:
+        for form in formats():
             with suppress(DataError):  # of a text that is no such list, or is damaged
                 if form.first_line(file):
                     return form
@@ -143,14 +151,18 @@ def _recognised_by(forms: Iterable[Format], file: Found) -> Format | None:
 
 
 def _by_word(word: str) -> Format:
-    by_word = {form.word: form for form in FORMATS}
+    by_word = {form.word: form for form in formats()}
     require_choice("format_", word, by_word)
     return by_word[word]
 
 
 def role_of_second_file(path: Path, second: Path) -> str:
     """Return the option of a second file: a mask, labels, pairs, impostor scores or trials."""
-    if bee.is_bee(existing_file(path)):
+    from bioeval.scores.formats.bee import is_bee
+    from bioeval.scores.formats.text_table import shape_of
+    from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
+
+    if is_bee(existing_file(path)):
         if second.suffix.lower() == ".xml":
             return "labels"
         return "mask"
@@ -169,7 +181,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
 
 def written_formats() -> list[Format]:
     """Return the formats that can be written."""
-    return [form for form in FORMATS if form.written]
+    return [form for form in formats() if form.written]
 
 
 def format_to_write(path: Path) -> Format:
