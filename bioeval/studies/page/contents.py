@@ -458,7 +458,7 @@ def _plain(text: str) -> str:
 def _remarks(parts: list[PageItem]) -> list[str]:
     """Return what holds for all results: their intervals, and rates that are optimistic."""
     by_path = _by_path(parts)
-    lines = [text.replace("In brackets", "Intervals") for text in intervals(by_path)]
+    lines = intervals(by_path, "Intervals")
     if not lines:
         for part in parts:
             if not {"far", "cms", "cmc"}.isdisjoint(part.dataset.data_vars):
