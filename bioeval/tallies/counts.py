@@ -425,9 +425,6 @@ class IdentificationTally:
         return replace(self, about=self.about.merge(other.about), **joined)
 
 
-TaskTally = VerificationTally | IdentificationTally
-
-
 def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
     """Raise :class:`MergeError` unless two tallies have one type and the same options."""
     if type(a) is not type(b):
