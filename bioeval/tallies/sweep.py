@@ -632,7 +632,8 @@ class RowSweep:
         genuine = self._run(rows, tables, facts, subject_facts, self.scratch, block)
         if genuine is None:
             return False
-        single, multi = map(KindOfTemplates.counts_in, self.kinds, tables)
+        single = self.kinds[0].counts_in(tables[0])
+        multi = self.kinds[1].counts_in(tables[1])
         if single is None or multi is None:
             return False
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -303,7 +302,7 @@ def _refuse_unused(
         unused.append("frr_targets")
     if unused:
         raise ProtocolError(
-            f"{' and '.join(map(str, map(Argument, unused)))} have no effect in a "
+            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
             f"comparison of re-identification ({convention}); leave that out, or change the card"
         )
 
@@ -313,7 +312,7 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
     left, right = a.tolist(), b.tolist()
     if left == right:
         return
-    differ = np.flatnonzero(list(map(operator.ne, left, right)))
+    differ = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
     i = differ[0]
     raise DataError(
         f"the systems are not over the same data: {what} differ at {len(differ)} of {len(left)} "

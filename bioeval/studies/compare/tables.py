@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import filterfalse
 from typing import Any
 
 import xarray as xr
@@ -93,8 +92,11 @@ class ComparisonTable:
             yield table
         yield Text("")
         yield Text(caption(self.dataset), style="dim")
-        said = filterfalse(doubts.__contains__, str(attrs["warnings"]).splitlines())
-        yield from warned(map(self._translate, map(with_joined_targets, said)))
+        lines = []
+        for line in str(attrs["warnings"]).splitlines():
+            if line not in doubts:
+                lines.append(self._translate(with_joined_targets(line)))
+        yield from warned(lines)
 
     def _header(self) -> Iterator[tuple[str, str]]:
         """Yield what was compared, with the tasks and their terms."""

@@ -212,6 +212,7 @@ def by_group(
     alpha = require_number("alpha", alpha, low=0, high=1)
     task = chosen_task(task, get_args(ThresholdTask))
     if task == "open_set":
+        _require_default(task, ("templates", templates, "single"))
         searches = {
             "rank_unit": rank_unit,
             "ties": ties,
@@ -230,6 +231,12 @@ def by_group(
         places = places[codes.probe]
         ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
         return ds.assign_attrs(_about(group, rule))
+    _require_default(
+        task,
+        ("rank_unit", rank_unit, "template"),
+        ("ties", ties, "pessimistic"),
+        ("impostors", impostors, "auto"),
+    )
     reader = BlockReader(scores)
     require_values(scores, "verification by group")
     codes = _subjects(scores)
@@ -256,6 +263,15 @@ def by_group(
         with threads_for(scores):
             ds = group_intervals(ds, tally, attempts, of_person, options)
     return ds
+
+
+def _require_default(task: str, *options: tuple[str, str, str]) -> None:
+    """Refuse options of the other task: of each the name, the value and the default."""
+    for name, value, default in options:
+        if value != default:
+            raise DataError(
+                f"{Argument(name, value)} does not apply to the task {task}; leave it out"
+            )
 
 
 def _about(group: Any, rule: Rule) -> dict[str, str]:
@@ -575,7 +591,8 @@ def _dataset(
         (frr_flagged, "missed mates expected at the overall rate"),
         (far_flagged, "false accepts expected at the overall rate"),
     ]
-    attrs["warnings"] = "\n".join(flag_warnings(labels, few, rare))
+    remarks = [*str(whole.attrs["warnings"]).splitlines(), *flag_warnings(labels, few, rare)]
+    attrs["warnings"] = "\n".join(remarks)
     return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
 
 

@@ -43,10 +43,10 @@ from bioeval.studies.page.parts import (
     LiveRow,
     LiveState,
     PageItem,
+    call_of_study,
     doubts_of_systems,
     grouped,
     labelled,
-    made,
     parts_of,
     section_of,
     systems_of,
@@ -126,7 +126,7 @@ def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
     """Return results without explained rows (None if nothing is left), and these as sections."""
     for kind in type(results).__mro__:
         if told := SECTIONS.get(kind.__name__):
-            return None, [made(told.whole, results, images)]
+            return None, [call_of_study(told.whole, results, images)]
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
     others, rows = {}, []
@@ -177,7 +177,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         rows.append(row_section(row, number, several))
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
-    drawn = [*grouped(state.parts, lambda live: live.part.system), *systems]
+    drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
     hues = {name: drawn.index(name) for name in systems}
     drawing = Drawing(store, hues, len(systems) > 1)
     tasks = []
@@ -306,16 +306,16 @@ def _task(
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows)
         histograms += figure.plot == "histogram"
     section = ScalarSection(parts, any(part.label for part in parts))
-    made: list[PageTable | None] = []
+    candidates: list[PageTable | None] = []
     if rows:
-        made.append(live_table(section, rows, state))
-    made += study_tables(section)
-    made += [target_table(section), frr_target_table(section), rank_table(section)]
-    made += [mean_table(section), *scalar_tables(section), cost_table(section)]
+        candidates.append(live_table(section, rows, state))
+    candidates += study_tables(section)
+    candidates += [target_table(section), frr_target_table(section), rank_table(section)]
+    candidates += [mean_table(section), *scalar_tables(section), cost_table(section)]
     for part in parts:
-        made += other_tables(part, len(drawing.hues), images)
+        candidates += other_tables(part, len(drawing.hues), images)
     tables = []
-    for table in made:
+    for table in candidates:
         if table is not None:
             tables.append(table.trimmed())
     return {

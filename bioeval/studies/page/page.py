@@ -80,8 +80,8 @@ def report(
     from bioeval.views import Images
 
     with replacing(path) as part:
-        title = printable(require_text(*("title", title)))
-        command = printable(require_text(*("command", command)))
+        title = printable(require_text("title", title))
+        command = printable(require_text("command", command))
         if isinstance(files, str | os.PathLike):
             names = [files]
         else:

@@ -181,7 +181,7 @@ def section_told(dataset: xr.Dataset) -> PageSection | None:
     return SECTIONS.get(_node(dataset))
 
 
-def made(function: str, *given: Any) -> Any:
+def call_of_study(function: str, *given: Any) -> Any:
     """Return what a function of a study makes."""
     module, _, name = function.rpartition(".")
     return getattr(importlib.import_module(module), name)(*given)

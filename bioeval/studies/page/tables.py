@@ -21,8 +21,8 @@ from bioeval.studies.page.parts import (
     LiveRow,
     LiveState,
     PageItem,
+    call_of_study,
     grouped,
-    made,
     section_of,
     section_told,
 )
@@ -357,7 +357,7 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
         told = section_told(part.dataset)
         if told is None or not told.tables:
             continue
-        for given in made(told.tables, part.dataset):
+        for given in call_of_study(told.tables, part.dataset):
             table = table_of(given, part)
             if told.joined:
                 joined.setdefault(table.name, []).append((part, table))

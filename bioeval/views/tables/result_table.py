@@ -340,10 +340,12 @@ class ResultTable:
         least = self._widths[0] if count == len(self._heads) else None
         table.add_column("", overflow="fold", min_width=least)
         # Filled up here: rich would drop the blanks behind a value.
-        for head in map(str.rjust, self._heads[1:count], self._widths[1:]):
-            table.add_column(head, no_wrap=True)
+        widths = self._widths[1:count]
+        for head, width in zip(self._heads[1:count], widths, strict=True):
+            table.add_column(head.rjust(width), no_wrap=True)
         for row, (measure, *cells) in zip(part.rows, lines, strict=True):
-            value, *others = map(str.rjust, cells[: count - 1], self._widths[1:])
+            shown = zip(cells[: count - 1], widths, strict=True)
+            value, *others = [cell.rjust(width) for cell, width in shown]
             table.add_row(measure, Text(value, style=_style(row)), *others)
         return table
 

@@ -435,6 +435,10 @@ def test_intervals_resample_the_people_of_a_group(searches):
 def test_what_is_wrong_is_said(searches):
     with pytest.raises(DataError, match="of open-set identification; expected a number"):
         be.by_group(searches, "sex", task="open_set", threshold="hter")
+    with pytest.raises(be.DataError, match='templates="multi" does not apply to the task open_set'):
+        be.by_group(searches, "sex", task="open_set", templates="multi")
+    with pytest.raises(be.DataError, match='ties="optimistic" does not apply to the task verific'):
+        be.by_group(searches, "sex", ties="optimistic")
     with pytest.raises(DataError, match="task is 'closed_set'"):
         be.by_group(searches, "sex", task="closed_set")
     with pytest.raises(ProtocolError, match="fixed pairs"):

@@ -397,3 +397,13 @@ def test_systems_with_and_without_intervals_share_the_table_of_ranks(tree, order
     table = re.search(r'data-name="ranks-closed_set".*?</table>', text, re.S)
     rows = re.findall(r"<tr.*?</tr>", table[0], re.S)
     assert len({len(re.findall("<t[hd]", row)) for row in rows}) == 1, rows
+
+
+def test_systems_have_a_colour_each(scores, tmp_path):
+    """Also one without a task that moves with the threshold, which is drawn after the others."""
+    systems = {name: be.evaluate(scores) for name in "ABCD"}
+    systems["E"] = be.closed_set(scores)
+    path = tmp_path / "page.html"
+    be.report(systems, path)
+    swatches = re.findall(r'swatch c(\d)"></span>(\w)', path.read_text(encoding="utf-8"))
+    assert swatches == [(str(i), name) for i, name in enumerate(systems)]
