@@ -69,7 +69,7 @@ class ComparisonOptions:
     impostors: str = "auto"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairedMeasure:
     """A measure of two systems in each column of weights.
 
@@ -313,41 +313,57 @@ def verification_measures(
         differing = listed.discordant(at_eer, True)
         scalar = COMPARED["eer"]
         eer = drawn.both("eer")
-        yield PairedMeasure(scalar.label, scalar, eer, mixed, either, differing, order)
+        yield PairedMeasure(
+            label=scalar.label,
+            scalar=scalar,
+            values=eer,
+            trials=mixed,
+            attempt=either,
+            discordant=differing,
+            reordered=order,
+        )
         scalar, values = COMPARED["frr_at_far"], drawn.both("frr_at_far")
         for i, target in enumerate(a.targets.tolist()):
             thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
             yield PairedMeasure(
-                scalar.label.format(target=per_cent(target)),
-                scalar,
-                values[:, i],
-                drawn.subjects,
-                1 / max(genuine, 1),
-                listed.discordant(thresholds, False),
-                order,
-                target,
-                _fewer(a.impostors, b.impostors),
+                label=scalar.label.format(target=per_cent(target)),
+                scalar=scalar,
+                values=values[:, i],
+                trials=drawn.subjects,
+                attempt=1 / max(genuine, 1),
+                discordant=listed.discordant(thresholds, False),
+                reordered=order,
+                target=target,
+                made=_fewer(a.impostors, b.impostors),
             )
         scalar = COMPARED["far_at_frr"]
         for i, target in enumerate(a.frr_targets.tolist()):
             thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
             yield PairedMeasure(
-                scalar.label.format(target=per_cent(target)),
-                scalar,
-                drawn.both(scalar.name)[:, i],
-                mixed,
-                1 / max(impostor, 1),
-                listed.discordant(thresholds, True),
-                order,
-                target,
-                _fewer(a.genuine, b.genuine),
+                label=scalar.label.format(target=per_cent(target)),
+                scalar=scalar,
+                values=drawn.both(scalar.name)[:, i],
+                trials=mixed,
+                attempt=1 / max(impostor, 1),
+                discordant=listed.discordant(thresholds, True),
+                reordered=order,
+                target=target,
+                made=_fewer(a.genuine, b.genuine),
             )
         for scalar in (COMPARED["auc"], *OPTIMA):
             if scalar.name in COMPARED:
                 attempt, values = either, drawn.both(scalar.name)
                 if scalar.name == "auc":
                     attempt = 1 / max(genuine * impostor, 1)
-                yield PairedMeasure(scalar.label, scalar, values, mixed, attempt, order, order)
+                yield PairedMeasure(
+                    label=scalar.label,
+                    scalar=scalar,
+                    values=values,
+                    trials=mixed,
+                    attempt=attempt,
+                    discordant=order,
+                    reordered=order,
+                )
 
 
 @stage("bootstrap")
@@ -400,7 +416,15 @@ def identification_measures(
     discordant = differing(hits, others)
     if order is None:
         order = discordant
-    yield PairedMeasure(scalar.label, scalar, values, trials, attempt, discordant, order)
+    yield PairedMeasure(
+        label=scalar.label,
+        scalar=scalar,
+        values=values,
+        trials=trials,
+        attempt=attempt,
+        discordant=discordant,
+        reordered=order,
+    )
     if "order" in (a.scores.kind, b.scores.kind):
         return
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
@@ -408,15 +432,15 @@ def identification_measures(
     scalar = COMPARED["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
-            scalar.label.format(target=per_cent(target)),
-            scalar,
-            values[:, i],
-            trials,
-            attempt,
-            differing(at_hits[i], at_others[i]),
-            order,
-            target,
-            _fewer(a.impostor_searches, b.impostor_searches),
+            label=scalar.label.format(target=per_cent(target)),
+            scalar=scalar,
+            values=values[:, i],
+            trials=trials,
+            attempt=attempt,
+            discordant=differing(at_hits[i], at_others[i]),
+            reordered=order,
+            target=target,
+            made=_fewer(a.impostor_searches, b.impostor_searches),
         )
 
 
@@ -590,13 +614,13 @@ def retrieval_measures(
         if name == "cmc" and np.isin(np.nan_to_num([first.each, second.each]), (0, 1)).all():
             attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
-            label,
-            COMPARED[name],
-            values,
-            over.trials,
-            attempt,
-            discordant,
-            discordant if order is None else order,
+            label=label,
+            scalar=COMPARED[name],
+            values=values,
+            trials=over.trials,
+            attempt=attempt,
+            discordant=discordant,
+            reordered=discordant if order is None else order,
         )
 
 
