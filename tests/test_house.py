@@ -63,8 +63,8 @@ CORE = [path for path in MODULES if "studies" not in path.relative_to(PACKAGE).p
 
 def test_modules_lines_and_tokens_of_the_core():
     figure("modules of the core", len(CORE), 218)
-    figure("lines of the core", sum(map(lines, CORE)), 57_800)
-    figure("tokens of the core", sum(map(tokens, CORE)), 371_100)
+    figure("lines of the core", sum(map(lines, CORE)), 57_810)
+    figure("tokens of the core", sum(map(tokens, CORE)), 371_150)
 
 
 def test_lines_of_studies():
