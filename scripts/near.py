@@ -27,12 +27,12 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
 #: What lists all files of a folder, as tests use it.
 REGISTRIES = {
     "protocols": r"\bavailable\(",
-    "bioeval/studies": r"\bdoors\(",
+    "bioeval/studies": r"\bdoors\(|\boffered\(|import .*\bdrawn\b",
     "bioeval/cli": r", COMMANDS\)|in COMMANDS:|set\(COMMANDS\)",
     "bioeval/partition": r"bp\.__all__",
     "bioeval/scores/formats": r"registry\.(formats|written_formats)\(",
     "bioeval/views/plots": r"\bPLOTS\b",
-    "bioeval/base/scalars.py": r"\b(OPTIMA|RATES_OF|COMPARED|VERIFICATION_\w+)\b",
+    "bioeval/base/scalars.py": r"\b(OPTIMA|RATES_OF|COMPARED|QUERY_MEANS|VERIFICATION_\w+)\b",
 }
 GUARDS = ("test_layers.py::test_a_study_names_the_studies_that_it_needs", "test_house.py")
 
@@ -96,7 +96,8 @@ def near(file: Path) -> Iterator[tuple[str, Iterable[str]]]:
         plots = "plots" in inside.parts
         names += [rf"\b{'plot' if plots else '(be|bp)'}\.{x}\b" for x in public]
         names += re.findall(r'click\.command\(("[\w-]+")', file.read_text("utf-8"))
-    if registry := REGISTRIES.get(str(inside)) or REGISTRIES.get(str(inside.parent)):
+    places = [inside, *inside.parents]
+    if registry := next(filter(None, (REGISTRIES.get(str(place)) for place in places)), None):
         for path in TESTS:
             yield "covers all of its kind", tests_using(path, registry)
     if inside.suffix == ".py":

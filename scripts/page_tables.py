@@ -218,6 +218,10 @@ def filled(page: str) -> str:
     mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")
+    rest, regions = region.subn("", page)
+    lost = re.search(rf"^{OF_STUDY.pattern}", rest, re.MULTILINE)
+    if regions and lost:
+        raise SystemExit(f"{lost[0]} stands after <!-- end of studies -->; move it above")
     page = region.sub(
         lambda found: f"{found[1]}\n{names_of_studies() if found[2] else by_study(found[3])}", page
     )

@@ -47,7 +47,11 @@ RESULTS = ("task", "comparison", "folds", "repeats", "gom")
 
 @dataclass(frozen=True)
 class Name:
-    """Meaning of a variable of a result: words, units, and the term of ISO/IEC 19795-1."""
+    """Meaning of a variable of a result: words, units, and the term of ISO/IEC 19795-1.
+
+    The unit ``"score"`` is that of a value whose sign and order turn with the kind of the scores,
+    such as a threshold; a difference of two scores has ``"score difference"``.
+    """
 
     long_name: str
     units: str = "1"
@@ -100,6 +104,8 @@ class Scalar(Name):
 
     def __post_init__(self) -> None:
         """Refuse one name for the best value over all thresholds and the value at one of them."""
+        if unknown := set(self.results) - set(RESULTS):
+            raise TypeError(f"{self.name} has no results {sorted(unknown)}; expected of {RESULTS}")
         if not (self.percent or isinstance(self.decimals, int)):
             raise TypeError(f"{self.name} is not in per cent; give its number of decimals")
         if not self.best:
