@@ -129,8 +129,9 @@ class GroupsDisplay(OneResultDisplay):
             low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
         for which, face in ((~flagged, colour), (flagged, "white")):
-            given = {"color": colour, "markersize": 6.5, "markerfacecolor": face, "zorder": 3}
-            ax.plot(values[which], places[which], "o", **given | style)
+            given: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3}
+            given |= {"markerfacecolor": face, **style}
+            ax.plot(values[which], places[which], "o", **given)
         overall = float(ds[f"{rate}_overall"])
         if overall == overall:
             ax.axvline(overall, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
