@@ -24,6 +24,7 @@ from bioeval.base import (
     picked,
     require_choice,
     require_number,
+    require_text,
     rows_reported_to,
     short_name,
 )
@@ -265,13 +266,12 @@ def by_group(
     return ds
 
 
-def _require_default(task: str, *options: tuple[str, str, str]) -> None:
+def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
     """Refuse options of the other task: of each the name, the value and the default."""
     for name, value, default in options:
-        if value != default:
-            raise DataError(
-                f"{Argument(name, value)} does not apply to the task {task}; leave it out"
-            )
+        if require_text(name, value) != default:
+            given = Argument(name, value)
+            raise DataError(f"{given} does not apply to the task {task}; leave it out")
 
 
 def _about(group: Any, rule: Rule) -> dict[str, str]:
