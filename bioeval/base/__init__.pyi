@@ -79,7 +79,6 @@ from bioeval.base.scalars import (
 )
 from bioeval.base.variables import (
     CLOSED_SET as CLOSED_SET,
-    COORDINATES as COORDINATES,
     OPEN_SET as OPEN_SET,
     TARGETS as TARGETS,
     VERIFICATION as VERIFICATION,

@@ -100,6 +100,7 @@ from bioeval.tallies.tied_places import (
     place_weights as place_weights,
 )
 from bioeval.tallies.verification_job import (
+    Claim as Claim,
     Templates as Templates,
     VerificationJob as VerificationJob,
 )

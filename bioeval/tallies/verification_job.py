@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -37,6 +38,31 @@ Templates = Literal["single", "multi"]
 UnenrolledClaims = Literal["raise", "skip"]
 
 
+@dataclass(frozen=True)
+class Claim:
+    """What a claim is compared with, checked: single templates, or all of the subject, fused."""
+
+    templates: str
+    fusion: str
+
+    def __post_init__(self) -> None:
+        """Refuse other words."""
+        require_choice("templates", self.templates, Templates)
+        parse_fusion(self.fusion)
+
+    @property
+    def fused(self) -> str | None:
+        """The fusion rule; None where templates are compared one by one."""
+        if self.templates == "multi":
+            return self.fusion
+        return None
+
+    @property
+    def attrs(self) -> dict[str, str]:
+        """The attributes of results."""
+        return {"templates": self.templates, "fusion": self.fused or "none"}
+
+
 class VerificationJob:
     """Counts the genuine and impostor attempts of verification.
 
@@ -59,9 +85,8 @@ class VerificationJob:
         attempts: str | None = None,
     ):
         """Check the claims; counts are filled by a sweep."""
-        require_choice("templates", templates, Templates)
+        Claim(templates, fusion)
         require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
-        parse_fusion(fusion)
         scores = reader.scores
         require_values(scores, "verification")
         if templates == "multi" or claims is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -49,7 +49,6 @@ from bioeval.scores import (
     Progress,
     Scores,
     leaves_out_attacks,
-    parse_fusion,
     require_scores,
     threads_for,
 )
@@ -59,6 +58,7 @@ from bioeval.studies.attacks.scores import parted
 from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
     Attempts,
+    Claim,
     PointsWanted,
     Templates,
     VerificationJob,
@@ -147,13 +147,12 @@ def epc(
     array([0.04 , 0.036, 0.054])
     """
     chosen = require_increasing_proportions("alphas", alphas)
-    require_choice("templates", templates, Templates)
-    parse_fusion(fusion)
+    claim = Claim(templates, fusion)
     dev_reader, test_reader = BlockReader(dev), BlockReader(test)
     for scores in (dev, test):
         require_values(scores, "an EPC")
     require_one_kind(dev, test)
-    options = {"templates": templates, "fusion": fusion}
+    options = asdict(claim)
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
     job = VerificationJob(dev_reader, **options)
@@ -194,8 +193,7 @@ def epc(
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
-    attrs |= options | {
-        "fusion": fusion if templates == "multi" else "none",
+    attrs |= claim.attrs | {
         "chosen_on": "the development set",
         "dev_fingerprint": dev.fingerprint,
     }
@@ -406,13 +404,12 @@ def epsc(
     chosen = require_increasing_proportions("omegas", omegas)
     weight = Fraction(repr(require_number("beta", beta, low=0.0, high=1.0)))
     require_choice("criterion", criterion, CRITERIA)
-    require_choice("templates", templates, Templates)
-    parse_fusion(fusion)
+    claim = Claim(templates, fusion)
     for scores in (dev, test):
         require_scores(scores)
         require_values(scores, "an EPSC")
     require_one_kind(dev, test)
-    options = {"templates": templates, "fusion": fusion}
+    options = asdict(claim)
     dev_parts = parted(dev, None, ATTACK)
     test_parts = parted(test, None, ATTACK)
     dev_attacks = attack_attempts(dev_parts, None, options)
@@ -455,9 +452,8 @@ def epsc(
     remarks = [f"development set: {note}" for note in made.about.notes]
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"
-    attrs = about_attrs(judged.about, task, remarks) | options
+    attrs = about_attrs(judged.about, task, remarks) | claim.attrs
     attrs |= {
-        "fusion": fusion if templates == "multi" else "none",
         "criterion": criterion,
         "beta": part,
         "chosen_on": "the development set",

@@ -18,11 +18,18 @@ from bioeval.base import (
     require_choice,
 )
 from bioeval.partition import ClaimSampler, Experiment
-from bioeval.scores import Scores, codes_of, parse_fusion
+from bioeval.scores import Scores, codes_of
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies import ImpostorProbes, PlainTies, Rule, Templates, ThresholdTask, role_of
+from bioeval.tallies import (
+    Claim,
+    ImpostorProbes,
+    PlainTies,
+    Rule,
+    ThresholdTask,
+    role_of,
+)
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
@@ -100,9 +107,8 @@ class FoldOptions:
                 "partition, and be.show its mean and standard deviation"
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
-        require_choice("templates", self.templates, Templates)
+        Claim(self.templates, self.fusion)
         require_choice("ties", self.ties, PlainTies)
-        parse_fusion(self.fusion)
         require_choice("interval", self.interval, INTERVALS)
         if len(self.frr_targets) and self.task != "verification":
             raise ProtocolError(

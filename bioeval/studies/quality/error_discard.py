@@ -17,7 +17,6 @@ from bioeval.base import (
     DataError,
     Name,
     picked,
-    require_choice,
     require_increasing_proportions,
     rows_reported_to,
 )
@@ -46,13 +45,12 @@ from bioeval.scores import (
     Provenance,
     Scores,
     leaves_out_attacks,
-    parse_fusion,
     require_subjects,
     template_columns,
     threads_for,
 )
 from bioeval.studies.quality.kernel import count_by_lower
-from bioeval.tallies import Rule, Templates, gather, is_accepted, require_values, to_user
+from bioeval.tallies import Claim, Rule, Templates, gather, is_accepted, require_values, to_user
 
 ERROR_DISCARD: dict[str, Name] = {
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
@@ -308,8 +306,7 @@ def error_discard(
     """
     rule = Rule.parse(threshold)
     reader = BlockReader(scores)
-    require_choice("templates", templates, Templates)
-    parse_fusion(fusion)
+    claim = Claim(templates, fusion)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
@@ -318,11 +315,8 @@ def error_discard(
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     with rows_reported_to(progress):
         at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
-    fused = None
-    if templates == "multi":
-        fused = fusion
     with rows_reported_to(progress):
-        counts = count_by_quality(reader, places, np.append(0, cuts), at, fused)
+        counts = count_by_quality(reader, places, np.append(0, cuts), at, claim.fused)
     proportions = np.array(chosen, dtype=np.float64)
     ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
     chosen_on = "the same data; its errors there are optimistic"
@@ -330,8 +324,7 @@ def error_discard(
         chosen_on = "given"
     return ds.assign_attrs(
         quality=quality if isinstance(quality, str) else "given values",
-        templates=templates,
-        fusion=fused or "none",
+        **claim.attrs,
         threshold_rule=str(rule),
         threshold_rule_in_words=rule.words,
         chosen_on=chosen_on,

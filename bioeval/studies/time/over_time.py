@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval.base import (
     CLOSED_SET,
-    COORDINATES,
     OPEN_SET,
     SCALARS,
     VERIFICATION,
@@ -60,7 +59,6 @@ from bioeval.scores import (
     Scores,
     codes_of,
     leaves_out_attacks,
-    parse_fusion,
     require_scores,
     require_subjects,
 )
@@ -83,6 +81,7 @@ from bioeval.studies.time.counts import (
     attempts_over_time,
 )
 from bioeval.tallies import (
+    Claim,
     IdentificationTally,
     RankUnit,
     Rule,
@@ -95,6 +94,8 @@ from bioeval.tallies import (
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 
+_THRESHOLD = Name("decision threshold", "score", "threshold T")
+
 OVER_TIME = {
     "time": Name("time at which probes were seen: start of the bin", ""),
     "time_end": Name("end of the bin (not included)", ""),
@@ -104,7 +105,7 @@ OVER_TIME = {
     **picked(VERIFICATION, "far", "fa", "impostor_attempts"),
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
-    "threshold": COORDINATES["threshold"],
+    "threshold": _THRESHOLD,
     "dir": SCALARS["dir"],
     "dir_count": Name("mated searches identified within threshold and rank", "probes"),
     "cms": CLOSED_SET["cms"],
@@ -126,7 +127,7 @@ AGEING = {
     **_AT,
     "genuine_mean": Name("mean of the finite genuine scores", "score"),
     "genuine_sd": Name("standard deviation (ddof 0) of the finite genuine scores", "score"),
-    "threshold": COORDINATES["threshold"],
+    "threshold": _THRESHOLD,
     "non_finite": Name("genuine scores that are not finite, left out of means", "attempts"),
     "slope": Name("change of the genuine score with a unit of age, over all pairs", "score"),
     "intercept": Name("genuine score at age 0, by the same least squares", "score"),
@@ -552,8 +553,7 @@ def ageing(
 def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
     """Return the scores with galleries over time, and their times."""
     require_scores(scores)
-    require_choice("templates", templates, Templates)
-    parse_fusion(fusion)
+    Claim(templates, fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
     given = EnrolmentTimes.given(scores.probe_meta, scores.gallery_meta)

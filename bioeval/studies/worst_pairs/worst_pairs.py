@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval.base import Name, ProtocolError, require_choice, require_integer, rows_reported_to
+from bioeval.base import Name, ProtocolError, require_integer, rows_reported_to
 from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,
@@ -21,12 +21,11 @@ from bioeval.scores import (
     codes_of,
     knows_people,
     leaves_out_attacks,
-    parse_fusion,
     threads_for,
 )
 from bioeval.studies.check.counts import block_medians
 from bioeval.studies.check.label_checks import suspect_templates
-from bioeval.tallies import ImpostorBlock, SecondPass, Templates, require_values, to_user
+from bioeval.tallies import Claim, ImpostorBlock, SecondPass, Templates, require_values, to_user
 
 WORST_PAIRS = {
     "suspect": Name("template with a suspected label error, the most likely first"),
@@ -250,8 +249,7 @@ def worst_pairs(
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
-    require_choice("templates", templates, Templates)
-    parse_fusion(fusion)
+    claim = Claim(templates, fusion)
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
@@ -262,11 +260,8 @@ def worst_pairs(
     both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
     mirrored = templates == "single" and bool(both_sides)
     medians = np.empty((scores.shape[0], 3))
-    fused = None
-    if templates == "multi":
-        fused = fusion
     with rows_reported_to(progress):
-        impostor, genuine = worst_cells(reader, n, fused, mirrored, medians)
+        impostor, genuine = worst_cells(reader, n, claim.fused, mirrored, medians)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
@@ -305,8 +300,7 @@ def worst_pairs(
         names[key] = Name(f"{name} of the template", "")
     attrs = about_attrs(reader.about, "worst pairs", [])
     attrs |= {
-        "templates": templates,
-        "fusion": fused or "none",
+        **claim.attrs,
         "pairs": _ONCE if mirrored else "each comparison",
         "label_error_rule": _RULE,
         "suspects_certain": suspects.certain,

@@ -20,7 +20,6 @@ from bioeval.base import (
     Stream,
     counted,
     larger_is_closer,
-    require_choice,
     require_integer,
     rows_reported_to,
     seed_sequence,
@@ -51,13 +50,12 @@ from bioeval.scores import (
     Progress,
     Scores,
     leaves_out_attacks,
-    parse_fusion,
     require_subjects,
 )
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
-from bioeval.tallies import Rule, Templates, require_values
+from bioeval.tallies import Claim, Rule, Templates, require_values
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -227,8 +225,7 @@ def zoo(
     >>> ds.fr_share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    require_choice("templates", templates, Templates)
-    parse_fusion(fusion)
+    claim = Claim(templates, fusion)
     rule, proportion = Rule.parse(threshold), Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
     seed = seed_sequence(random_state)
@@ -237,12 +234,9 @@ def zoo(
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
-    fused = None
-    if templates == "multi":
-        fused = fusion
     with rows_reported_to(progress):
         at = chosen_threshold(reader, rule, templates=templates, fusion=fusion)
-        tally = count_by_subject(reader, at, Stream(seed, 0), fusion=fused)
+        tally = count_by_subject(reader, at, Stream(seed, 0), fusion=claim.fused)
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
         warnings.append(
@@ -255,8 +249,7 @@ def zoo(
     if "session" in scores.probe_meta:
         halves = "whole sessions"
     ds.attrs |= {
-        "templates": templates,
-        "fusion": fused or "none",
+        **claim.attrs,
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
         "chosen_on": chosen_on,
