@@ -37,6 +37,13 @@ def everything(config: pytest.Config) -> bool:
     return CI or config.getoption("--all") or "slow" in config.getoption("-m")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named after their argument: those of a zip file hold the time of its making."""
+    if isinstance(val, bytes):
+        return argname
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the same examples in every run, or those of a seed; where CI is set, ten times as many.
