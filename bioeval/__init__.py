@@ -14,9 +14,9 @@ _FORMER = {"with_failures": "bioeval.results.failures.with_failures"}
 
 
 def _of_studies() -> Offered:
-    from bioeval.base.study import doors
+    from bioeval.base.offers import clashes_of, doors
 
-    found = Offered({}, {}, {})
+    found = Offered({}, {}, {}, clashes_of("be"))
     for study in doors().values():
         found.homes.update({name: home for home, names in study.calls.items() for name in names})
         found.other_names.update(study.other_names)

@@ -542,6 +542,7 @@ WORKING = {
     "morphing": ["m.npz", "--threshold", "2"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
+    "info": [],
     "convert": ["s.npz", "out.csv"],
     "simulate": ["--out", "out.npz", "--subjects", "5"],
 }

@@ -91,6 +91,7 @@ CASES = {
     "best-mates": Case("best-mates s.npz --out new.npz --force", 2000),
     "merge": Case("merge t.tally", 2000, 2, "probes"),
     "protocols": Case("protocols", 1, 1, "none: no data"),
+    "info": Case("info", 1, 1, "none: no data"),
     "convert": Case("convert s.npz out.csv", 400),
     "example": Case("example faces --system deep --out faces.npz --force", 1, 1, "none: no data"),
     "simulate": Case(

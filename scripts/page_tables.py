@@ -22,7 +22,8 @@ from typing import Any
 from card_reference import reference
 
 from bioeval.base.lazy import TOOLKIT
-from bioeval.base.study import Study, doors
+from bioeval.base.offers import own_doors
+from bioeval.base.study import Study
 from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
@@ -120,13 +121,13 @@ def _named(module: str, name: str) -> tuple[str, str]:
 def studies_by_heading() -> dict[str, dict[str, Study]]:
     """Return the doors of the studies by name, under the headings of ``bioeval --help``."""
     placed = []
-    for name, study in doors().items():
+    for name, study in own_doors().items():
         first = next(iter(study.commands), None)
         heading, place = (first.heading, first.place) if first else (study.heading, 100)
         placed.append((place, name, heading))
     found: dict[str, dict[str, Study]] = {heading: {} for heading in HEADINGS}
     for _, name, heading in sorted(placed):
-        found.setdefault(heading, {})[name] = doors()[name]
+        found.setdefault(heading, {})[name] = own_doors()[name]
     return {heading: studies for heading, studies in found.items() if studies}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bioeval.base.lazy import OF_STUDIES
-from bioeval.base.study import doors
+from bioeval.base.offers import own_doors
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 TOP, PLOTS, STATS = (PACKAGE / folder / "__init__.pyi" for folder in ("", "plot", "stats"))
@@ -32,7 +32,7 @@ def imports(offered: Iterable[tuple[str, str]]) -> str:
 
 def calls_of_studies() -> str:
     """Return the public names of the studies, and their other names."""
-    studies = doors().values()
+    studies = own_doors().values()
     homes = [(home, x) for study in studies for home, names in study.calls.items() for x in names]
     others = [f"{other} = {x}\n" for study in studies for other, x in study.other_names.items()]
     return f"{imports(homes)}\n# Other names: those of the commands.\n{''.join(sorted(others))}"
@@ -40,13 +40,13 @@ def calls_of_studies() -> str:
 
 def plots_of_studies() -> str:
     """Return the functions and the displays of the plots of the studies."""
-    plots = [plot for study in doors().values() for plot in study.plots]
+    plots = [plot for study in own_doors().values() for plot in study.plots]
     return imports((plot.home, name) for plot in plots for name in (plot.display, plot.name))
 
 
 def stats_of_studies() -> str:
     """Return the statistics of the studies."""
-    offered = [item for study in doors().values() for item in study.stats.items()]
+    offered = [item for study in own_doors().values() for item in study.stats.items()]
     return imports((home, name) for home, names in offered for name in names)
 
 

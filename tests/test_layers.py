@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval.base.study import doors
+from bioeval.base.offers import own_doors
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 
@@ -82,13 +82,13 @@ def studies_imported(study: str) -> set[str]:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_names_the_studies_that_it_needs(study):
-    needs = doors()[study].needs
+    needs = own_doors()[study].needs
     assert list(needs) == sorted(studies_imported(study)), f"needs of bioeval/studies/{study}"
 
 
 def floor(study: str) -> int:
     """1 for a study that needs no other one, and one more than the highest that it needs."""
-    return 1 + max(map(floor, doors()[study].needs), default=0)
+    return 1 + max(map(floor, own_doors()[study].needs), default=0)
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -13,7 +13,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.lazy import OF_STUDIES
-from bioeval.base.study import doors
+from bioeval.base.offers import own_doors
 from bioeval.cli import main
 from bioeval.cli.lazy_group import REMOVED_OPTIONS, root
 from bioeval.scores.labelled_matrix import FORMER
@@ -61,7 +61,7 @@ def test_stubs_have_what_studies_offer(package):
         for alias in node.names
     }
     offered = {}
-    for study in doors().values():
+    for study in own_doors().values():
         calls = {be: study.calls, be.stats: study.stats, be.plot: {}}[package]
         offered |= {name: home for home, names in calls.items() for name in names}
         if package is be.plot:

@@ -22,7 +22,7 @@ import near
 import pytest
 
 import bioeval as be
-from bioeval.base.study import doors
+from bioeval.base.offers import own_doors
 
 pytestmark = pytest.mark.slow  # a copy of the package for each study
 
@@ -58,7 +58,7 @@ if "summaries" not in gone:
 def needing(name: str) -> set[str]:
     """Return a study and all that need it, by way of others, too."""
     found = {name}
-    while more := {x for x, study in doors().items() if found & {*study.needs}} - found:
+    while more := {x for x, study in own_doors().items() if found & {*study.needs}} - found:
         found |= more
     return found
 
@@ -84,7 +84,7 @@ def rest(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("name", doors())
+@pytest.mark.parametrize("name", own_doors())
 def test_the_rest_stands_without_a_study(name, rest):
     taken = needing(name)
     done = rest(taken, "-W", "error", "-c", REST, *taken)
@@ -92,12 +92,12 @@ def test_the_rest_stands_without_a_study(name, rest):
 
 
 def test_nothing_of_studies_is_left_where_all_are_taken(rest):
-    done = rest(doors(), "-m", "bioeval", "--help")
+    done = rest(own_doors(), "-m", "bioeval", "--help")
     assert done.returncode == 0, done.stderr[-2000:]
-    for study in doors().values():
+    for study in own_doors().values():
         for command in study.commands:
             assert f"  {command.name} " not in done.stdout
-    missing = rest(doors(), "-c", "import bioeval as be; be.zoo")
+    missing = rest(own_doors(), "-c", "import bioeval as be; be.zoo")
     assert "AttributeError: bioeval has no 'zoo'" in missing.stderr
 
 
@@ -116,7 +116,7 @@ def calls_of(studies: Iterable[str]) -> str:
     """Return a pattern of the names of studies that are looked up when Python meets them."""
     patterns = []
     for name in studies:
-        study = doors()[name]
+        study = own_doors()[name]
         calls = [x for names in study.calls.values() for x in names]
         calls += [*study.other_names, *study.former_names]
         calls += [x for names in study.stats.values() for x in names]
@@ -134,7 +134,7 @@ def words_of(studies: Iterable[str]) -> str:
     """
     patterns = [calls_of(studies)]
     for name in studies:
-        study = doors()[name]
+        study = own_doors()[name]
         calls = [x for names in study.calls.values() for x in names]
         calls += [*study.other_names, *study.former_names]
         calls += [x for names in study.stats.values() for x in names]
@@ -199,7 +199,7 @@ def drawn() -> list[str]:
     if given := os.environ.get("BIOEVAL_WITHOUT", "").split():
         return given
     today = random.Random(datetime.date.today().toordinal())
-    return sorted(today.sample(sorted(doors()), 3))
+    return sorted(today.sample(sorted(own_doors()), 3))
 
 
 def test_all_other_tests_pass_without_three_studies(tmp_path):

@@ -15,6 +15,7 @@ from bioeval.base.arguments import (
     require_probability as require_probability,
     require_text as require_text,
 )
+from bioeval.base.elsewhere import offered_value as offered_value
 from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
 from bioeval.base.errors import (
     Argument as Argument,
@@ -50,6 +51,7 @@ from bioeval.base.memory import (
     physical_memory as physical_memory,
     require_memory as require_memory,
 )
+from bioeval.base.offers import doors as doors, hooks as hooks, offered as offered
 from bioeval.base.panels import panel as panel, safe as safe, table as table
 from bioeval.base.progress import (
     report as report,

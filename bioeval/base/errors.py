@@ -204,11 +204,19 @@ class MissingDependencyError(BioevalError, ImportError):
     """An optional dependency that is not installed."""
 
 
+class PluginError(BioevalError, AttributeError):
+    """What another package offers, if it cannot be used or two packages offer it."""
+
+
 class BioevalWarning(UserWarning):
     """A correct result with a caveat that its user should know."""
 
     def __str__(self) -> str:
         return printable(super().__str__())
+
+
+class PluginWarning(BioevalWarning):
+    """What another package offers and that was left out."""
 
 
 #: Names in other programs, and their equivalents here.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
+from bioeval.base.elsewhere import offered_value
+
 if TYPE_CHECKING:
     from importlib.abc import FileLoader
     from importlib.machinery import ModuleSpec
@@ -33,6 +35,7 @@ class Offered(NamedTuple):
     homes: dict[str, str]  # the module of each name
     other_names: dict[str, str]
     former: dict[str, str]
+    clashes: Mapping[str, str] = _NONE  # the message of a name that two other packages offer
 
 
 def lazy_names(
@@ -53,8 +56,7 @@ def lazy_names(
 
     @functools.cache
     def own() -> Offered:
-        public = stub().partition(TOOLKIT)[0]
-        return Offered(_homes(public), dict(re.findall(_OTHER_NAME, public, re.MULTILINE)), {})
+        return _of_stub(stub())
 
     @functools.cache
     def stub() -> str:
@@ -78,6 +80,7 @@ def lazy_names(
             public.homes | more.homes,
             public.other_names | more.other_names,
             public.former | more.former,
+            more.clashes,
         )
 
     def names() -> list[str]:
@@ -94,9 +97,13 @@ def lazy_names(
         if home == package:
             return importlib.import_module(f"{package}.{name}")
         if home:
-            value = getattr(importlib.import_module(home), name)
+            value = offered_value(f"{home}.{name}")
         elif name in known().other_names:
             value = of_name(known().other_names[name])
+        elif name in known().clashes:
+            from bioeval.base.errors import PluginError
+
+            raise PluginError(known().clashes[name])
         else:
             gone = _new_name(package, name, known().former | dict(former), names())
             module, _, new = gone.rpartition(".")
@@ -107,6 +114,19 @@ def lazy_names(
         return value
 
     return of_name, names
+
+
+def names_of_stub(package: str) -> list[str]:
+    """Return the public names in the stub of a package, without those that studies offer."""
+    spec: Any = importlib.import_module(package).__spec__
+    text = spec.loader.get_data(f"{spec.origin}i").decode()
+    public = _of_stub(text.partition(OF_STUDIES)[0])
+    return [*public.homes, *public.other_names]
+
+
+def _of_stub(stub: str) -> Offered:
+    public = stub.partition(TOOLKIT)[0]
+    return Offered(_homes(public), dict(re.findall(_OTHER_NAME, public, re.MULTILINE)), {})
 
 
 def _homes(stub: str) -> dict[str, str]:

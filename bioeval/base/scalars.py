@@ -8,7 +8,6 @@ its door.
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.study import doors
+from bioeval.base.elsewhere import offered_value
+from bioeval.base.offers import doors, value_from_elsewhere
 
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
@@ -712,9 +712,10 @@ def of_studies() -> list[Scalar]:
     """Return the scalars that studies have besides these, in the order of their folders."""
     scalars: list[Scalar] = []
     for study in doors().values():
-        if study.scalars:
-            module, _, name = study.scalars.rpartition(".")
-            scalars += getattr(importlib.import_module(module), name)
+        if study.package and study.scalars:
+            scalars += value_from_elsewhere(study.package, study.scalars) or ()
+        elif study.scalars:
+            scalars += offered_value(study.scalars)
     return scalars
 
 

@@ -9,12 +9,11 @@ Modules are named relative to the folder of the study: ``"plots"`` is ``bioeval.
 
 from __future__ import annotations
 
-import functools
-import importlib
-import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, dataclass_transform
+
+from bioeval.base.elsewhere import offered_value
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +34,8 @@ class Offer:
     def __init__(self, *given: Any, **named: Any):
         names = type(self).__annotations__
         if unknown := named.keys() - names:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))}")
+            listed = ", ".join(sorted(unknown))
+            raise TypeError(f"{type(self).__name__} of doors of schema {SCHEMA} has no {listed}")
         vars(self).update(zip(names, given, strict=False), **named)
 
 
@@ -67,7 +67,7 @@ class Plot(Offer):
 
     def load(self) -> Any:
         """Return the display class."""
-        return getattr(importlib.import_module(self.home), self.display)
+        return offered_value(f"{self.home}.{self.display}")
 
 
 def along(dim: str, *names: str) -> Needs:
@@ -128,6 +128,13 @@ HOOKS = {
 }
 
 
+#: The modules of a study that :func:`bioeval.base.offers.offered` finds by a name.
+BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
+
+#: The schema of doors, and the oldest one that is read. What a door may have grows with it.
+SCHEMA, OLDEST_SCHEMA = 1, 1
+
+
 class Study(Offer):
     """What a study offers."""
 
@@ -172,67 +179,24 @@ class Study(Offer):
     saved: Mapping[str, str] = _NONE
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
+    schema: int = 1  # for which the door was written
+    package: str = ""  # name and version, of a study that is not bioeval's; set when it is loaded
 
     def stand_in(self, package: str) -> Study:
         """Give its modules their full names; return it."""
+        before = f"{package}." if package else ""
         offers: tuple[Subcommand | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
         for offer in offers:
-            offer.home = f"{package}.{offer.home}"
-        self.calls = {f"{package}.{home}": names for home, names in self.calls.items()}
-        self.formats = tuple(f"{package}.{home}" for home in self.formats)
-        self.scalars = self.scalars and f"{package}.{self.scalars}"
+            offer.home = f"{before}{offer.home}"
+        self.calls = {f"{before}{home}": names for home, names in self.calls.items()}
+        self.formats = tuple(f"{before}{home}" for home in self.formats)
+        self.scalars = self.scalars and f"{before}{self.scalars}"
         for field_name in BY_NAME:
-            homes = {name: f"{package}.{home}" for name, home in getattr(self, field_name).items()}
+            homes = {name: f"{before}{home}" for name, home in getattr(self, field_name).items()}
             setattr(self, field_name, homes)
-        self.stats = {f"{package}.{home}": names for home, names in self.stats.items()}
-        self.hooks = {name: f"{package}.{home}" for name, home in self.hooks.items()}
+        self.stats = {f"{before}{home}": names for home, names in self.stats.items()}
+        self.hooks = {name: f"{before}{home}" for name, home in self.hooks.items()}
         for section in self.sections:
-            section.tables = section.tables and f"{package}.{section.tables}"
-            section.whole = section.whole and f"{package}.{section.whole}"
+            section.tables = section.tables and f"{before}{section.tables}"
+            section.whole = section.whole and f"{before}{section.whole}"
         return self
-
-
-#: The modules of a study that :func:`offered` finds by a name.
-BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
-
-
-@functools.cache
-def offered(what: str, name: str) -> Any:
-    """Return the module that a study offers under a name, None without one.
-
-    `what` is one of :data:`BY_NAME`, such as ``"counts"``, and `name` a form of counts.
-    """
-    for study in doors().values():
-        if home := getattr(study, what).get(name):
-            return importlib.import_module(home)
-    return None
-
-
-@functools.cache
-def doors() -> Mapping[str, Study]:
-    """Return the door of each study, by the name of its folder, in alphabetical order."""
-    import bioeval.studies as folder
-
-    names = []
-    for place in folder.__path__:
-        for entry in os.scandir(place):
-            if entry.is_dir() and not entry.name.startswith("_"):
-                names.append(entry.name)
-    stand_ins = {}
-    for name in sorted(names):
-        package = f"{folder.__name__}.{name}"
-        stand_ins[name] = importlib.import_module(package).STUDY.stand_in(package)
-    return stand_ins
-
-
-def hooks(name: str) -> list[Any]:
-    """Return what studies answer to a question of the core, in the order of their folders.
-
-    :data:`HOOKS` has the questions.
-    """
-    answers = []
-    for study in doors().values():
-        if name in study.hooks:
-            module, _, attribute = study.hooks[name].rpartition(".")
-            answers.append(getattr(importlib.import_module(module), attribute))
-    return answers

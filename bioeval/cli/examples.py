@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval.base.study import doors
+from bioeval.base.offers import doors
 
 #: Number of examples in the help of a command; ``bioeval help examples`` prints all of them.
 IN_HELP = 3
@@ -73,6 +73,11 @@ bioeval protocols
 bioeval protocols course-all-vs-all --terms iso
 # Check a card of your own
 bioeval protocols my-protocol.toml --check
+
+# Print versions, and what other packages add
+bioeval info
+# Print them as JSON
+bioeval info --json
 
 # Convert to the format that holds everything
 bioeval convert features.mat scores.npz

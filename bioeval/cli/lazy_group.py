@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
+from bioeval.base.elsewhere import import_offered, report
 from bioeval.base.errors import nearest_name
-from bioeval.base.study import Subcommand, doors
+from bioeval.base.offers import clashes_of, doors
+from bioeval.base.study import Study, Subcommand
 from bioeval.base.version import __version__
 
 #: The headings of the help, in order; a study may have another one, which comes last.
@@ -19,6 +20,12 @@ _HEADINGS = (
     *("Start", "Decide", "Look into", "Attacks", "Plan", "Re-identification and tracking"),
     *("Sites", "Data and cards"),
 )
+
+#: The heading of commands that come with other packages.
+FROM_ELSEWHERE = "From other packages"
+
+#: The command that prints the help of the others.
+HELP_COMMAND = "help"
 
 _OWN = (
     Subcommand(
@@ -40,6 +47,13 @@ _OWN = (
         "convert", "Convert a file to another format.", "Data and cards", 2, "bioeval.cli.convert"
     ),
     Subcommand(
+        "info",
+        "Print versions, and what other packages add.",
+        "Data and cards",
+        4,
+        "bioeval.cli.info",
+    ),
+    Subcommand(
         "protocols",
         "List, explain and check protocol cards.",
         "Data and cards",
@@ -52,20 +66,32 @@ _OWN = (
 def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
     listed = list(_OWN)
+    elsewhere: list[Subcommand] = []
     for study in doors().values():
-        listed += study.commands
+        if study.package:
+            elsewhere += _of_package(study)
+        else:
+            listed += study.commands
     under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
+    under[FROM_ELSEWHERE] = elsewhere
     return {heading: tuple(commands) for heading, commands in under.items() if commands}
+
+
+def _of_package(study: Study) -> Iterator[Subcommand]:
+    """Yield the commands of another package; their lines of the help say which."""
+    for command in study.commands:
+        if command.name in {HELP_COMMAND, *(own.name for own in _OWN)}:
+            report(study.package, f"the command {command.name!r} is bioeval's own")
+        else:
+            command.does = f"{command.does}  [{study.package}]"
+            yield command
 
 
 #: The commands under the headings of the help, and all of them by name.
 HEADINGS = _headings()
 COMMANDS = {x.name: x for x in itertools.chain.from_iterable(HEADINGS.values())}
-
-#: The command that prints the help of the others.
-HELP_COMMAND = "help"
 
 #: Commands that were removed, and what does their work.
 REMOVED: dict[str, str] = {}
@@ -120,7 +146,7 @@ class LazyGroup(click.Group):
         home = "bioeval.cli.command"
         if cmd_name in COMMANDS:
             home = COMMANDS[cmd_name].home
-        for member in vars(importlib.import_module(home)).values():
+        for member in vars(import_offered(home)).values():
             if isinstance(member, click.Command) and member.name == cmd_name:
                 return member
         return None
@@ -132,6 +158,8 @@ class LazyGroup(click.Group):
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             if args[0] in REMOVED:
                 ctx.fail(f"the command {args[0]!r} was removed; {REMOVED[args[0]]}")
+            if args[0] in (clashing := clashes_of("bioeval")):
+                ctx.fail(clashing[args[0]])
             listed = ", ".join(COMMANDS)
             near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
-from bioeval.base.study import hooks
+from bioeval.base.offers import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import CONFIDENCE, METADATA, RATES, ThresholdsOption
 from bioeval.cli.cluster_options import cluster_options

@@ -152,6 +152,25 @@ def _heard() -> Iterator[None]:
             thread.join()
 
 
+@contextlib.contextmanager
+def _plugins_in_one_line() -> Iterator[None]:
+    """Write what is wrong with other packages as one line each, without a place in the code."""
+    from bioeval.base.errors import PluginWarning
+
+    def show(message: Any, category: type[Warning], *place: Any, **others: Any) -> None:
+        if issubclass(category, PluginWarning):
+            from bioeval.cli.console import note
+
+            note(f"bioeval: warning: {message}")
+        else:
+            before(message, category, *place, **others)
+
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+        warnings.showwarning = show
+        yield
+
+
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     """Run the command, and return its exit code."""
     import click
@@ -165,12 +184,14 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         NoResultError,
     )
     from bioeval.cli.console import flush
-    from bioeval.cli.lazy_group import BrokenOutputError, root
+
+    with _plugins_in_one_line():  # loading the commands opens all doors
+        from bioeval.cli.lazy_group import BrokenOutputError, root
 
     try:
-        program = root if command is None else command
-        name = "bioeval" if command is None else command.name
-        with warnings.catch_warnings():
+        with _plugins_in_one_line():
+            program = root if command is None else command
+            name = "bioeval" if command is None else command.name
             # The table and the page say it, with the options of the command.
             warnings.filterwarnings("ignore", ".*is probably the wrong kind", BioevalWarning)
             code = program.main(args=args, prog_name=name, standalone_mode=False)

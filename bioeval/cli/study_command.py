@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import click
 
 from bioeval.base.errors import NoResultError
+from bioeval.base.offers import hooks
 from bioeval.base.progress import rows_reported_to
-from bioeval.base.study import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import progress_shown, reword

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
-from bioeval.base.study import doors, offered
+from bioeval.base.offers import doors, offered
 from bioeval.evaluation.all_tasks import evaluate
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.threshold_choice import chosen_threshold

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import require_choice
-from bioeval.base.study import offered
+from bioeval.base.offers import offered
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet

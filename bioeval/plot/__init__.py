@@ -9,11 +9,11 @@ from bioeval.base.lazy import Offered, lazy_names
 
 
 def _of_studies() -> Offered:
-    from bioeval.base.study import doors
+    from bioeval.base.offers import clashes_of, doors
 
     plots = [plot for study in doors().values() for plot in study.plots]
     homes = {name: plot.home for plot in plots for name in (plot.name, plot.display)}
-    return Offered(homes, {}, {})
+    return Offered(homes, {}, {}, clashes_of("be.plot"))
 
 
 __getattr__, __dir__ = lazy_names(__spec__, offered=_of_studies)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import bioeval as be
-from bioeval.base import study
+from bioeval.base import offers
 from bioeval.base.errors import NoResultError, ProtocolError
-from bioeval.base.study import HOOKS, doors, hooks
+from bioeval.base.offers import hooks, own_doors
+from bioeval.base.study import HOOKS
 from bioeval.evaluation.plan import of_study
 from bioeval.protocol import load
 
@@ -21,15 +22,15 @@ def without(monkeypatch):
     """Take studies away: doors without them."""
 
     def take(*names):
-        kept = {name: door for name, door in doors().items() if name not in names}
-        monkeypatch.setattr(study, "doors", lambda: kept)
+        kept = {name: door for name, door in own_doors().items() if name not in names}
+        monkeypatch.setattr(offers, "doors", lambda: kept)
 
     return take
 
 
 @pytest.mark.slow  # loads what draws pages
 def test_each_question_is_asked_and_studies_answer_no_other():
-    answered = {name for door in doors().values() for name in door.hooks}
+    answered = {name for door in own_doors().values() for name in door.hooks}
     assert answered == HOOKS.keys()
     sources = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
     for name in HOOKS:
@@ -104,20 +105,20 @@ CALLED = {
 }
 OFFERS = [
     (what, name)
-    for what in study.BY_NAME
-    for one in study.doors().values()
+    for what in offers.BY_NAME
+    for one in offers.doors().values()
     for name in getattr(one, what)
 ]
 
 
 @pytest.mark.whole_house
 def test_all_that_is_offered_by_name_is_called():
-    assert set(CALLED) == set(study.BY_NAME) == {what for what, _ in OFFERS}
+    assert set(CALLED) == set(offers.BY_NAME) == {what for what, _ in OFFERS}
 
 
 @pytest.mark.parametrize(("what", "name"), OFFERS)
 def test_a_module_at_a_door_has_what_the_core_calls(what, name):
-    home = study.offered(what, name)
+    home = offers.offered(what, name)
     assert all(hasattr(home, x) for x in CALLED[what])
     if what == "galleries":
         assert hasattr(home, {"drawn": "RandomGalleries", "mean": "mean_over_galleries"}[name])
@@ -132,6 +133,6 @@ def test_two_studies_offer_nothing_under_one_name():
 
 
 def test_a_section_of_a_card_that_no_study_evaluates_is_refused():
-    assert study.offered("tasks", "tracking") is None
+    assert offers.offered("tasks", "tracking") is None
     with pytest.raises(ProtocolError, match=r"course-kfold .*\[tracking\].* leave it out"):
         of_study("tasks", "tracking", load("course-kfold"))

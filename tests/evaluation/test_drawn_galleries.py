@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base import study
+from bioeval.base import offers
 
 PEOPLE = np.repeat(np.arange(4), 3)
 VALUES = np.random.default_rng(0).random((12, 12))
@@ -14,10 +14,10 @@ VALUES = np.random.default_rng(0).random((12, 12))
 
 @pytest.fixture
 def no_study(monkeypatch):
-    monkeypatch.setattr(study, "doors", dict)
-    study.offered.cache_clear()
+    monkeypatch.setattr(offers, "doors", dict)
+    offers.offered.cache_clear()
     yield
-    study.offered.cache_clear()
+    offers.offered.cache_clear()
 
 
 @pytest.mark.parametrize("call", [be.open_set, be.closed_set, be.verification])

@@ -10,7 +10,8 @@ import pytest
 import xarray as xr
 
 import bioeval
-from bioeval.base import study
+from bioeval.base import offers
+from bioeval.base.study import Study
 from bioeval.evaluation.task_counts import TaskCounts, kind_of
 from bioeval.results.dataset import Scalars
 
@@ -54,11 +55,11 @@ def sums(monkeypatch):
         total_low=dataset.total - counts.options["times"]
     )
     monkeypatch.setitem(sys.modules, home.__name__, home)
-    doors = {**study.doors(), "sums": study.Study(counts={"sums": home.__name__})}
-    monkeypatch.setattr(study, "doors", lambda: doors)
-    study.offered.cache_clear()
+    doors = {**offers.doors(), "sums": Study(counts={"sums": home.__name__})}
+    monkeypatch.setattr(offers, "doors", lambda: doors)
+    offers.offered.cache_clear()
     yield SimpleNamespace(form="sums", numbers=np.arange(4))
-    study.offered.cache_clear()
+    offers.offered.cache_clear()
 
 
 def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):

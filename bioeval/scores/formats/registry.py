@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
-from bioeval.base.study import doors
+from bioeval.base.offers import own_doors
+from bioeval.scores.formats.elsewhere import clashes, formats_of, from_elsewhere
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
@@ -43,12 +44,13 @@ def formats() -> tuple[Format, ...]:
     A module has one, ``FORMAT``, or several, ``FORMATS``.
     """
     homes = list(map(_HOME, _NAMES))
-    for study in doors().values():
+    for study in own_doors().values():
         homes += study.formats
-    made: list[Format] = []
-    for module in map(importlib.import_module, [*homes, _HOME("pair_lists")]):
-        made += getattr(module, "FORMATS", None) or [module.FORMAT]
-    return tuple(made)
+    own: list[Format] = []
+    for home in homes:
+        own += formats_of(importlib.import_module(home))
+    last = formats_of(importlib.import_module(_HOME("pair_lists")))
+    return (*own, *from_elsewhere([form.word for form in (*own, *last)]), *last)
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
@@ -152,6 +154,8 @@ def _recognised_by(forms: Iterable[Format], file: Found) -> Format | None:
 
 def _by_word(word: str) -> Format:
     by_word = {form.word: form for form in formats()}
+    if word in clashes:
+        raise DataError(clashes[word])
     require_choice("format_", word, by_word)
     return by_word[word]
 

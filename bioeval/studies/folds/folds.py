@@ -17,12 +17,12 @@ from bioeval.base import (
     DataError,
     ProtocolError,
     counted,
+    hooks,
     report,
     reporter,
     rows_reported_to,
     stage,
 )
-from bioeval.base.study import hooks
 from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results import rate
 from bioeval.scores import (

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import DataError, IntervalMethod
-from bioeval.base.study import hooks
+from bioeval.base import DataError, IntervalMethod, hooks
 from bioeval.cli import (
     Command,
     StudyCommand,

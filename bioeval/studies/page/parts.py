@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import re
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -15,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from bioeval.base import DataError, larger_is_closer, printable
-from bioeval.base.study import PageSection, doors
+from bioeval.base import DataError, doors, larger_is_closer, offered_value, printable
+from bioeval.base.study import PageSection
 from bioeval.results import units_of
 from bioeval.views import TASKS, datasets, term_translator, value_of
 
@@ -183,8 +182,7 @@ def section_told(dataset: xr.Dataset) -> PageSection | None:
 
 def call_of_study(function: str, *given: Any) -> Any:
     """Return what a function of a study makes."""
-    module, _, name = function.rpartition(".")
-    return getattr(importlib.import_module(module), name)(*given)
+    return offered_value(function)(*given)
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:

@@ -21,11 +21,11 @@ from bioeval.base import (
     RandomState,
     counted,
     numbers_or_nothing,
+    offered,
     require_flag,
     require_integer,
     rows_reported_to,
 )
-from bioeval.base.study import offered
 from bioeval.evaluation import distributable
 from bioeval.protocol import Protocol, load, section_of, with_exclusions
 from bioeval.results import (

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import DataError, parse_json
-from bioeval.base.study import offered
+from bioeval.base import DataError, offered, parse_json
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bioeval.base import ProtocolError
-from bioeval.base.study import offered
+from bioeval.base import ProtocolError, offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.protocol import Protocol, load
 from bioeval.results import Scalars, kind_doubt

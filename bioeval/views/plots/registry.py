@@ -7,7 +7,8 @@ own.
 
 from __future__ import annotations
 
-from bioeval.base.study import Needs, Plot, along, doors
+from bioeval.base.offers import doors
+from bioeval.base.study import Needs, Plot, along
 
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 

@@ -6,15 +6,16 @@ and tables are loaded when they are shown.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import xarray as xr
 from rich.console import Group
 
+from bioeval.base.elsewhere import offered_value
 from bioeval.base.errors import DataError, printable
-from bioeval.base.study import View, doors
+from bioeval.base.offers import doors
+from bioeval.base.study import View
 from bioeval.results.blocks import Table as BlockTable
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.paper import SystemsTable, with_sd
@@ -52,7 +53,7 @@ def _of_class(results: Any) -> View | None:
 
 def _shown(view: View, results: Any, reword: Reword) -> Any:
     """Return results in the class of a view."""
-    table = getattr(importlib.import_module(view.home), view.name)
+    table = offered_value(f"{view.home}.{view.name}")
     if view.reworded:
         return table(results, reword)
     return table(results)
@@ -62,7 +63,7 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
     """Return the tables of the results of a study, by name."""
     if view.is_class:
         return [_shown(view, dataset, reword) for dataset in found.values()]
-    blocks = getattr(importlib.import_module(view.home), view.name)
+    blocks = offered_value(f"{view.home}.{view.name}")
     first = next(iter(found.values()))
     if not view.several:
         parts: list[Mapping[str, xr.Dataset]] = [{"": dataset} for dataset in found.values()]
@@ -133,7 +134,7 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
 def _summarised(dataset: xr.Dataset) -> dict[str, str]:
     """Return the mean and the standard deviation of each figure over partitions."""
     view = next(view for view in _VIEWS if view.in_rows and view.fits(dataset))
-    blocks = getattr(importlib.import_module(view.home), view.name)({"": dataset})
+    blocks = offered_value(f"{view.home}.{view.name}")({"": dataset})
     table = next(block for block in blocks if isinstance(block, BlockTable))
     cells = {}
     for label, mean, sd, *_ in table.rows:

@@ -1,0 +1,238 @@
+"""What other packages add, by entry points in their metadata.
+
+A package that is installed beside bioeval names in its ``pyproject.toml`` what it has::
+
+    [project.entry-points."bioeval.studies"]
+    lab = "bioeval_lab"            # a package with a STUDY, or a module and a name of its own
+    [project.entry-points."bioeval.formats"]
+    lab = "bioeval_lab.lab_format" # a module with a FORMAT
+    [project.entry-points."bioeval.protocols"]
+    lab = "bioeval_lab.cards"      # a package: the folder of its cards
+
+What cannot be loaded is left out, with one warning, and the rest works. The working directory is
+never searched. ``BIOEVAL_PLUGINS=off`` leaves all packages out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+#: The groups of entry points, each with the prefix ``bioeval.``.
+GROUPS = ("studies", "formats", "protocols")
+
+#: The environment variable that leaves other packages out if it is ``off`` or ``0``.
+SWITCH = "BIOEVAL_PLUGINS"
+
+#: A door that takes longer to open than this, in seconds, is reported.
+SLOW = 1.0
+
+
+class EntryPoint(NamedTuple):
+    """What a package has for one of :data:`GROUPS`."""
+
+    group: str
+    name: str
+    module: str
+    attribute: str  # empty: that of its group
+    package: str  # name and version, as ``bioeval-lab 1.2``
+    folder: str  # of its metadata
+
+    def __str__(self) -> str:
+        return f"{self.package}: bioeval.{self.group} {self.name!r}"
+
+    def requirement(self) -> str:
+        """Return the version of bioeval that the package requires, as ``bioeval>=0.3``."""
+        with (
+            contextlib.suppress(OSError),
+            open(f"{self.folder}/METADATA", encoding="utf-8") as file,
+        ):
+            for line in file:
+                key, _, value = line.partition(":")
+                required = value.strip().partition(";")[0].replace(" ", "")
+                if key == "Requires-Dist" and required.startswith("bioeval"):
+                    return required
+        return ""
+
+
+#: What was wrong with other packages, each once, in the order in which it was found.
+problems: list[str] = []
+
+
+def report(package: str, problem: str) -> None:
+    """Say once, in one line, what is wrong with a package.
+
+    Processes that help another one are silent: it has said the same.
+    """
+    line = f"{package}: {' '.join(problem.split())}"
+    if line in problems:
+        return
+    problems.append(line)
+    processes: Any = sys.modules.get("multiprocessing.process")
+    if processes is None or processes.parent_process() is None:
+        import warnings
+
+        from bioeval.base.errors import PluginWarning
+
+        warnings.warn(line, PluginWarning, stacklevel=2)
+
+
+@functools.cache
+def entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group, by package and name."""
+    return tuple(sorted(point for point in _all_entry_points() if point.group == group))
+
+
+@functools.cache
+def _all_entry_points() -> tuple[EntryPoint, ...]:
+    """Read the metadata of all installed packages.
+
+    ``importlib.metadata`` finds the same, and takes longer to import than ``bioeval --help`` may.
+    """
+    if os.environ.get(SWITCH, "").lower() in ("off", "0"):
+        return ()
+    points: list[EntryPoint] = []
+    seen: set[str] = set()
+    for folder in _search_path():
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                stem, ending = os.path.splitext(entry.name)
+                name, _, version = stem.partition("-")
+                name = name.lower().replace("_", "-")
+                if ending == ".dist-info" and name not in seen:
+                    seen.add(name)  # the first one on the path is the one that Python imports
+                    points += _of_package(f"{name} {version}", entry.path)
+    return tuple(points)
+
+
+def _search_path() -> list[str]:
+    """Return the folders in which Python looks for packages, without the working directory.
+
+    ``python -c``, ``python -m`` and a script put it first. A folder that is installed for
+    development comes again later, and is kept.
+    """
+    folders = [folder for folder in sys.path[1:] if folder]
+    if sys.path and not _is_working_directory(sys.path[0]):
+        folders.insert(0, sys.path[0])
+    return folders
+
+
+def _is_working_directory(folder: str) -> bool:
+    """Whether a folder of Python's path is the working directory."""
+    if not folder:
+        return True
+    with contextlib.suppress(OSError):
+        return os.path.samefile(folder, os.getcwd())
+    return False
+
+
+def _of_package(package: str, folder: str) -> Iterator[EntryPoint]:
+    """Yield the entry points of a package for bioeval."""
+    try:
+        with open(f"{folder}/entry_points.txt", "rb") as file:
+            text = file.read()
+    except OSError:  # most packages have none
+        return
+    if b"[bioeval." not in text:
+        return
+    group = ""
+    for line in text.decode("utf-8", "replace").splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[]").removeprefix("bioeval.")
+        elif group in GROUPS and "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            module, _, attribute = value.partition("[")[0].strip().partition(":")
+            yield EntryPoint(group, name.strip(), module, attribute, package, folder)
+
+
+def _import(home: str) -> Any:
+    """Import a module of another package, unless one in the working directory hides it."""
+    top = home.partition(".")[0]
+    if top not in sys.modules and _is_working_directory(sys.path[0]):
+        from importlib.machinery import PathFinder
+
+        hidden = PathFinder.find_spec(top, [os.getcwd()])
+        if hidden is not None and os.getcwd() not in _search_path():
+            raise ImportError(f"{hidden.origin or top} in the working directory hides it")
+    return importlib.import_module(home)
+
+
+def load_entry(point: EntryPoint) -> Any:
+    """Return the module of an entry point; None, and a warning, where it cannot be loaded."""
+    began = time.perf_counter()
+    with _reported(point.package, f"bioeval.{point.group} {point.name!r}", point):
+        module = _import(point.module)
+        seconds = time.perf_counter() - began
+        if seconds > SLOW:
+            report(
+                point.package,
+                f"{point.module} took {seconds:.1f} s to import; what names entry points should "
+                "import the rest where it is used",
+            )
+        return module
+    return None
+
+
+@contextlib.contextmanager
+def _reported(package: str, what: str, point: EntryPoint | None = None) -> Iterator[None]:
+    """Report an error in place of raising it."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        line = f"{what} cannot be loaded ({said(error)})"
+        if point is not None and (required := point.requirement()):
+            from bioeval.base.version import __version__
+
+            line += f"; it requires {required}, and this is bioeval {__version__}"
+        report(package, f"{line}; it is left out")
+
+
+def said(error: BaseException) -> str:
+    """Return an error as one line, with its class."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+#: The package that has a module, by the name of the module before its first dot.
+owners: dict[str, str] = {}
+
+
+def import_offered(home: str) -> Any:
+    """Import a module that a door names.
+
+    Raises
+    ------
+    PluginError
+        If it is one of another package and cannot be imported.
+    """
+    package = owners.get(home.partition(".")[0])
+    if package is None:
+        return importlib.import_module(home)
+    try:
+        return _import(home)
+    except (Exception, SystemExit) as error:
+        from bioeval.base.errors import PluginError
+
+        raise PluginError(f"{package}: {home} cannot be imported ({said(error)})") from error
+
+
+def offered_value(place: str) -> Any:
+    """Return what a door names as ``"module.name"``; see :func:`import_offered`."""
+    home, _, name = place.rpartition(".")
+    module = import_offered(home)
+    try:
+        return getattr(module, name)
+    except AttributeError as error:
+        package = owners.get(home.partition(".")[0])
+        if package is None:
+            raise
+        from bioeval.base.errors import PluginError
+
+        raise PluginError(f"{package}: {home} has no {name}") from error
