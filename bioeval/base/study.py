@@ -44,7 +44,7 @@ class Subcommand(Offer):
 
     name: str
     does: str  # one line of the help
-    heading: str  # of the help, under which it stands
+    heading: str = ""  # of the help, under which it stands; another package needs none
     place: int = 50  # there: smaller numbers come first
     home: str = "command"  # the module in which it is defined
 

@@ -66,26 +66,25 @@ _OWN = (
 def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
     listed = list(_OWN)
-    elsewhere: list[Subcommand] = []
+    elsewhere: dict[str, list[Subcommand]] = {}
     for study in doors().values():
         if study.package:
-            elsewhere += _of_package(study)
+            heading = f"{FROM_ELSEWHERE}: {study.package}"
+            elsewhere.setdefault(heading, []).extend(_of_package(study))
         else:
             listed += study.commands
     under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
-    under[FROM_ELSEWHERE] = elsewhere
-    return {heading: tuple(commands) for heading, commands in under.items() if commands}
+    return {heading: tuple(x) for heading, x in (under | elsewhere).items() if x}
 
 
 def _of_package(study: Study) -> Iterator[Subcommand]:
-    """Yield the commands of another package; their lines of the help say which."""
+    """Yield the commands of a study of another package."""
     for command in study.commands:
         if command.name in {HELP_COMMAND, *(own.name for own in _OWN)}:
             report(study.package, f"the command {command.name!r} is bioeval's own")
         else:
-            command.does = f"{command.does}  [{study.package}]"
             yield command
 
 

@@ -295,6 +295,11 @@ class Found:
         """Whether it is text, or a compressed file (read if it has text)."""
         return self.content == "text" or self.content in COMPRESSED
 
+    def begins_with(self, start: bytes) -> bool:
+        """Whether the file begins with these bytes."""
+        with open(self.path, "rb") as file:
+            return file.read(len(start)) == start
+
 
 def keeps_everything(scores: Scores) -> list[str]:
     """Return no losses: the file keeps everything of scores that it can hold."""
@@ -323,7 +328,7 @@ class Format:
         and what is lost of scores that are written to it.
     looks, expected : str
         What the bytes are, as ``"a zip file"``, and what to call the file where one was
-        expected, as ``"a .npz file"``.
+        expected, as ``"a .npz file"``; what it `holds` unless given.
     recognise : callable
         Whether a file has this format, by its content and the options given. It may raise a
         :class:`bioeval.DataError` with advice where the file is a near miss.
@@ -354,12 +359,12 @@ class Format:
 
     name: str
     holds: str
-    looks: str
-    expected: str
-    recognised_by: str
     recognise: Callable[[Found], bool]
     read: Callable[[Path, ReadOptions], Scores]
-    options: Sequence[str]
+    options: Sequence[str] = ()
+    looks: str = "text"
+    expected: str = ""
+    recognised_by: str = ""
     first_line: Callable[[Found], bool] = lambda file: False
     suffixes: tuple[str, ...] = ()
     needs: str = ""
@@ -375,6 +380,8 @@ class Format:
 
     def __post_init__(self) -> None:
         """Raise unless a format that is written declares what it loses."""
+        if not self.expected:
+            object.__setattr__(self, "expected", self.holds)
         if self.written and self.losses is None:
             raise TypeError(
                 f"the format {self.name} is written and does not declare its losses; give it a "

@@ -286,9 +286,14 @@ def curve_of(
     return replace(curve, low=low, high=high, inside=inside)
 
 
-def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
-    """Return the axis limits for two rates."""
-    return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
+def on_unit_axes(display: CurvesDisplay) -> Mapping[str, Any]:
+    """Return the axis limits for rates; an axis with values beyond 0 and 1 has those of its data."""
+    limits = {}
+    for axis in ("x", "y"):
+        values = [getattr(curve, axis) for curve in display.defined]
+        if all(np.nanmin(x) >= 0 and np.nanmax(x) <= 1 for x in values):
+            limits[f"{axis}lim"] = (-0.015, 1.015)
+    return limits
 
 
 @dataclass(frozen=True)

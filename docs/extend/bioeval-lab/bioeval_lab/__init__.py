@@ -1,0 +1,20 @@
+"""What bioeval-lab adds: the door of its study. It imports nothing else."""
+
+from bioeval.base.study import Plot, Study, Subcommand, View, along
+
+STUDY = Study(
+    calls={"accepted": ("accepted_impostors",)},
+    commands=(Subcommand("accepted-impostors", "Find how many accepted claims are impostors'."),),
+    examples="# One claim in 20 is an impostor's\nbioeval accepted-impostors scores.npz --impostors 0.05\n",
+    plots=(
+        Plot(
+            name="accepted_impostors",
+            display="AcceptedDisplay",
+            home="plots",
+            result="be.accepted_impostors",
+            needs=(along("threshold", "impostors_accepted"),),
+            files={"accepted-impostors": {}},
+        ),
+    ),
+    views=(View(("accepted claims",), "accepted"),),
+)

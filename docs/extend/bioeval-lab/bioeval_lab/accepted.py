@@ -1,0 +1,41 @@
+"""How many of the accepted claims are impostors'?"""
+
+import numpy as np
+
+import bioeval as be
+from bioeval.base import Name, require_number
+from bioeval.results import DataHeader, Table, Warnings, along, build, percent, threshold_text
+
+NAMES = {"impostors_accepted": Name("proportion of accepted claims that are impostors'")}
+
+
+def accepted_impostors(scores, *, impostors=0.01, progress=None):
+    """Evaluate the proportion of accepted claims that are impostors', by Bayes' rule.
+
+    Parameters
+    ----------
+    scores : Scores
+        The genuine and impostor attempts of which GAR and FAR are taken.
+    impostors : float
+        The proportion of all claims that are impostors'.
+    """
+    require_number("impostors", impostors, low=0, high=1)
+    rates = be.verification(scores, progress=progress)
+    wrong = impostors * rates.far.values
+    accepted = wrong + (1 - impostors) * rates.gar.values
+    rate = wrong / np.where(accepted > 0, accepted, np.nan)
+    attrs = {**rates.attrs, "task": "accepted claims", "impostors": impostors}
+    variables = along(("threshold",), impostors_accepted=rate)
+    return build(variables, NAMES, {"threshold": rates.threshold.values}, attrs)
+
+
+def blocks(found):
+    """Yield the parts of the printed table."""
+    (result,) = found.values()
+    yield DataHeader(found)
+    rows = []
+    for place in np.linspace(0, result.threshold.size - 1, 5).astype(int):
+        at = result.isel(threshold=place)
+        rows.append((threshold_text(float(at.threshold)), percent(float(at.impostors_accepted))))
+    yield Table(("threshold", "impostors among the accepted"), rows)
+    yield Warnings(found)
