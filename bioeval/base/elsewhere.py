@@ -61,6 +61,9 @@ class EntryPoint(NamedTuple):
         return ""
 
 
+#: The package that has a module, by the name of the module before its first dot.
+owners: dict[str, str] = {}
+
 #: What was wrong with other packages, each once, in the order in which it was found.
 problems: list[str] = []
 
@@ -168,6 +171,7 @@ def load_entry(point: EntryPoint) -> Any:
     """Return the module of an entry point; None, and a warning, where it cannot be loaded."""
     began = time.perf_counter()
     with _reported(point.package, f"bioeval.{point.group} {point.name!r}", point):
+        owners[point.module.partition(".")[0]] = point.package
         module = _import(point.module)
         seconds = time.perf_counter() - began
         if seconds > SLOW:
@@ -200,8 +204,15 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-#: The package that has a module, by the name of the module before its first dot.
-owners: dict[str, str] = {}
+def owner_of(error: BaseException) -> str:
+    """Return the package that raised an error, or whose function did; empty for bioeval."""
+    step = error.__traceback__
+    while step is not None:
+        top = str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if top in owners:
+            return owners[top]
+        step = step.tb_next
+    return ""
 
 
 def import_offered(home: str) -> Any:

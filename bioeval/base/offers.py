@@ -14,7 +14,6 @@ from bioeval.base.elsewhere import (
     import_offered,
     load_entry,
     offered_value,
-    owners,
     report,
     said,
 )
@@ -178,7 +177,7 @@ def _open(point: EntryPoint) -> Study | None:
         report(point.package, f"{point.module}: {wrong}; it is left out")
         return None
     package = module.__name__ if hasattr(module, "__path__") else module.__package__
-    owners[point.module.partition(".")[0]] = study.package = point.package
+    study.package = point.package
     return study.stand_in(package or "")
 
 

@@ -175,6 +175,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     """Run the command, and return its exit code."""
     import click
 
+    from bioeval.base.elsewhere import owner_of, said
     from bioeval.base.errors import (
         BioevalError,
         BioevalWarning,
@@ -226,6 +227,14 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except BrokenOutputError as error:
         assert isinstance(error.__cause__, OSError)
         return _os_error(error.__cause__)
+    except OSError:
+        raise
+    except Exception as error:
+        package = owner_of(error)
+        if not package or sys.flags.dev_mode:
+            raise
+        where = "python -X dev -m bioeval shows where"
+        return _say(f"{package}: failed ({said(error)}); {where}", FAILED)
 
 
 def _os_error(error: OSError) -> int:

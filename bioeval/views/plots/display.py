@@ -287,7 +287,7 @@ def curve_of(
 
 
 def on_unit_axes(display: CurvesDisplay) -> Mapping[str, Any]:
-    """Return the axis limits for rates; an axis with values beyond 0 and 1 has those of its data."""
+    """Return the axis limits for rates; beyond 0 and 1 an axis has those of its data."""
     limits = {}
     for axis in ("x", "y"):
         values = [getattr(curve, axis) for curve in display.defined]

@@ -5,7 +5,7 @@ from bioeval.base.study import Plot, Study, Subcommand, View, along
 STUDY = Study(
     calls={"accepted": ("accepted_impostors",)},
     commands=(Subcommand("accepted-impostors", "Find how many accepted claims are impostors'."),),
-    examples="# One claim in 20 is an impostor's\nbioeval accepted-impostors scores.npz --impostors 0.05\n",
+    examples="# One claim in 100 is an impostor's\nbioeval accepted-impostors scores.npz\n",
     plots=(
         Plot(
             name="accepted_impostors",

@@ -25,8 +25,8 @@ def accepted_impostors(scores, *, impostors=0.01, progress=None):
     accepted = wrong + (1 - impostors) * rates.gar.values
     rate = wrong / np.where(accepted > 0, accepted, np.nan)
     attrs = {**rates.attrs, "task": "accepted claims", "impostors": impostors}
-    variables = along(("threshold",), impostors_accepted=rate)
-    return build(variables, NAMES, {"threshold": rates.threshold.values}, attrs)
+    found = along(("threshold",), impostors_accepted=rate)
+    return build(found, NAMES, {"threshold": rates.threshold.values}, attrs)
 
 
 def blocks(found):
@@ -34,8 +34,8 @@ def blocks(found):
     (result,) = found.values()
     yield DataHeader(found)
     rows = []
-    for place in np.linspace(0, result.threshold.size - 1, 5).astype(int):
-        at = result.isel(threshold=place)
-        rows.append((threshold_text(float(at.threshold)), percent(float(at.impostors_accepted))))
+    for at in np.linspace(0, result.threshold.size - 1, 5).astype(int):
+        threshold, rate = float(result.threshold[at]), float(result.impostors_accepted[at])
+        rows.append((threshold_text(threshold), percent(rate)))
     yield Table(("threshold", "impostors among the accepted"), rows)
     yield Warnings(found)

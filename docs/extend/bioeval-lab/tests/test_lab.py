@@ -2,7 +2,6 @@
 
 import subprocess
 
-import numpy as np
 import pytest
 
 import bioeval as be
@@ -11,12 +10,8 @@ import bioeval as be
 def test_the_proportion_is_that_of_bayes():
     scores = be.simulate(20, 4, random_state=1)
     found, rates = be.accepted_impostors(scores, impostors=0.1), be.verification(scores)
-    for threshold in (10, 500):
-        gar, far = float(rates.gar[threshold]), float(rates.far[threshold])
-        expected = 0.1 * far / (0.1 * far + 0.9 * gar)
-        np.testing.assert_allclose(found.impostors_accepted[threshold], expected)
-    with pytest.raises(be.DataError, match="impostors is 2"):
-        be.accepted_impostors(scores, impostors=2)
+    gar, far = rates.gar[500], rates.far[500]
+    assert found.impostors_accepted[500] == pytest.approx(0.1 * far / (0.1 * far + 0.9 * gar))
 
 
 def test_a_list_of_the_lab_is_read(tmp_path):
