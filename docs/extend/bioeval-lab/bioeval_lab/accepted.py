@@ -20,7 +20,7 @@ def accepted_impostors(scores, *, impostors=0.01, progress=None):
         The proportion of all claims that are impostors'.
     """
     require_number("impostors", impostors, low=0, high=1)
-    rates = be.verification(scores, progress=progress)
+    rates = be.verification(scores, far_targets=[], progress=progress)
     wrong = impostors * rates.far.values
     accepted = wrong + (1 - impostors) * rates.gar.values
     rate = wrong / np.where(accepted > 0, accepted, np.nan)
