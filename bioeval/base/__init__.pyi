@@ -64,28 +64,13 @@ from bioeval.base.random import (
     seed_sequence as seed_sequence,
 )
 from bioeval.base.scalars import (
-    AVERAGED as AVERAGED,
-    COMPARED as COMPARED,
-    FOLD_RATES as FOLD_RATES,
-    MATCH_SUMS as MATCH_SUMS,
-    OPTIMA as OPTIMA,
-    POINTS_OF as POINTS_OF,
-    QUERY_MEANS as QUERY_MEANS,
-    RATES_OF as RATES_OF,
     SCALARS as SCALARS,
     Name as Name,
     Scalar as Scalar,
-    rates_of as rates_of,
 )
 from bioeval.base.variables import (
-    CLOSED_SET as CLOSED_SET,
-    OPEN_SET as OPEN_SET,
-    TARGETS as TARGETS,
-    VERIFICATION as VERIFICATION,
     Bootstrap as Bootstrap,
     IntervalMethod as IntervalMethod,
-    bounds as bounds,
-    ends as ends,
-    picked as picked,
+    names_of as names_of,
 )
 from bioeval.base.version import __version__ as __version__

@@ -13,13 +13,12 @@ import xarray as xr
 from bioeval.base import (
     PLURALS,
     SCALARS,
-    VERIFICATION,
     Argument,
     DataError,
     Name,
     counted,
+    names_of,
     numbers_or_nothing,
-    picked,
     printable,
     reported_to,
 )
@@ -50,7 +49,7 @@ CALIBRATION = {
     "llr": Name("natural log-likelihood ratio"),
     "prior_log_odds": Name("natural log odds of the prior"),
     "prior": Name("prior probability of a genuine attempt"),
-    **picked(SCALARS, "cllr", "min_cllr"),
+    **names_of(SCALARS, "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
@@ -73,8 +72,7 @@ CALIBRATION = {
     "pav_high": Name("largest score of a block", "score"),
     "pav_genuine": Name("genuine attempts in a block", "attempts"),
     "pav_impostor": Name("impostor attempts in a block", "attempts"),
-    "genuine_attempts": VERIFICATION["genuine_attempts"],
-    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    **names_of("verification", "genuine_attempts", "impostor_attempts"),
 }
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.

@@ -16,16 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base import (
-    QUERY_MEANS,
-    SCALARS,
-    DataError,
-    counted,
-    larger_is_closer,
-    noun_of,
-    printable,
-    safe,
-)
+from bioeval.base import SCALARS, DataError, counted, larger_is_closer, noun_of, printable, safe
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
@@ -625,5 +616,5 @@ def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
 
 
 #: Rates as the lecture writes them, where that is not their name.
-_RATES = {name: SCALARS[name].label for name in ("cmc", *QUERY_MEANS)}
+_RATES = {name: SCALARS[name].label for name in ("cmc", *SCALARS.query_means)}
 _RATES |= {"dir": "DIR(t, {rank})", "cms": "CMS({rank})"}

@@ -12,16 +12,11 @@ import scipy
 import xarray as xr
 
 from bioeval.base import (
-    AVERAGED,
-    OPEN_SET,
-    POINTS_OF,
-    RATES_OF,
     SCALARS,
     Name,
     ProtocolError,
     larger_is_closer,
-    picked,
-    rates_of,
+    names_of,
     require_callable,
     require_choice,
     require_text,
@@ -73,10 +68,10 @@ from bioeval.tallies import (
     to_user,
 )
 
-_RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
-_RATES |= picked(SCALARS, "dir", "cms")
+_RATES: dict[str, Name] = {scalar.name: scalar for scalar in SCALARS.at_threshold["repeats"]}
+_RATES |= names_of(SCALARS, "dir", "cms")
 
-REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
+REPEATED = {**_RATES, **FOLD_COUNTS, **names_of("open_set", "di")}
 REPEATED["reduced_galleries"] = Name(
     "probes of the partition with fewer templates of their subject to be compared with than are "
     "enrolled, because of exclude",
@@ -84,7 +79,7 @@ REPEATED["reduced_galleries"] = Name(
 )
 
 _POINTS: dict[str, Name] = {}
-for _scalars in POINTS_OF.values():
+for _scalars in SCALARS.points.values():
     _POINTS |= {scalar.name: scalar for scalar in _scalars}
 
 REPEATED |= _POINTS
@@ -380,7 +375,7 @@ class _Curves:
         if self.part.claims is not None:
             names += ["fa_unenrolled", "unenrolled_attempts"]
         nothing = {name: np.zeros(shapes.get(name, ()), np.int64) for name in names}
-        for scalar in POINTS_OF[task]:
+        for scalar in SCALARS.points[task]:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
         if not len(self.part.frr_targets):
             nothing.pop("far_at_frr", None)
@@ -394,7 +389,7 @@ class _Curves:
         over: tuple[str, ...] = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        rates = [scalar.name for scalar in RATES_OF["repeats"]]
+        rates = [scalar.name for scalar in SCALARS.at_threshold["repeats"]]
         return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
@@ -410,7 +405,7 @@ def _dataset(
     """Return counts and points of all partitions, with their rates and bands over partitions."""
     each, part = ("repeat", "fold"), curves.part
     points = {}
-    for scalar in POINTS_OF[part.task]:
+    for scalar in SCALARS.points[part.task]:
         if scalar.name in arrays:
             points[scalar.name] = arrays.pop(scalar.name)
     if "attempts" in arrays:
@@ -434,7 +429,7 @@ def _dataset(
                 "gr": impostor_attempts - arrays["fa"],
             }
             rates["grr"] = 1 - rates["far"]
-            rates |= rates_of(RATES_OF["repeats"], given | rates)
+            rates |= SCALARS.rates_of(SCALARS.at_threshold["repeats"], given | rates)
         else:
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
@@ -443,7 +438,7 @@ def _dataset(
     for name in (*dims, *points):
         over = dims.get(name, dims_of_point(name))
         variables[name] = ((*each, *over), averaged[name])
-        statistics = _band(averaged[name], band, confidence, AVERAGED[name].bounds)
+        statistics = _band(averaged[name], band, confidence, SCALARS.averaged[name].bounds)
         for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
             variables[f"{name}_{key}"] = (over, statistics[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}

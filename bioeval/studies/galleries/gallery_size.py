@@ -11,9 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    CLOSED_SET,
     MOST_DRAWS,
-    OPEN_SET,
     Argument,
     DataError,
     Name,
@@ -22,7 +20,7 @@ from bioeval.base import (
     Stream,
     counted,
     larger_is_closer,
-    picked,
+    names_of,
     require_choice,
     require_integer,
     require_probability,
@@ -73,9 +71,8 @@ GALLERY_SIZE = {
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
-    "cms": CLOSED_SET["cms"],
-    "recognition_rate": CLOSED_SET["recognition_rate"],
-    **picked(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
+    **names_of("closed_set", "cms", "recognition_rate"),
+    **names_of("open_set", "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
     "error_share": Name("proportion of all searches that end in a miss or a false accept"),
     "least_error_share": Name(
         "smallest error_share of any threshold, chosen on the same data (optimistic)"

@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval.base import (
     MOST_DRAWS,
-    VERIFICATION,
     Argument,
     Client,
     DataError,
@@ -20,6 +19,7 @@ from bioeval.base import (
     ProtocolError,
     RandomState,
     chosen_task,
+    names_of,
     require_integer,
     rows_reported_to,
     stage,
@@ -92,14 +92,11 @@ STUDY = {
     "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
-    "genuine_attempts": VERIFICATION["genuine_attempts"],
-    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    **names_of("verification", "genuine_attempts", "impostor_attempts"),
     "independent_impostors": Name(
         "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
     ),
-    "impostor_pairs": VERIFICATION["impostor_pairs"],
-    "subjects": VERIFICATION["subjects"],
-    "disjoint_pairs": VERIFICATION["disjoint_pairs"],
+    **names_of("verification", "impostor_pairs", "subjects", "disjoint_pairs"),
     "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
     "pairs_of_people": Name(
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
