@@ -1,8 +1,6 @@
 """What studies use of this package."""
 
 from bioeval.base.arguments import (
-    MOST_DRAWS as MOST_DRAWS,
-    numbers_or_nothing as numbers_or_nothing,
     require_array as require_array,
     require_callable as require_callable,
     require_flag as require_flag,
@@ -12,7 +10,6 @@ from bioeval.base.arguments import (
     require_number as require_number,
     require_numbers as require_numbers,
     require_path as require_path,
-    require_probability as require_probability,
     require_text as require_text,
 )
 from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
@@ -24,7 +21,6 @@ from bioeval.base.errors import (
     DataError as DataError,
     MergeError as MergeError,
     ProtocolError as ProtocolError,
-    bad_choice as bad_choice,
     chosen_task as chosen_task,
     counted as counted,
     nearest_name as nearest_name,
@@ -32,13 +28,9 @@ from bioeval.base.errors import (
     renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,
-    wrapped as wrapped,
 )
-from bioeval.base.json_text import parse_json as parse_json
 from bioeval.base.kinds import (
-    PLURALS as PLURALS,
     Kind as Kind,
-    MetricName as MetricName,
     ValuedKind as ValuedKind,
     larger_is_closer as larger_is_closer,
     noun_of as noun_of,
@@ -50,7 +42,7 @@ from bioeval.base.memory import (
     physical_memory as physical_memory,
     require_memory as require_memory,
 )
-from bioeval.base.panels import panel as panel, safe as safe, table as table
+from bioeval.base.panels import panel as panel, safe as safe
 from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,

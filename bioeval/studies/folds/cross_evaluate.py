@@ -25,9 +25,9 @@ from bioeval.base import (
     Kind,
     ProtocolError,
     RandomState,
-    bad_choice,
     computed_here,
     counted,
+    require_choice,
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
@@ -606,10 +606,9 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
     return {column: values or words}
 
 
-def _column(scores: Scores, column: str | None) -> np.ndarray:
+def _column(scores: Scores, column: Any) -> np.ndarray:
     meta = SplitSides(scores).meta
-    if column not in meta:
-        raise DataError(bad_choice("the metadata column", column, meta))
+    require_choice("the metadata column", column, meta)
     return meta[column]
 
 

@@ -13,12 +13,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base import (
-    PLURALS,
     Argument,
     DataError,
     ValuedKind,
-    bad_choice,
     larger_is_closer,
+    noun_of,
     require_choice,
     require_number,
 )
@@ -219,8 +218,8 @@ class Fusion(ScoreTransformer):
             kind, trained = systems[name].kind, self._kinds[name]
             if kind != trained:
                 raise DataError(
-                    f"the scores of {name!r} are {PLURALS[kind]}, and its training scores "
-                    f"{PLURALS[trained]}"
+                    f"the scores of {name!r} are {noun_of(kind, plural=True)}, and its training "
+                    f"scores {noun_of(trained, plural=True)}"
                 )
         kind = "similarity"
         if self.normalise == "none":
@@ -367,10 +366,10 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
 
 def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
-        said = ", ".join(f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items())
+        held = [f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()]
         raise DataError(
-            f"{said}: they cannot be fused without normalisation; give {Argument('normalise')} "
-            f"as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
+            f"{', '.join(held)}: they cannot be fused without normalisation; give "
+            f"{Argument('normalise')} as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
 
 
@@ -381,8 +380,7 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
             f"{Argument('weights')} is {weights!r}; expected a mapping of system to number"
         )
     for name in weights:
-        if name not in names:
-            raise DataError(bad_choice(f"{Argument('weights')}: the system", name, names))
+        require_choice(f"{Argument('weights')}: the system", name, names)
     for name in names:
         if name not in weights:
             raise DataError(f"{Argument('weights')} has none for {name!r}")

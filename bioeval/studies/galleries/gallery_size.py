@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    MOST_DRAWS,
     Argument,
     DataError,
     Name,
@@ -23,7 +22,7 @@ from bioeval.base import (
     names_of,
     require_choice,
     require_integer,
-    require_probability,
+    require_numbers,
     rows_reported_to,
     seed_sequence,
 )
@@ -338,7 +337,11 @@ def gallery_size(
     reader = BlockReader(scores)
     require_choice("ties", ties, Ties)
     require_choice("impostors", impostors, ImpostorProbes)
-    shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
+    shares = np.atleast_1d(require_numbers("unenrolled_shares", unenrolled_shares))
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise DataError(
+            f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected numbers in [0, 1]"
+        )
     if shares.ndim > 1:
         raise DataError(
             f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
@@ -359,7 +362,7 @@ def gallery_size(
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
     repeats = 0
     if sampling is not None:
-        repeats = require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
+        repeats = require_integer("sampling", sampling, low=1, of_draws=True)
     stream = Stream(seed_sequence(random_state), 0)
     with rows_reported_to(progress):
         (tally,) = run_jobs(reader, [job])

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    MOST_DRAWS,
     Argument,
     Client,
     DataError,
@@ -533,7 +532,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
     """Raise :class:`DataError` for a number of folds below `low`, or beside folds of pairs."""
     if number is None:
         return
-    require_integer(name, number, low=low, high=MOST_DRAWS)
+    require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
         raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
 
