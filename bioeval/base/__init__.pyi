@@ -31,7 +31,6 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import (
     Kind as Kind,
-    ValuedKind as ValuedKind,
     larger_is_closer as larger_is_closer,
     noun_of as noun_of,
 )
@@ -42,7 +41,7 @@ from bioeval.base.memory import (
     physical_memory as physical_memory,
     require_memory as require_memory,
 )
-from bioeval.base.panels import panel as panel, safe as safe
+from bioeval.base.panels import panel as panel
 from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,

@@ -16,7 +16,6 @@ from bioeval.base import (
     DataError,
     Name,
     RandomState,
-    ValuedKind,
     __version__,
     counted,
     larger_is_closer,
@@ -61,6 +60,8 @@ NonResponse = Literal["exclude", "reject"]
 NON_RESPONSE: tuple[NonResponse, ...] = get_args(NonResponse)
 
 _NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
+
+ValuedKind = Literal["distance", "similarity", "llr"]
 
 # Fewer instruments of a species are warned of.
 LEAST_INSTRUMENTS = 10

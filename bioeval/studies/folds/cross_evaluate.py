@@ -38,7 +38,7 @@ from bioeval.partition import (
     PredefinedPairFolds,
     SplitterLike,
 )
-from bioeval.protocol import Protocol, section_of
+from bioeval.protocol import Protocol
 from bioeval.scores import (
     BlockReader,
     FusionRule,
@@ -627,8 +627,8 @@ def evaluate_folds(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
             "it out, or take a card without folds"
         )
-    uncertainty = section_of(card, "uncertainty")
-    threshold = section_of(card, "threshold")
+    uncertainty = card.section("uncertainty")
+    threshold = card.section("threshold")
     rule = Rule("none")
     if threshold.rule != "none":
         rule = Rule.parse(threshold.as_rule())

@@ -22,9 +22,7 @@ from bioeval.partition import (
     PredefinedFolds,
     PredefinedPairFolds,
     ProbeGallerySplit,
-    Splitter,
-    TrainValidationTest,
-    splits_of_other,
+    split_samples,
 )
 from bioeval.scores import PairScores, Scores, are_pairs, codes_of
 from bioeval.tallies import IndexSet
@@ -139,26 +137,6 @@ def _splits(
         if not len(test):
             raise DataError(f"{type(splitter).__name__} yields an empty test part")
         yield Split(train, test, fitted=checked[0])  # the first of three, or the training part
-
-
-def split_samples(
-    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield the parts of `n` samples from a splitter of this package or of scikit-learn."""
-    if isinstance(splitter, Splitter | TrainValidationTest):
-        yield from splitter.split(range(n), labels, groups, meta=meta)
-        return
-    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
-    by = codes
-    if groups is not None and np.ndim(groups) <= 1:
-        by = LabelCodes(groups, "groups").codes
-    for parts in splits_of_other(splitter, codes, by):
-        if not isinstance(parts, tuple | list) or len(parts) != 2:
-            raise DataError(
-                f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
-                "(training, test) of indices"
-            )
-        yield tuple(parts)
 
 
 def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:

@@ -152,12 +152,12 @@ def _in_folds(
     systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
-    from bioeval.protocol import for_layout, section_of
+    from bioeval.protocol import for_layout
     from bioeval.studies.folds.cross_evaluate import cross_evaluate, splitter_of
 
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)
-    splitter, threshold = splitter_of(chosen, first), section_of(chosen, "threshold")
+    splitter, threshold = splitter_of(chosen, first), chosen.section("threshold")
     given["threshold"] = threshold.as_rule()
     datasets = {
         called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()

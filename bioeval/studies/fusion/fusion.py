@@ -15,7 +15,6 @@ import numpy as np
 from bioeval.base import (
     Argument,
     DataError,
-    ValuedKind,
     larger_is_closer,
     noun_of,
     require_choice,
@@ -321,10 +320,10 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     for name, scores in named.items():
         require_scores(scores, f"system {name!r}")
         scores._require_matrix()
-        if scores.kind not in get_args(ValuedKind):
+        if scores.kind == "order":
             raise DataError(
-                f"system {name!r} has only the order within each row; expected "
-                f"{' or '.join(get_args(ValuedKind))}"
+                f"system {name!r} has only the order within each row; expected distance or "
+                "similarity or llr"
             )
     first_name, *others = named
     for _ in others[:2]:  # of several twice, for what a later one lacks

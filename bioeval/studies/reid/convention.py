@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from bioeval.base import CardError, DataError, ProtocolError, require_choice, require_integer
-from bioeval.protocol import Protocol, Reid, available, fields_of, is_path, load
+from bioeval.protocol import Protocol, Reid, available, is_path, load
 from bioeval.scores import Scores, are_pairs, knows_people, missing_values
 
-FIELDS = fields_of(Reid)
+FIELDS = Reid.fields()
 
 #: Entries of the list of a query that are left out, and what becomes of junk.
 Removed = Literal["same-id-same-camera", "same-camera", "none"]

@@ -26,7 +26,7 @@ from bioeval.base import (
 )
 from bioeval.base.study import offered
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol, load, section_of, with_exclusions
+from bioeval.protocol import Protocol, load, with_exclusions
 from bioeval.results import (
     Block,
     Found,
@@ -487,7 +487,7 @@ def _gom_rules(
     changed = {name: value for name, value in (given or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
-    task = section_of(load(convention), "gom")
+    task = load(convention).section("gom")
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
