@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base import (
     SCALARS,
     Name,
@@ -22,7 +23,7 @@ from bioeval.base import (
     require_text,
 )
 from bioeval.evaluation import TaskCounts
-from bioeval.partition import ClaimSampler, Experiment, SplitterLike
+from bioeval.partition import SplitterLike
 from bioeval.results import about_attrs, build, rate
 from bioeval.scores import (
     BlockReader,
@@ -119,7 +120,7 @@ def repeat(
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    claims: ClaimSampler | None = None,
+    claims: partition.ClaimSampler | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
     band: RepeatBand = "quantile",
@@ -198,7 +199,7 @@ def repeat(
     require_text("task", task)
     if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
-    if isinstance(splitter, Experiment):
+    if isinstance(splitter, partition.Experiment):
         require_square(scores)
     check_max_rank(max_rank, scores.shape[1])
     if task != "closed_set":

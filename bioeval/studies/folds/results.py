@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base import SCALARS, Name, counted, names_of
-from bioeval.partition import Experiment
 from bioeval.results import (
     OVER_FOLDS,
     SCHEMA,
@@ -277,7 +277,7 @@ def fold_dataset(
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
-    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
+    unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
     warnings = [
         *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
@@ -290,7 +290,7 @@ def fold_dataset(
     if resampled:
         warnings += resampled[0].remarks()
     division = "in folds"
-    if isinstance(splitter, Experiment):
+    if isinstance(splitter, partition.Experiment):
         division = "in repeated experiments"
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
@@ -494,7 +494,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.task != "closed_set" and options.rule.name != "none":
         unit = "fold"
         validates = type(splitter).__name__ == "TrainValidationTest"
-        if isinstance(splitter, Experiment):
+        if isinstance(splitter, partition.Experiment):
             unit, validates = "repeat", bool(splitter.validation)
         part = "validation" if validates else "training"
         chosen = "given"

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base import (
     Argument,
     Client,
@@ -24,7 +25,6 @@ from bioeval.base import (
     stage,
 )
 from bioeval.evaluation import digest_of_data, distributable, verification
-from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results import (
     KIND_DOUBT,
     RULE_OF_3,
@@ -676,14 +676,14 @@ def _splitter(
     """Return what divides the people, or the pairs, into folds."""
     _require_units(scores, folds, task)
     if task == "open_set":
-        return RepeatedSubjectKFold(
+        return partition.RepeatedSubjectKFold(
             folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"
         )
     if are_pairs(scores) and scores.pair_folds is not None:
-        return PredefinedPairFolds(scores.pair_folds)
+        return partition.PredefinedPairFolds(scores.pair_folds)
     if _by_people(scores):
-        return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
-    return RepeatedSampleKFold(
+        return partition.RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
+    return partition.RepeatedSampleKFold(
         folds, n_repeats=repeats, random_state=random_state, stratify="genuine"
     )
 
