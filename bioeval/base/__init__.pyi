@@ -1,8 +1,6 @@
 """What studies use of this package."""
 
 from bioeval.base.arguments import (
-    MOST_DRAWS as MOST_DRAWS,
-    numbers_or_nothing as numbers_or_nothing,
     require_array as require_array,
     require_callable as require_callable,
     require_flag as require_flag,
@@ -12,7 +10,6 @@ from bioeval.base.arguments import (
     require_number as require_number,
     require_numbers as require_numbers,
     require_path as require_path,
-    require_probability as require_probability,
     require_text as require_text,
 )
 from bioeval.base.elsewhere import offered_value as offered_value
@@ -25,7 +22,6 @@ from bioeval.base.errors import (
     DataError as DataError,
     MergeError as MergeError,
     ProtocolError as ProtocolError,
-    bad_choice as bad_choice,
     chosen_task as chosen_task,
     counted as counted,
     nearest_name as nearest_name,
@@ -33,14 +29,9 @@ from bioeval.base.errors import (
     renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,
-    wrapped as wrapped,
 )
-from bioeval.base.json_text import parse_json as parse_json
 from bioeval.base.kinds import (
-    PLURALS as PLURALS,
     Kind as Kind,
-    MetricName as MetricName,
-    ValuedKind as ValuedKind,
     larger_is_closer as larger_is_closer,
     noun_of as noun_of,
 )
@@ -52,7 +43,7 @@ from bioeval.base.memory import (
     require_memory as require_memory,
 )
 from bioeval.base.offers import doors as doors, hooks as hooks, offered as offered
-from bioeval.base.panels import panel as panel, safe as safe, table as table
+from bioeval.base.panels import panel as panel
 from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,
@@ -65,29 +56,10 @@ from bioeval.base.random import (
     Stream as Stream,
     seed_sequence as seed_sequence,
 )
-from bioeval.base.scalars import (
-    AVERAGED as AVERAGED,
-    COMPARED as COMPARED,
-    FOLD_RATES as FOLD_RATES,
-    MATCH_SUMS as MATCH_SUMS,
-    OPTIMA as OPTIMA,
-    POINTS_OF as POINTS_OF,
-    QUERY_MEANS as QUERY_MEANS,
-    RATES_OF as RATES_OF,
-    SCALARS as SCALARS,
-    Name as Name,
-    Scalar as Scalar,
-    rates_of as rates_of,
-)
+from bioeval.base.scalars import SCALARS as SCALARS, Name as Name, Scalar as Scalar
 from bioeval.base.variables import (
-    CLOSED_SET as CLOSED_SET,
-    OPEN_SET as OPEN_SET,
-    TARGETS as TARGETS,
-    VERIFICATION as VERIFICATION,
     Bootstrap as Bootstrap,
     IntervalMethod as IntervalMethod,
-    bounds as bounds,
-    ends as ends,
-    picked as picked,
+    names_of as names_of,
 )
 from bioeval.base.version import __version__ as __version__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,21 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, subject
 
-#: The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
-MOST_DRAWS = 1_000_000
-
+# The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
+_MOST_DRAWS = 1_000_000
 
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
 
-def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+def require_integer(
+    name: str, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
+) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
-    With `high` it may not be greater than that either.
+    With `high` it may not be greater than that either, and a number `of_draws` than a million.
     """
+    if of_draws:
+        high = _MOST_DRAWS
     try:
         whole = None
         if not isinstance(value, bool):
@@ -131,11 +135,12 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
 
     Raise :class:`DataError` unless they increase within [0, 1].
     """
-    array = numbers_or_nothing(values)
-    inside = len(array) > 0 and ((array >= 0) & (array <= 1)).all()
-    if not inside or (np.diff(array) <= 0).any():
-        raise DataError(f"{subject(name)} is {values!r}; expected increasing numbers from 0 to 1")
+    array = require_numbers(name, values, "increasing numbers from 0 to 1", _increase_within_1)
     return [Fraction(repr(value)) for value in array.tolist()]
+
+
+def _increase_within_1(array: np.ndarray) -> bool:
+    return len(array) > 0 and bool(array[0] >= 0 and array[-1] <= 1 and (np.diff(array) > 0).all())
 
 
 def require_flag(name: str, value: Any) -> bool:
@@ -206,23 +211,29 @@ def require_array(name: str, values: Any) -> np.ndarray:
         raise DataError(f"{subject(name)} is {values!r}; expected an array ({error})") from None
 
 
-def numbers_or_nothing(value: Any) -> np.ndarray:
-    """Return one number or a list of them as float64; an empty array where it is neither."""
-    try:
-        array = np.atleast_1d(require_numbers("value", value))
-    except DataError:
-        return np.empty(0)
-    if array.ndim == 1:
-        return array
-    return np.empty(0)
+def require_numbers(
+    name: str,
+    values: Any,
+    expected: str = "real numbers",
+    valid: Callable[[np.ndarray], Any] | None = None,
+) -> np.ndarray:
+    """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists.
 
-
-def require_numbers(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists."""
+    With `valid` they are one number or a list, returned as an array of one dimension for which
+    `valid` holds. The error names what was `expected`.
+    """
+    if valid is not None:
+        try:
+            array = np.atleast_1d(require_numbers(name, values))
+            if array.ndim == 1 and valid(array):
+                return array
+        except DataError:
+            pass
+        raise DataError(f"{subject(name)} is {values!r}; expected {expected}")
     array = require_array(name, values)
     try:
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{subject(name)} is {values!r}; expected real numbers")
+    raise DataError(f"{subject(name)} is {values!r}; expected {expected}")

@@ -31,8 +31,10 @@ def larger_is_closer(kind: str) -> bool:
     return kind in ("similarity", "llr")
 
 
-def noun_of(kind: str) -> str:
-    """Return a kind of score in words."""
+def noun_of(kind: str, *, plural: bool = False) -> str:
+    """Return a kind of score in words: one distance, or distances."""
+    if plural:
+        return PLURALS.get(kind, "scores")
     if kind == "llr":
         return PLURALS["llr"].removesuffix("s")
     return kind

@@ -18,8 +18,16 @@ _ROW = "text-align:left;vertical-align:top;padding:0.05em 0.9em 0.05em 0;border:
 _PLAIN = "background:transparent;color:inherit"
 
 
-def panel(title: str, rows: Iterable[tuple[str, str]], more: str = "") -> str:
-    """Return a panel with a title and named lines; `more` is HTML below them.
+def panel(
+    title: str,
+    rows: Iterable[tuple[str, str]],
+    more: str = "",
+    *,
+    table: tuple[Iterable[str], Iterable[Iterable[str]]] | None = None,
+) -> str:
+    """Return a panel with a title and named lines, as HTML; `more` is HTML below them.
+
+    Below these is a plain `table`, if its headings and rows are given.
 
     Examples
     --------
@@ -33,6 +41,8 @@ def panel(title: str, rows: Iterable[tuple[str, str]], more: str = "") -> str:
                 f'<tr style="{_PLAIN}"><th scope="row" style="{_ROW};font-weight:normal;'
                 f'opacity:0.75">{safe(name)}</th><td style="{_ROW}">{safe(text)}</td></tr>'
             )
+    if table is not None:
+        more += _plain_table(*table)
     return (
         f'<div style="{_BOX}"><strong>{safe(title)}</strong>'
         f'<table style="{_PLAIN};border-collapse:collapse;margin:0.2em 0 0 0">{lines}</table>'
@@ -40,8 +50,7 @@ def panel(title: str, rows: Iterable[tuple[str, str]], more: str = "") -> str:
     )
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a plain table, for the end of a panel."""
+def _plain_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = "".join(
         f'<th scope="col" style="{_ROW};font-weight:normal;opacity:0.75">{safe(x)}</th>'
         for x in heads

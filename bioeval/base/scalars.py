@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -70,6 +70,22 @@ class Name:
     def symbol(self) -> str:
         """The ISO term without its arguments: ``TPIR`` of ``TPIR(N, R, T)``."""
         return self.iso.partition("(")[0]
+
+    def bounds_of(self, name: str) -> dict[str, Name]:
+        """Name the bounds of the variable `name` of this meaning, not known exactly."""
+        return {
+            f"{name}_at_least": Name(f"lower bound of {self.long_name}", self.units),
+            f"{name}_at_most": Name(f"upper bound of {self.long_name}", self.units),
+        }
+
+    def ends_of(self, name: str) -> dict[str, Name]:
+        """Name the confidence limits of the variable `name` of this meaning."""
+        stem = {"eer": "eer_interval"}.get(name, name)  # eer_low and eer_high: bracket of FVC
+        where = f"end of the interval (attribute interval_method) of {name}"
+        return {
+            f"{stem}_low": Name(f"lower {where}", self.units),
+            f"{stem}_high": Name(f"upper {where}", self.units),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,23 +224,6 @@ class MeanOverQueries(Scalar):
         """Return the mean with its largest possible value in a gallery of some entries."""
         low, high = self.bounds
         return replace(self, bounds=(low, min(high, max(entries, low + 1.0))))
-
-
-def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return rates that are not given, of counts that are; NaN without attempts."""
-    values_of = dict(given)
-    for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
-        if scalar.name in values_of:
-            continue
-        if scalar.quotient:
-            counts, attempts = scalar.quotient
-            if values_of.keys() >= {*counts, *attempts}:
-                above = sum(values_of[name] for name in counts)
-                below = sum(values_of[name] for name in attempts)
-                values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
-        elif scalar.of_rates is not None:
-            values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
-    return {name: values for name, values in values_of.items() if name not in given}
 
 
 _GENUINE, _IMPOSTOR = ("genuine_attempts",), ("impostor_attempts",)
@@ -522,12 +521,6 @@ _QUERY_MEANS = (
     ),
 )
 
-#: The means over queries, by name.
-QUERY_MEANS = {scalar.name: scalar for scalar in _QUERY_MEANS}
-
-#: Of these, what is a sum over the matches of a query.
-MATCH_SUMS = {name: scalar for name, scalar in QUERY_MEANS.items() if scalar.of_match}
-
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
     Scalar(
@@ -673,39 +666,9 @@ VERIFICATION_POINTS = tuple(
     and (scalar.of_rates is None or scalar.best)
 )
 
-#: The best value over the operating points of a function of FAR and FRR.
-OPTIMA = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
-
-#: Rates of folds, of repeated partitions and over the thresholds, in the order of their variables.
-RATES_OF: dict[str, tuple[Scalar, ...]] = {}
-_AT_A_THRESHOLD = [x for x in VERIFICATION_SCALARS if (x.quotient or x.of_rates) and not x.best]
-for _result in ("folds", "repeats", "task"):
-    RATES_OF[_result] = tuple(x for x in _AT_A_THRESHOLD if _result in x.results)
-
 #: The rates of a decision over the threshold, in the order of their variables.
 _BY_NAME = {scalar.name: scalar for scalar in VERIFICATION_SCALARS}
 DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
-
-#: Operating points of each test part by itself, averaged over folds and repeats, by task.
-POINTS_OF = {
-    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
-    "open_set": (OPEN_SET_EER, DIR_AT_FAR),
-    "closed_set": (RECOGNITION_RATE,),
-}
-
-# --------------------------------------------------------------------------- those of studies too
-
-#: Those of a test part, and what only some test parts have the counts of.
-FOLD_RATES: tuple[Scalar, ...]
-
-#: What is averaged over folds, by name; of several of a name the first.
-AVERAGED: dict[str, Scalar]
-
-#: What two systems are compared by, by name.
-COMPARED: dict[str, Scalar]
-
-#: Every scalar by its name; EER that of verification.
-SCALARS: dict[str, Scalar]
 
 
 def of_studies() -> list[Scalar]:
@@ -719,29 +682,86 @@ def of_studies() -> list[Scalar]:
     return scalars
 
 
-def _gathered() -> dict[str, Any]:
-    """Return what has scalars of studies, by its name."""
-    added = of_studies()
-    rates = [scalar for scalar in added if scalar.pooled and "folds" in scalar.results]
-    points = [scalar for scalar in added if not scalar.pooled and "folds" in scalar.results]
-    of_some_parts = [FAR_UNENROLLED, *SEEN, *rates]
-    in_folds = [*RATES_OF["folds"], *(x for x in RATES_OF["repeats"] if "folds" not in x.results)]
-    in_folds += [*of_some_parts, DIR, CMS, *itertools.chain(*POINTS_OF.values()), *reversed(points)]
-    of_tasks = [*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST]
-    of_tasks += [DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS]
-    of_tasks += [INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS]
-    all_scalars = {scalar.name: scalar for scalar in (*of_tasks, *added)}
-    return {
-        "FOLD_RATES": (*RATES_OF["folds"], *of_some_parts),
-        "AVERAGED": {scalar.name: scalar for scalar in reversed(in_folds)},
-        "COMPARED": {k: x for k, x in all_scalars.items() if "comparison" in x.results},
-        "SCALARS": all_scalars,
+class AllScalars(Mapping[str, Scalar]):
+    """Every scalar by its name, those of studies too; its attributes are selections of them.
+
+    The EER is that of verification. Scalars of studies are gathered when one is first looked up,
+    since studies import this module.
+    """
+
+    #: The best values over the operating points of a function of FAR and FRR.
+    optima = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
+
+    #: Rates at a threshold that folds, repeats or a task have, in the order of their variables.
+    at_threshold: Mapping[str, list[Scalar]] = {"folds": [], "repeats": [], "task": []}
+    for _scalar in VERIFICATION_SCALARS:
+        if (_scalar.quotient or _scalar.of_rates) and not _scalar.best:
+            for _result in at_threshold.keys() & _scalar.results:
+                at_threshold[_result].append(_scalar)
+
+    #: Operating points of each test part by itself, averaged over folds and repeats, by task.
+    points: Mapping[str, tuple[Scalar, ...]] = {
+        "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
+        "open_set": (OPEN_SET_EER, DIR_AT_FAR),
+        "closed_set": (RECOGNITION_RATE,),
     }
 
+    #: The means over queries by name and, of these, what is a sum over the matches of a query.
+    query_means = {scalar.name: scalar for scalar in _QUERY_MEANS}
+    match_sums = {scalar.name: scalar for scalar in _QUERY_MEANS if scalar.of_match}
 
-def __getattr__(name: str) -> Any:
-    """Gather the scalars of studies when first used; studies import this module."""
-    if name not in ("FOLD_RATES", "AVERAGED", "COMPARED", "SCALARS"):
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    globals().update(_gathered())
-    return globals()[name]
+    def __getitem__(self, name: str) -> Scalar:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Scalar]:
+        of_tasks = [*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST]
+        of_tasks += [DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS]
+        of_tasks += [INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS]
+        return {scalar.name: scalar for scalar in (*of_tasks, *of_studies())}
+
+    @cached_property
+    def compared(self) -> dict[str, Scalar]:
+        """What two systems are compared by, by name."""
+        return {name: x for name, x in self.items() if "comparison" in x.results}
+
+    @cached_property
+    def in_parts(self) -> tuple[Scalar, ...]:
+        """Rates of a test part, with those that only some test parts have the counts of."""
+        added = [x for x in of_studies() if x.pooled and "folds" in x.results]
+        return (*self.at_threshold["folds"], FAR_UNENROLLED, *SEEN, *added)
+
+    @cached_property
+    def averaged(self) -> dict[str, Scalar]:
+        """What is averaged over folds, by name; of several of a name the first."""
+        points = [x for x in of_studies() if not x.pooled and "folds" in x.results]
+        folds, parts = self.at_threshold["folds"], self.in_parts
+        of_folds = [*folds, *(x for x in self.at_threshold["repeats"] if x not in folds)]
+        of_folds += [*parts[len(folds) :], DIR, CMS, *itertools.chain(*self.points.values())]
+        return {scalar.name: scalar for scalar in (*points, *reversed(of_folds))}
+
+    @staticmethod
+    def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Return rates that are not given, of counts that are; NaN without attempts."""
+        values_of = dict(given)
+        for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
+            if scalar.name in values_of:
+                continue
+            if scalar.quotient:
+                counts, attempts = scalar.quotient
+                if values_of.keys() >= {*counts, *attempts}:
+                    above = sum(values_of[name] for name in counts)
+                    below = sum(values_of[name] for name in attempts)
+                    values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
+            elif scalar.of_rates is not None:
+                values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
+        return {name: values for name, values in values_of.items() if name not in given}
+
+
+SCALARS = AllScalars()

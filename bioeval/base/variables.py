@@ -17,25 +17,12 @@ def by_name(found: Iterable[Scalar]) -> dict[str, Name]:
     return {scalar.name: of_task(scalar) for scalar in found}
 
 
-def picked(of: Mapping[str, Name], *names: str) -> dict[str, Name]:
-    """Return the descriptions of some variables of a task."""
-    return {name: of[name] for name in names}
-
-
 def of_task(scalar: Scalar) -> Name:
     """Describe a scalar as a variable of a task; with a best value, it is described as the best."""
     if not scalar.best:
         return scalar
     which = {"max": "largest", "min": "smallest"}[scalar.best]
     return Name(f"{scalar.long_name}; the {which} of any threshold", scalar.units, scalar.iso)
-
-
-def bounds(name: str, words: str, units: str = "1") -> dict[str, Name]:
-    """Name the bounds of a value that is not known exactly."""
-    return {
-        f"{name}_at_least": Name(f"lower bound of {words}", units),
-        f"{name}_at_most": Name(f"upper bound of {words}", units),
-    }
 
 
 #: Methods of an interval that resample subjects.
@@ -68,7 +55,7 @@ TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
 VERIFICATION: dict[str, Name] = {
-    **by_name((*scalars.DECISIONS, *scalars.RATES_OF["task"])),
+    **by_name((*scalars.DECISIONS, *scalars.SCALARS.at_threshold["task"])),
     "ga": Name("genuine attempts accepted", "attempts"),
     "fr": Name("genuine attempts rejected", "attempts"),
     "fa": Name("impostor attempts accepted", "attempts"),
@@ -103,12 +90,12 @@ VERIFICATION: dict[str, Name] = {
     "cost_prior": Name("proportion p of genuine attempts expected in use"),
     "cost_miss": Name("cost c_miss of a false reject", "cost"),
     "cost_false_accept": Name("cost c_fa of a false accept", "cost"),
-    **bounds("eer", "the EER, from counts alone"),
-    **bounds("auc", "the AUC, from counts alone"),
-    **bounds("zero_far", "the smallest FRR without any false accept"),
-    **bounds("zero_frr", "the smallest FAR without any false reject"),
-    **bounds("frr_at_far", "the smallest FRR with FAR at most the target"),
-    **bounds("min_cost", "the smallest expected cost", "cost"),
+    **Name("the EER, from counts alone").bounds_of("eer"),
+    **Name("the AUC, from counts alone").bounds_of("auc"),
+    **Name("the smallest FRR without any false accept").bounds_of("zero_far"),
+    **Name("the smallest FAR without any false reject").bounds_of("zero_frr"),
+    **Name("the smallest FRR with FAR at most the target").bounds_of("frr_at_far"),
+    **Name("the smallest expected cost", "cost").bounds_of("min_cost"),
 }
 
 OPEN_SET: dict[str, Name] = {
@@ -120,8 +107,8 @@ OPEN_SET: dict[str, Name] = {
         "score",
     ),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
-    **bounds("eer", "the EER, from the rates at the thresholds"),
-    **bounds("dir_at_far", "DIR with FAR at most the target"),
+    **Name("the EER, from the rates at the thresholds").bounds_of("eer"),
+    **Name("DIR with FAR at most the target").bounds_of("dir_at_far"),
     "dir": scalars.DIR,
     "di": Name("genuine attempts detected and identified exactly at the rank", "attempts"),
     "far": Name(
@@ -176,18 +163,6 @@ CLOSED_SET: dict[str, Name] = {
 }
 
 
-def ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
-    """Name the confidence limits of values."""
-    stems = {"eer": "eer_interval"}  # eer_low and eer_high are the bracket of FVC
-    limits = {}
-    for name in names:
-        where = f"end of the interval (attribute interval_method) of {name}"
-        stem = stems.get(name, name)
-        limits[f"{stem}_low"] = Name(f"lower {where}", of[name].units)
-        limits[f"{stem}_high"] = Name(f"upper {where}", of[name].units)
-    return limits
-
-
 def in_band(names: tuple[str, ...]) -> dict[str, Name]:
     """Name which points of curves are in a simultaneous band."""
     return {
@@ -201,12 +176,24 @@ def in_band(names: tuple[str, ...]) -> dict[str, Name]:
 VERIFICATION |= in_band(("gar", "frr", "far", "grr"))
 OPEN_SET |= in_band(("dir", "far", "grr", "frr"))
 CLOSED_SET |= in_band(("cms",))
-VERIFICATION |= ends(
-    VERIFICATION,
-    (
+#: Names of the variables of each task.
+TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
+
+_WITH_ENDS = {
+    "verification": (
         *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
-        *(scalar.name for scalar in scalars.OPTIMA),
+        *(scalar.name for scalar in scalars.SCALARS.optima),
     ),
-)
-OPEN_SET |= ends(OPEN_SET, ("dir", "far", "grr", "frr", "dir_at_far", "eer"))
-CLOSED_SET |= ends(CLOSED_SET, ("cms", "recognition_rate"))
+    "open_set": ("dir", "far", "grr", "frr", "dir_at_far", "eer"),
+    "closed_set": ("cms", "recognition_rate"),
+}
+for _task, _names in _WITH_ENDS.items():
+    for _name in _names:
+        TASKS[_task] |= TASKS[_task][_name].ends_of(_name)
+
+
+def names_of(of: str | Mapping[str, Name], *names: str) -> dict[str, Name]:
+    """Return the names of some variables, by default all, of a task or of a mapping."""
+    if isinstance(of, str):
+        of = TASKS[of]
+    return {name: of[name] for name in names or of}

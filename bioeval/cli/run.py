@@ -152,7 +152,7 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     seeded = source is ParameterSource.COMMANDLINE
     if not given and not seeded:
         return protocol
-    from bioeval.protocol.card import Claims, section_of
+    from bioeval.protocol.card import Claims
     from bioeval.protocol.loading import for_layout
 
     name = protocol
@@ -213,7 +213,7 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
                 "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
                 "assures one threshold on all data"
             )
-        threshold = section_of(card, "threshold")
+        threshold = card.section("threshold")
         assured = replace(threshold, assure=given["assure"], assurance=given["assurance"])
         card = replace(card, threshold=assured)
     if "claims" in given:

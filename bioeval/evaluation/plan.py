@@ -153,7 +153,7 @@ class Plan:
         homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
         self.searches: dict[str, TaskPlan] = {}
         for section, home in homes.items():
-            self.searches[section] = home.plan(section, scores, card, options)
+            self.searches[section] = TaskPlan(*home.plan(section, scores, card, options))
         if not _searches_only(card):
             for home in dict.fromkeys(homes.values()):
                 scores = home.compared(scores, card)

@@ -34,7 +34,6 @@ from bioeval.partition.shuffle_splits import (
 from bioeval.partition.base import (
     LabelCodes as LabelCodes,
     Parameters as Parameters,
-    Splitter as Splitter,
     SplitterLike as SplitterLike,
 )
-from bioeval.partition.codes_of_folds import splits_of_other as splits_of_other
+from bioeval.partition.codes_of_folds import split_samples as split_samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -122,10 +122,30 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
         else:
             labels = labels.probe_labels
     codes = LabelCodes(labels, "labels").codes
-    return splits_of_other(splitter, codes, codes)
+    return _splits_of_other(splitter, codes, codes)
 
 
-def splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
+def split_samples(
+    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield the parts of `n` samples from a splitter of this package or of scikit-learn."""
+    if isinstance(splitter, Splitter | TrainValidationTest):
+        yield from splitter.split(range(n), labels, groups, meta=meta)
+        return
+    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
+    by = codes
+    if groups is not None and np.ndim(groups) <= 1:
+        by = LabelCodes(groups, "groups").codes
+    for parts in _splits_of_other(splitter, codes, by):
+        if not isinstance(parts, tuple | list) or len(parts) != 2:
+            raise DataError(
+                f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
+                "(training, test) of indices"
+            )
+        yield tuple(parts)
+
+
+def _splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
     """Return the parts of samples from a splitter of scikit-learn."""
     if not hasattr(splitter, "split") or isinstance(splitter, str | bytes):
         raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")

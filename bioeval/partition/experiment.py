@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
@@ -344,7 +344,7 @@ class Experiment(Division[ExperimentParts]):
                 "expected one"
             )
         self._split_of(enrolled)  # refuses what cannot be
-        require_integer(f"{who}: repeats", repeats, low=1, high=MOST_DRAWS)
+        require_integer(f"{who}: repeats", repeats, low=1, of_draws=True)
         require_seed(random_state)
 
     def _require_training(self) -> None:

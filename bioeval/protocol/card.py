@@ -233,7 +233,7 @@ def unused_by(kind: str) -> tuple[str, ...]:
     if kind not in PARTITIONS:
         return ()
     used = {"by", *PARTITIONS[kind].arguments.values()}
-    return tuple(name for name in fields_of(Partition) if name not in used)
+    return tuple(name for name in Partition.fields() if name not in used)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,7 +398,7 @@ class Thresholds(Section):
         """Return the thresholds or their number; None for the default grid."""
         if self.values is not None:
             return list(self.values)
-        if self.count == fields_of(Thresholds)["count"].default:
+        if self.count == Thresholds.fields()["count"].default:
             return None
         return self.count
 
@@ -554,6 +554,10 @@ class Protocol:
             {name: task for name, task in self.sections.items() if isinstance(task, Task)}
         )
 
+    def section(self, name: str) -> Any:
+        """Return a section, with its defaults where the card has none."""
+        return getattr(self, name) or SECTIONS[name]()
+
     @property
     def has_folds(self) -> bool:
         """Whether the tasks are evaluated in folds."""
@@ -601,15 +605,10 @@ class Protocol:
             lines.append(f"{key} = {write_toml(getattr(self, key))}")
         for name, section in self.sections.items():
             lines += ["", f"[{name}]"]
-            for key, spec in fields_of(type(section)).items():
+            for key, spec in section.fields().items():
                 if section[key] is not None and self.layout in spec.layouts:
                     lines.append(f"{key} = {write_toml(section[key])}")
         return "\n".join(lines) + "\n"
-
-
-def section_of(card: Protocol, name: str) -> Any:
-    """Return a section of a card, with its defaults where the card has none."""
-    return getattr(card, name) or SECTIONS[name]()
 
 
 HEAD: Mapping[str, Field] = MappingProxyType(

@@ -22,7 +22,6 @@ from bioeval.protocol.fields import (
     SEARCHABLE,
     Field,
     Place,
-    fields_of,
     locate,
     matches_choice,
     read_file,
@@ -37,7 +36,7 @@ Values = dict[str, Any]
 #: The fields of each section by name; "" is the head.
 _FIELDS: Mapping[str, Mapping[str, Field]] = {
     "": HEAD,
-    **{name: fields_of(section) for name, section in SECTIONS.items()},
+    **{name: section.fields() for name, section in SECTIONS.items()},
 }
 
 #: Fields without effect in folds: only their defaults are accepted.
@@ -181,7 +180,7 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
     """Find rules of [gom] that differ from those of [reid] in the same card."""
     if not {"reid", "gom"} <= set(values):
         return
-    for key in fields_of(Retrieval):
+    for key in Retrieval.fields():
         ours, theirs = values["gom"].get(key), values["reid"].get(key)
         if ours is not None and theirs is not None and ours != theirs:
             problems.add(

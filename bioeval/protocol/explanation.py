@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, Source
-from bioeval.protocol.fields import Section, Task, fields_of, write_toml
+from bioeval.protocol.fields import Section, Task, write_toml
 
 WIDTH = 92
 _LABEL = 18
@@ -70,7 +70,7 @@ def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
     lines = wrap(task.doc)
     for label, sentence in task.says.get(layout, {}).items():
         lines += wrap(sentence, label, 2)
-    for key, field in fields_of(type(task)).items():
+    for key, field in task.fields().items():
         value = task[key]
         for word in value if isinstance(value, tuple) else (value,):
             choice = field.choice(word)
@@ -86,7 +86,7 @@ def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
 def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
     """Return the meaning of the values of a section."""
     lines = []
-    for key, field in fields_of(type(section)).items():
+    for key, field in section.fields().items():
         value = section[key]
         explained = any(choice.says for choice in field.choices.values())  # with the attempts
         dropped = value is None and key in section.only_one_of

@@ -181,6 +181,11 @@ class Section:
     required: ClassVar[bool] = False
     only_one_of: ClassVar[tuple[str, ...]] = ()
 
+    @classmethod
+    def fields(cls) -> dict[str, Field]:
+        """Return the descriptions of the fields, by name."""
+        return fields_of(cls)
+
     def keys(self) -> list[str]:
         """Return the names of the fields."""
         return [item.name for item in dataclasses.fields(self) if "card" in item.metadata]

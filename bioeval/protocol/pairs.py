@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError, require_choice
-from bioeval.protocol.fields import fields_of
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import Mask
@@ -45,7 +44,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     """
     if rule == "ordered":
         return scores
-    require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
+    require_choice("pairs", rule, Verification.fields()["pairs"].words())
     scores._require_matrix()
     if scores.layout != "all-against-all" or not np.array_equal(
         scores.probe_ids, scores.gallery_ids

@@ -18,7 +18,7 @@ import xarray as xr
 from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
+from bioeval.base.scalars import DECISIONS, SCALARS, Name, Scalar
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
@@ -37,7 +37,7 @@ FIRST = (
     "recognition_rate",
     "auc",
     "d_prime",
-    *QUERY_MEANS,
+    *SCALARS.query_means,
     "hter_mean",
     "far_mean",
     "frr_mean",
@@ -133,7 +133,7 @@ def decisions(
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
     counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
     totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    rates = rates_of((*DECISIONS, *more), counts | totals)
+    rates = SCALARS.rates_of((*DECISIONS, *more), counts | totals)
     return along(("threshold",), **rates, **counts)
 
 

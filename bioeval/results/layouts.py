@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.scalars import POINTS_OF, Name, of_studies
+from bioeval.base.scalars import SCALARS, Name, of_studies
 from bioeval.base.variables import COORDINATES, VERIFICATION
 from bioeval.results.dataset import dataset_of, in_order
 
@@ -38,7 +38,7 @@ _TRAINING = "train_"
 _ALL = "; over all folds, by statistic"
 
 # Operating points of each test part by itself: there are no counts to sum.
-_NOT_POOLED = {x.name for x in itertools.chain(*POINTS_OF.values())}
+_NOT_POOLED = {x.name for x in itertools.chain(*SCALARS.points.values())}
 _NOT_POOLED |= {x.name for x in of_studies() if not x.pooled}
 
 # What describes a dimension of results over partitions.

@@ -9,7 +9,7 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, RATES_OF, VERIFICATION_POINTS
+from bioeval.base.scalars import EQUAL_ERROR, SCALARS, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, decisions, rate
 from bioeval.results.support import KIND_DOUBT, ComparedPeople, kind_doubt, support_warnings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bioeval.tallies.kept_points import Bounds
 
 # Variables that need every impostor score; absent with auc=False.
-_OPTIMA = tuple(name for scalar in OPTIMA for name in (scalar.name, scalar.threshold))
+_OPTIMA = tuple(name for scalar in SCALARS.optima for name in (scalar.name, scalar.threshold))
 EVERY_SCORE = ("auc", "d_prime", "eer_hull", *_OPTIMA)
 
 # Variables left out where there are bounds in place of a point, besides itself and its threshold;
@@ -111,7 +111,10 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if unenrolled is not None:
             accepted = accepted[::-1]
     scalars = _scalars(tally, points, bounds)
-    variables = {**decisions(ga, genuine, fa, impostor, RATES_OF["task"]), **scalars.variables}
+    variables = {
+        **decisions(ga, genuine, fa, impostor, SCALARS.at_threshold["task"]),
+        **scalars.variables,
+    }
     if unenrolled is not None:
         far_unenrolled = rate(accepted, len(unenrolled))
         variables |= along(("threshold",), far_unenrolled=far_unenrolled, fa_unenrolled=accepted)

@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
-from bioeval.base.variables import ends
 from bioeval.results.dataset import build
 from bioeval.stats.options import IntervalOptions, check_confidence
 
@@ -26,7 +25,8 @@ AGREEMENT = {
 
 _COEFFICIENTS = ("spearman", "kendall", "pearson")
 
-AGREEMENT |= ends(AGREEMENT, _COEFFICIENTS)
+for _name in _COEFFICIENTS:
+    AGREEMENT |= AGREEMENT[_name].ends_of(_name)
 
 
 def rank_agreement(

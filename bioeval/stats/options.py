@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
@@ -117,7 +117,7 @@ class IntervalOptions:
     ) -> IntervalOptions | None:
         """Check the arguments of a public function; None for a result without intervals."""
         confidence = check_confidence(confidence)
-        replicates = require_integer("replicates", replicates, low=100, high=MOST_DRAWS)
+        replicates = require_integer("replicates", replicates, low=100, of_draws=True)
         seed = seed_sequence(random_state)
         require_choice("band", band, BANDS)
         if interval is not None:

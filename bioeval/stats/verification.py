@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
-from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
+from bioeval.base.scalars import SCALARS, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.bootstrap import (
     QuadraticForms,
@@ -259,11 +259,14 @@ class Replicates:
             chosen["far_at_frr"] = np.stack(at_frr)
         if points.every_score:
             corners = errors.with_ends()
-            chosen |= {"auc": errors.area(), **{x.name: x.over_points(*corners) for x in OPTIMA}}
+            chosen |= {
+                "auc": errors.area(),
+                **{x.name: x.over_points(*corners) for x in SCALARS.optima},
+            }
         itself = cls.itself(points)
         for name, value in chosen.items():  # an undefined point is so in every replicate
             moved = np.asarray(itself[name])[..., None] - value[..., :1]
-            replicates.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
+            replicates.values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
             replicates.values[name][..., 0] = itself[name]
         return replicates
 
@@ -279,7 +282,7 @@ class Replicates:
             "frr_at_far": points.frr_at_far,
             **at_frr,
             "auc": points.auc,
-            **{x.name: points.optima.get(x.name, np.nan) for x in OPTIMA},
+            **{x.name: points.optima.get(x.name, np.nan) for x in SCALARS.optima},
         }
 
 
@@ -317,7 +320,7 @@ def _resampled(
     method = {"auc": logit if options.method == "subject-bootstrap" else options}
     mixed = min(drawn.subjects, drawn.pairs)
     limits = {
-        name: _scaled_limits(COMPARED[name], values, mixed, method.get(name, options))
+        name: _scaled_limits(SCALARS.compared[name], values, mixed, method.get(name, options))
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))

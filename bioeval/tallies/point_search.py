@@ -20,7 +20,7 @@ from bioeval.base.engines import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
 from bioeval.base.progress import rows_reported_to, stage
-from bioeval.base.scalars import OPTIMA
+from bioeval.base.scalars import SCALARS
 from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
@@ -475,7 +475,7 @@ def _add_every_score(
 
 def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bool) -> None:
     """Add hull, optima and least costs, with rows at their thresholds if wanted."""
-    for x in OPTIMA:
+    for x in SCALARS.optima:
         place = x.place_of_best(corners.fars, corners.frrs)
         points.optima[x.name] = float(x.over_points(corners.fars, corners.frrs))
         points.optima[x.threshold] = float(corners.threshold[place])

@@ -250,7 +250,7 @@ class VerificationPoints:
     frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
     far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
-    optima: dict[str, float] = field(default_factory=dict)  # values of base.scalars.OPTIMA
+    optima: dict[str, float] = field(default_factory=dict)  # values of SCALARS.optima
     costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.scalars import OPTIMA
+from bioeval.base.scalars import SCALARS
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.blocks import SMALL_CELLS
 from bioeval.tallies.counts import CellCounts
@@ -40,7 +40,7 @@ def objectives(costs: np.ndarray, weights: Sequence[float]) -> Iterator[Objectiv
 
     The hull is least where FAR has one of the `weights` and FRR the rest.
     """
-    for scalar in OPTIMA:
+    for scalar in SCALARS.optima:
         sign = 1.0
         if scalar.best == "max":
             sign = -1.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar, of_studies
+from bioeval.base.scalars import OPEN_SET_EER, SCALARS, SEEN, Scalar, of_studies
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
 from bioeval.results.layouts import former_names
@@ -46,7 +46,9 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
 
 
 # Names of the operating points of each part by itself.
-_POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for scalar in points))
+_POINTS = tuple(
+    dict.fromkeys(scalar.name for points in SCALARS.points.values() for scalar in points)
+)
 
 # The others follow, in the order of the registry.
 _FIRST = (
@@ -111,7 +113,9 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
     rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
     order = (*_FIRST, *_POINTS)
-    for scalar in sorted(AVERAGED.values(), key=lambda scalar: place_in(order, scalar.name)):
+    for scalar in sorted(
+        SCALARS.averaged.values(), key=lambda scalar: place_in(order, scalar.name)
+    ):
         name = scalar.name
         if not scalar.label or name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve

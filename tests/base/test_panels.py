@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.panels import panel, table
+from bioeval.base.panels import panel
 from bioeval.protocol import load
 
 EVIL = "<script>alert(1)</script>\x1b[31m&\"'"
@@ -87,7 +87,7 @@ def test_an_object_shows_itself(name):
 
 
 def test_text_is_escaped():
-    found = Reader(panel(EVIL, [(EVIL, EVIL), ("empty", "")], table([EVIL], [[EVIL]])))
+    found = Reader(panel(EVIL, [(EVIL, EVIL), ("empty", "")], table=([EVIL], [[EVIL]])))
     assert found.text.count("<script>alert(1)</script>\\x1b[31m&\"'") == 5
     assert "empty" not in found.text
 

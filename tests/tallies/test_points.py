@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
-from bioeval.base.scalars import RATES_OF, VERIFICATION_SCALARS
+from bioeval.base.scalars import SCALARS, VERIFICATION_SCALARS
 from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -328,7 +328,9 @@ def test_rounding_does_not_choose_among_equal_costs():
     assert ds.min_cost_threshold.item() == 0.0
 
 
-OF_RATES = [x for x in (*VERIFICATION_SCALARS, *RATES_OF["folds"]) if x.of_rates is not None]
+OF_RATES = [
+    x for x in (*VERIFICATION_SCALARS, *SCALARS.at_threshold["folds"]) if x.of_rates is not None
+]
 
 
 @pytest.mark.parametrize("scalar", dict.fromkeys(OF_RATES), ids=lambda scalar: scalar.name)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.json_text import parse_json
 from bioeval.scores.formats.files import guarded, replacing
 from bioeval.scores.formats.format import say
 from bioeval.scores.stored import FileCheck, SpooledRows, checksum
@@ -92,6 +93,10 @@ class Arrays:
             return self.read(key)
         return None
 
+    def read_json(self, key: str) -> Any:
+        """Read an array that is the bytes of a JSON text, and return its value."""
+        return parse_json(self.read(key).tobytes(), f"{self.path}: {key}")
+
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return an array, mapped from the file if possible, and what must still be verified.
 
@@ -161,6 +166,10 @@ class Archive(Arrays):
                 f"{self.path}: the array {key!r} is followed by more data than declared"
             )
         return array
+
+    def read_json(self, key: str) -> Any:
+        """Read an array that is the bytes of a JSON text, and return its value."""
+        return parse_json(self.read(key).tobytes(), f"{self.path}: {key}")
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return a large array mapped from the file; a compressed one is inflated as it is read."""

@@ -16,7 +16,6 @@ from bioeval.base import (
     DataError,
     Name,
     RandomState,
-    ValuedKind,
     __version__,
     counted,
     larger_is_closer,
@@ -61,6 +60,8 @@ NonResponse = Literal["exclude", "reject"]
 NON_RESPONSE: tuple[NonResponse, ...] = get_args(NonResponse)
 
 _NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
+
+ValuedKind = Literal["distance", "similarity", "llr"]
 
 # Fewer instruments of a species are warned of.
 LEAST_INSTRUMENTS = 10
@@ -225,13 +226,9 @@ def pad(
 
 def _targets(given: Any) -> np.ndarray:
     """Return APCER targets as an array."""
-    try:
-        array = np.atleast_1d(require_numbers("apcer_targets", given))
-    except DataError:
-        array = np.array([math.nan])
-    if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(f"{Argument('apcer_targets')} is {given!r}; expected rates from 0 to 1")
-    return array
+    return require_numbers(
+        "apcer_targets", given, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
+    )
 
 
 def _pick(values: np.ndarray, points: Sequence[int | None]) -> np.ndarray:

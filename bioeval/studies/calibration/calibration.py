@@ -11,17 +11,16 @@ import scipy
 import xarray as xr
 
 from bioeval.base import (
-    PLURALS,
     SCALARS,
-    VERIFICATION,
     Argument,
     DataError,
     Name,
     counted,
-    numbers_or_nothing,
-    picked,
+    names_of,
+    noun_of,
     printable,
     reported_to,
+    require_numbers,
 )
 from bioeval.evaluation import attempts_within
 from bioeval.results import (
@@ -50,7 +49,7 @@ CALIBRATION = {
     "llr": Name("natural log-likelihood ratio"),
     "prior_log_odds": Name("natural log odds of the prior"),
     "prior": Name("prior probability of a genuine attempt"),
-    **picked(SCALARS, "cllr", "min_cllr"),
+    **names_of(SCALARS, "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
@@ -73,8 +72,7 @@ CALIBRATION = {
     "pav_high": Name("largest score of a block", "score"),
     "pav_genuine": Name("genuine attempts in a block", "attempts"),
     "pav_impostor": Name("impostor attempts in a block", "attempts"),
-    "genuine_attempts": VERIFICATION["genuine_attempts"],
-    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    **names_of("verification", "genuine_attempts", "impostor_attempts"),
 }
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
@@ -88,12 +86,12 @@ PRIORS = (0.5, 0.1, 0.01, 0.001)
 
 def check_priors(priors: Any) -> np.ndarray:
     """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
-    array = numbers_or_nothing(priors)
-    if not len(array) or not ((array > 0) & (array < 1)).all():
-        raise DataError(
-            f"{Argument('priors')} is {priors!r}; expected probabilities of a genuine attempt "
-            "above 0 and below 1"
-        )
+    array = require_numbers(
+        "priors",
+        priors,
+        "probabilities of a genuine attempt above 0 and below 1",
+        lambda array: len(array) and ((array > 0) & (array < 1)).all(),
+    )
     if len(np.unique(array)) < len(array):
         raise DataError(f"{Argument('priors')} is {priors!r}; expected each prior once")
     return array
@@ -101,13 +99,13 @@ def check_priors(priors: Any) -> np.ndarray:
 
 def check_costs(costs: Any) -> tuple[float, float]:
     """Return the costs of a miss and of a false accept."""
-    values = numbers_or_nothing(costs).tolist()
-    if len(values) != 2 or not all(0 < cost < math.inf for cost in values):
-        raise DataError(
-            f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
-            "and of a false accept"
-        )
-    return values[0], values[1]
+    miss, false_accept = require_numbers(
+        "costs",
+        costs,
+        "two numbers above 0, the costs of a miss and of a false accept",
+        lambda costs: len(costs) == 2 and ((costs > 0) & (costs < np.inf)).all(),
+    ).tolist()
+    return miss, false_accept
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
@@ -260,8 +258,9 @@ def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
     said = []
     if "cllr" not in variables:
         said.append(
-            f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
-            "minima are given; a calibrator that has learnt from other people makes ratios of them"
+            f"the scores are {noun_of(counts.about.kind, plural=True)}, not log-likelihood ratios: "
+            "only the minima are given; a calibrator that has learnt from other people makes "
+            "ratios of them"
         )
     elif variables["cllr"] > 1:
         said.append(
@@ -429,7 +428,7 @@ def blocks(found: Found) -> Iterator[Block]:
             made = f": {printable(str(ds.attrs['origin']))}"
         genuine = int(ds["genuine_attempts"])
         impostor = int(ds["impostor_attempts"])
-        facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
+        facts.append((name, f"{noun_of(str(ds.attrs['kind']), plural=True)}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
     left_out = excluded({name: ds.attrs for name, ds in found.items()})
     yield FactList([*facts, ("Excluded", left_out)], indented=True)

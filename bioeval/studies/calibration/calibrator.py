@@ -18,11 +18,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base import (
-    PLURALS,
     BioevalWarning,
     DataError,
     counted,
     larger_is_closer,
+    noun_of,
     require_choice,
     require_number,
 )
@@ -348,8 +348,8 @@ class Calibrator(ScoreTransformer):
                 said.append(SEPARABLE)
             if (self.slope_ > 0) != larger_is_closer(X.kind):
                 said.append(
-                    f"of the training scores, {PLURALS[X.kind]}, genuine ones are the farther: "
-                    "calibration turns their order round; check `kind`"
+                    f"of the training scores, {noun_of(X.kind, plural=True)}, genuine ones are the "
+                    "farther: calibration turns their order round; check `kind`"
                 )
         else:
             steps = _Steps(count_for_calibration(X, laplace=self.ends == "laplace"))
@@ -375,13 +375,14 @@ class Calibrator(ScoreTransformer):
         require_scores(X, "the data")
         if X.kind != kind:
             raise DataError(
-                f"the scores are {PLURALS[X.kind]}, and the training scores were {PLURALS[kind]}"
+                f"the scores are {noun_of(X.kind, plural=True)}, and the training scores were "
+                f"{noun_of(kind, plural=True)}"
             )
         fitted = self._map
         raw = ""
         if self.method == "pav" and self.ends == "raw":
             raw = ", raw ends"
-        origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
+        origin = f"{self.method} calibration of {noun_of(kind, plural=True)}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
         made._remarks = (*X._remarks, *self.remarks_)
         return made

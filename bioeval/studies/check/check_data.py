@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base import PLURALS, counted, larger_is_closer, require_flag, rows_reported_to
+from bioeval.base import counted, larger_is_closer, noun_of, require_flag, rows_reported_to
 from bioeval.evaluation import compared, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import KIND_DOUBT, judge_kind
@@ -503,7 +503,7 @@ def kind_finding(
 ) -> Finding:
     """Return the finding about the kind of the scores."""
     if not len(genuine) or not len(impostor):
-        message = f"{PLURALS[scores.kind]}; not checked without both classes"
+        message = f"{noun_of(scores.kind, plural=True)}; not checked without both classes"
         return Finding("kind", "ok", message)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]

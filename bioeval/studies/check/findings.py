@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bioeval.base import panel, table
+from bioeval.base import panel
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")
@@ -94,7 +94,7 @@ class DataCheck:
             rows.append((x.severity, x.check, "\n".join(texts)))
         head = [("data", self.data), ("protocol", self.protocol), ("found", self.in_words())]
         return panel(
-            "Check of data", head, table(("severity", "check", "what, where, to do"), rows)
+            "Check of data", head, table=(("severity", "check", "what, where, to do"), rows)
         )
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base import OPTIMA, Stream, engine, report, rows_reported_to, stage
+from bioeval.base import SCALARS, Stream, engine, report, rows_reported_to, stage
 from bioeval.scores import BlockReader, Scores, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
@@ -362,7 +362,7 @@ class PairedAttempts:
         ).astype(np.int32)
         columns = weights.shape[1]
         corners = 0
-        if OPTIMA or len(frr_targets):
+        if SCALARS.optima or len(frr_targets):
             corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts: dict[str, list[np.ndarray]] = defaultdict(list)
@@ -380,7 +380,7 @@ class PairedAttempts:
             parts["frr_at_far"].append(written.frr)
             parts["auc"].append(written.auc)
             far, frr = written.corners
-            for scalar in OPTIMA:
+            for scalar in SCALARS.optima:
                 parts[scalar.name].append(scalar.over_points(far, frr))
             if len(frr_targets):
                 parts["far_at_frr"].append(np.stack([_far_at(far, frr, x) for x in frr_targets]))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import COMPARED, Argument, DataError, Name, bad_choice, require_number
+from bioeval.base import SCALARS, Argument, DataError, Name, require_choice, require_number
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.limits import difference_limits
 from bioeval.studies.compare.measures import PairedMeasure
@@ -40,8 +40,7 @@ def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | N
     if not margin:
         raise DataError(f"{Argument('margin')} is empty; expected a number or measures with one")
     for name in margin:
-        if name not in COMPARED:
-            raise DataError(bad_choice(f"a measure of {Argument('margin')}", name, COMPARED))
+        require_choice(f"a measure of {Argument('margin')}", name, SCALARS.compared)
     return {name: _proportion(value) for name, value in margin.items()}
 
 
@@ -97,8 +96,7 @@ def within_margins(
     if isinstance(margin, dict):
         measured = dict.fromkeys(x.scalar.name for x in measures)
         for name in margin:
-            if name not in measured:
-                raise DataError(bad_choice(f"a measure of {Argument('margin')}", name, measured))
+            require_choice(f"a measure of {Argument('margin')}", name, measured)
     both_sides = replace(interval, confidence=2 * interval.confidence - 1)
     conclusions = []
     for measure in measures:

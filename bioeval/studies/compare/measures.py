@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
-from bioeval.evaluation import runner_of
+from bioeval.base import SCALARS, ProtocolError, Scalar, stage
+from bioeval.base.study import offered
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for
 from bioeval.stats import (
@@ -311,7 +311,7 @@ def verification_measures(
         mixed, order = min(drawn.subjects, drawn.pairs), listed.discordant_order()
         at_eer = first.equal_error.eer_threshold, second.equal_error.eer_threshold
         differing = listed.discordant(at_eer, True)
-        scalar = COMPARED["eer"]
+        scalar = SCALARS.compared["eer"]
         eer = drawn.both("eer")
         yield PairedMeasure(
             label=scalar.label,
@@ -322,7 +322,7 @@ def verification_measures(
             discordant=differing,
             reordered=order,
         )
-        scalar, values = COMPARED["frr_at_far"], drawn.both("frr_at_far")
+        scalar, values = SCALARS.compared["frr_at_far"], drawn.both("frr_at_far")
         for i, target in enumerate(a.targets.tolist()):
             thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
             yield PairedMeasure(
@@ -336,7 +336,7 @@ def verification_measures(
                 target=target,
                 made=_fewer(a.impostors, b.impostors),
             )
-        scalar = COMPARED["far_at_frr"]
+        scalar = SCALARS.compared["far_at_frr"]
         for i, target in enumerate(a.frr_targets.tolist()):
             thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
             yield PairedMeasure(
@@ -350,8 +350,8 @@ def verification_measures(
                 target=target,
                 made=_fewer(a.genuine, b.genuine),
             )
-        for scalar in (COMPARED["auc"], *OPTIMA):
-            if scalar.name in COMPARED:
+        for scalar in (SCALARS.compared["auc"], *SCALARS.optima):
+            if scalar.name in SCALARS.compared:
                 attempt, values = either, drawn.both(scalar.name)
                 if scalar.name == "auc":
                     attempt = 1 / max(genuine * impostor, 1)
@@ -412,7 +412,7 @@ def identification_measures(
         return len(np.unique(person[np.abs(one - other) > _ROUNDING]))
 
     values = np.stack([recognised, other_recognised])
-    scalar = COMPARED["recognition_rate"]
+    scalar = SCALARS.compared["recognition_rate"]
     discordant = differing(hits, others)
     if order is None:
         order = discordant
@@ -429,7 +429,7 @@ def identification_measures(
         return
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
     values = np.stack([at_far, other_at_far])
-    scalar = COMPARED["dir_at_far"]
+    scalar = SCALARS.compared["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
             label=scalar.label.format(target=per_cent(target)),
@@ -556,7 +556,7 @@ class ComparedRetrieval:
         """Count the queries, and take the means that the convention defines."""
         self.scores = scores
         if isinstance(scores, TopKScores):
-            dataset, measures = runner_of(scores).reid_of_lists(scores, rules)
+            dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run()
             options = ReidOptions(**rules.result_options())
@@ -572,12 +572,12 @@ class ComparedRetrieval:
         self.details["jackknifed"] = "all measures: limits by the studentised jackknife by subject"
         self.measures: dict[tuple[str, str], QueryMean] = {}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
-        for scalar in QUERY_MEANS.values():
+        for scalar in SCALARS.query_means.values():
             if (mean := measures.means.get(scalar.name)) is not None:
                 self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
         for rank in _RANKS:
             if rank <= dataset.sizes["rank"]:
-                label = COMPARED["cmc"].label.format(rank=rank)
+                label = SCALARS.compared["cmc"].label.format(rank=rank)
                 self.measures["cmc", label] = measures.cmc.within(rank)
 
     @property
@@ -615,7 +615,7 @@ def retrieval_measures(
             attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
             label=label,
-            scalar=COMPARED[name],
+            scalar=SCALARS.compared[name],
             values=values,
             trials=over.trials,
             attempt=attempt,

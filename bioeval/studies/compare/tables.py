@@ -10,7 +10,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base import COMPARED, POINTS_OF, Scalar, counted
+from bioeval.base import SCALARS, Scalar, counted
 from bioeval.results import KIND_DOUBT, NOT_DEFINED, Scalars, excluded, former_names, p_value
 from bioeval.tallies import per_cent
 from bioeval.views import averaged, term_translator
@@ -152,7 +152,7 @@ class ComparisonTable:
 
 def compared_by(measure: str) -> Scalar:
     """Return the scalar of a measure of a comparison, by its label: the longest that fits."""
-    heads = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
+    heads = {scalar.label.partition("{")[0]: scalar for scalar in SCALARS.compared.values()}
     return heads[max(filter(measure.startswith, heads), key=len)]
 
 
@@ -303,7 +303,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         return
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
-    for scalar in POINTS_OF["verification"]:
+    for scalar in SCALARS.points["verification"]:
         if scalar.name not in numbers:
             continue
         unit = ", %" if scalar.percent else ""

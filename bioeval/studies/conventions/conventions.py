@@ -14,14 +14,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    QUERY_MEANS,
     SCALARS,
-    VERIFICATION,
     Argument,
     DataError,
     Name,
     ProtocolError,
     counted,
+    names_of,
     nearest_name,
     report,
     require_callable,
@@ -68,7 +67,7 @@ from bioeval.studies.reid.results import ReidOptions, reid_dataset
 def _is_rate(name: str) -> bool:
     """Whether a number of verification is quoted, and no threshold."""
     scalar = SCALARS[name]
-    return scalar.quoted and scalar.units != "score" and name in VERIFICATION
+    return scalar.quoted and scalar.units != "score" and name in names_of("verification")
 
 
 #: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
@@ -76,7 +75,7 @@ MEASURES = {
     "verification": (*filter(_is_rate, SCALARS), "frr_at_far="),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
-    "reid": (*QUERY_MEANS, "cmc="),
+    "reid": (*SCALARS.query_means, "cmc="),
 }
 
 

@@ -20,7 +20,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
 )
-from bioeval.protocol import Protocol, available, fields_of, for_layout, load
+from bioeval.protocol import Protocol, available, for_layout, load
 from bioeval.scores import Scores, are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 
@@ -404,7 +404,7 @@ class Readings:
 
         unit = "template" if card.rank_unit == "subject" else "subject"
         readings = []
-        for ties in fields_of(type(card))["ties"].words():
+        for ties in card.fields()["ties"].words():
             if ties != card.ties:
                 readings.append(Reading(f"{ties} ties", f'ties="{ties}"', call(ties=ties)))
         words = f"ranks of {unit}s"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from operator import attrgetter
 from typing import Any
 
@@ -16,16 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base import (
-    QUERY_MEANS,
-    SCALARS,
-    DataError,
-    counted,
-    larger_is_closer,
-    noun_of,
-    printable,
-    safe,
-)
+from bioeval.base import SCALARS, DataError, counted, larger_is_closer, noun_of, printable
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
@@ -395,10 +387,11 @@ def strip_of(explained: RowExplanation) -> str:
     strip = ""
     for name, caption in zip(names, captions, strict=True):
         if name in pictures:
+            text = escape(printable(caption)).replace("\n", "<br>")
             strip += (
                 '<figure style="display:inline-block;margin:0 0.6em 0.6em 0;text-align:center">'
-                f'<img alt="{safe(name)}" src="{pictures[name].source}" '
-                f'style="width:64px;height:64px"><figcaption>{safe(caption)}</figcaption></figure>'
+                f'<img alt="{escape(printable(name))}" src="{pictures[name].source}" '
+                f'style="width:64px;height:64px"><figcaption>{text}</figcaption></figure>'
             )
     return strip
 
@@ -625,5 +618,5 @@ def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
 
 
 #: Rates as the lecture writes them, where that is not their name.
-_RATES = {name: SCALARS[name].label for name in ("cmc", *QUERY_MEANS)}
+_RATES = {name: SCALARS[name].label for name in ("cmc", *SCALARS.query_means)}
 _RATES |= {"dir": "DIR(t, {rank})", "cms": "CMS({rank})"}

@@ -25,20 +25,14 @@ from bioeval.base import (
     Kind,
     ProtocolError,
     RandomState,
-    bad_choice,
     computed_here,
     counted,
+    require_choice,
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.partition import (
-    ClaimSampler,
-    Experiment,
-    Parameters,
-    PredefinedPairFolds,
-    SplitterLike,
-)
-from bioeval.protocol import Protocol, section_of
+from bioeval.partition import Parameters, SplitterLike
+from bioeval.protocol import Protocol
 from bioeval.scores import (
     BlockReader,
     FusionRule,
@@ -116,7 +110,7 @@ def cross_evaluate(
     estimator: Any = None,
     metric: Metric = "cosine",
     kind: Kind | None = None,
-    claims: ClaimSampler | None = None,
+    claims: partition.ClaimSampler | None = None,
     attack: str | None = None,
     assure: float | None = None,
     assurance: AssuranceRule = "estimated",
@@ -276,7 +270,7 @@ def cross_evaluate(
     else:
         rule = Rule.parse(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
-    if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
+    if far_targets is None and (len(at_frr) or isinstance(splitter, partition.Experiment)):
         far_targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
@@ -390,7 +384,7 @@ def evaluate_tasks(
             folds, plan.shape, reader.about, options, splitter, confidence, resampled
         )
         made.attrs["sizes_are_of"] = unit_of_parts(scores)
-        if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
+        if isinstance(splitter, partition.Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:
                 left = ReducedGalleries(plan.shape)
@@ -440,7 +434,7 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    unit = "repeats" if isinstance(splitter, Experiment) else "folds"
+    unit = "repeats" if isinstance(splitter, partition.Experiment) else "folds"
     folds = f"{np.count_nonzero(numbers):,} of {counted(len(numbers), unit)}"
     overlap = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
@@ -449,7 +443,7 @@ def note_subjects_in_both(
     said = f"{overlap}. Divide by subject, as SubjectKFold does"
     for dataset in made:
         before = str(dataset.attrs["warnings"])
-        if isinstance(splitter, Experiment):
+        if isinstance(splitter, partition.Experiment):
             said = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
     if not isinstance(splitter, Parameters):
@@ -505,7 +499,7 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
             )
         return
     needs = options.task != "closed_set" and options.rule.name != "fixed"
-    if needs and isinstance(splitter, Experiment) and not splitter.chooses:
+    if needs and isinstance(splitter, partition.Experiment) and not splitter.chooses:
         raise ProtocolError(
             f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
             f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
@@ -586,7 +580,7 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
                 "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
                 "columns of pairs with the fold as the third"
             )
-        return PredefinedPairFolds(scores.pair_folds)
+        return partition.PredefinedPairFolds(scores.pair_folds)
     if given.by == "given-folds":
         options["fold_of_sample"] = _column(scores, given.column)
     if given.by == "experiment":
@@ -606,10 +600,9 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
     return {column: values or words}
 
 
-def _column(scores: Scores, column: str | None) -> np.ndarray:
+def _column(scores: Scores, column: Any) -> np.ndarray:
     meta = SplitSides(scores).meta
-    if column not in meta:
-        raise DataError(bad_choice("the metadata column", column, meta))
+    require_choice("the metadata column", column, meta)
     return meta[column]
 
 
@@ -628,8 +621,8 @@ def evaluate_folds(
             f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
             "it out, or take a card without folds"
         )
-    uncertainty = section_of(card, "uncertainty")
-    threshold = section_of(card, "threshold")
+    uncertainty = card.section("uncertainty")
+    threshold = card.section("threshold")
     rule = Rule("none")
     if threshold.rule != "none":
         rule = Rule.parse(threshold.as_rule())
@@ -648,7 +641,7 @@ def evaluate_folds(
     )
     claims = None
     if (drawn := card.claims) is not None:
-        claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+        claims = partition.ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:

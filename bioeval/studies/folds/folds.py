@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval import partition
 from bioeval.base import (
     Argument,
     BioevalWarning,
@@ -23,7 +24,7 @@ from bioeval.base import (
     rows_reported_to,
     stage,
 )
-from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
+from bioeval.partition import LabelCodes
 from bioeval.results import rate
 from bioeval.scores import (
     BlockReader,
@@ -82,13 +83,13 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
     parts = parted(scores, None, column)
     bona_fide: Any = parts.bona_fide  # of a list of pairs they are PairScores
     attacks: Any = parts.attacks
-    if are_pairs(scores) and isinstance(splitter, PredefinedPairFolds):
+    if are_pairs(scores) and isinstance(splitter, partition.PredefinedPairFolds):
         folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
         if len(folds) == scores.shape[0]:
             attacks.pair_folds = folds[parts.attack_rows]
             folds = folds[parts.bona_fide_rows]
         bona_fide.pair_folds = folds
-        splitter = PredefinedPairFolds(
+        splitter = partition.PredefinedPairFolds(
             folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
         )
     return parts, splitter
@@ -96,7 +97,7 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
 
 def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
     """Raise unless the folds of a list of pairs are given, for its attacks as well."""
-    if not isinstance(splitter, PredefinedPairFolds):
+    if not isinstance(splitter, partition.PredefinedPairFolds):
         raise ProtocolError(
             f"{Argument('attack')} in folds of a list of pairs needs the fold of each attack; give "
             'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
@@ -362,7 +363,7 @@ def _both_parts(plan: SplitPlan, sides: SplitSides) -> Iterator[tuple[Place, Ind
 def parts_of(
     scores: Scores,
     counted: Iterator[tuple[Any, IndexSet, PartAttempts]],
-    sampler: ClaimSampler | None,
+    sampler: partition.ClaimSampler | None,
     number: int,
     about: Provenance,
     seen: np.ndarray | None,

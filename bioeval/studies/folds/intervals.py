@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import RATES_OF, rates_of, require_number, require_numbers
+from bioeval.base import SCALARS, require_number, require_numbers
 from bioeval.stats import (
     IntervalOptions,
     QuadraticForms,
@@ -146,14 +146,14 @@ class PooledRates:
         both = genuine.sum(axis=0), impostor.sum(axis=0)
         counts = dict(zip(("ga", "fr", "fa", "gr"), (*genuine, *impostor), strict=True))
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
-        drawn = rates_of(RATES_OF["folds"], counts | totals)
+        drawn = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts | totals)
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
         subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
         ends = {}
-        for scalar in RATES_OF["folds"]:
+        for scalar in SCALARS.at_threshold["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
             low, high = map(scalar.unscaled, confidence_limits(values, self.options, number))

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bioeval import partition
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -17,7 +18,6 @@ from bioeval.base import (
     require_array,
     require_choice,
 )
-from bioeval.partition import ClaimSampler, Experiment
 from bioeval.scores import Scores, codes_of
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
@@ -93,7 +93,7 @@ class FoldOptions:
     kind: str = "distance"
     far_targets: np.ndarray | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
-    claims: ClaimSampler | None = None
+    claims: partition.ClaimSampler | None = None
     on_all: bool = False
     assurance: Assurance | None = None
     attacks: AttackedScores | None = None
@@ -118,7 +118,7 @@ class FoldOptions:
             self._check_assurance()
         if self.claims is None:
             return
-        if not isinstance(self.claims, ClaimSampler):
+        if not isinstance(self.claims, partition.ClaimSampler):
             raise DataError(
                 f"{Argument('claims')} is {type(self.claims).__name__}; expected a "
                 "ClaimSampler, to draw claims for each part"
@@ -179,7 +179,7 @@ class FoldOptions:
 
     def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the probes that are impostors; None for trained systems."""
-        if isinstance(splitter, Experiment) and splitter.has_galleries:
+        if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
             require_choice("impostors", self.impostors, get_args(ImpostorProbes))
             if self.impostors == "auto":
                 return replace(self, impostors=splitter.impostors)

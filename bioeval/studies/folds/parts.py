@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from bioeval import partition
 from bioeval.base import DataError, engine
-from bioeval.partition import DrawnClaims
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions
@@ -260,7 +260,7 @@ class FoldSide:
     def __init__(
         self,
         scores: Scores | None,
-        claims: DrawnClaims | None = None,
+        claims: partition.DrawnClaims | None = None,
         about: Provenance | None = None,
         counted: SelectionAttempts | None = None,
         *,
@@ -289,7 +289,7 @@ class FoldSide:
         if claims is not None:
             made = self._seen[claims.probe]
             row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
-            claims = DrawnClaims(row, claims.subject[made], claims.enrolled[made])
+            claims = partition.DrawnClaims(row, claims.subject[made], claims.enrolled[made])
         rows = np.flatnonzero(self._seen)
         part = None
         if len(rows):

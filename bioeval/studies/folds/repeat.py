@@ -11,23 +11,19 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base import (
-    AVERAGED,
-    OPEN_SET,
-    POINTS_OF,
-    RATES_OF,
     SCALARS,
     Name,
     ProtocolError,
     larger_is_closer,
-    picked,
-    rates_of,
+    names_of,
     require_callable,
     require_choice,
     require_text,
 )
 from bioeval.evaluation import TaskCounts
-from bioeval.partition import ClaimSampler, Experiment, SplitterLike
+from bioeval.partition import SplitterLike
 from bioeval.results import about_attrs, build, rate
 from bioeval.scores import (
     BlockReader,
@@ -73,10 +69,10 @@ from bioeval.tallies import (
     to_user,
 )
 
-_RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
-_RATES |= picked(SCALARS, "dir", "cms")
+_RATES: dict[str, Name] = {scalar.name: scalar for scalar in SCALARS.at_threshold["repeats"]}
+_RATES |= names_of(SCALARS, "dir", "cms")
 
-REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
+REPEATED = {**_RATES, **FOLD_COUNTS, **names_of("open_set", "di")}
 REPEATED["reduced_galleries"] = Name(
     "probes of the partition with fewer templates of their subject to be compared with than are "
     "enrolled, because of exclude",
@@ -84,7 +80,7 @@ REPEATED["reduced_galleries"] = Name(
 )
 
 _POINTS: dict[str, Name] = {}
-for _scalars in POINTS_OF.values():
+for _scalars in SCALARS.points.values():
     _POINTS |= {scalar.name: scalar for scalar in _scalars}
 
 REPEATED |= _POINTS
@@ -124,7 +120,7 @@ def repeat(
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    claims: ClaimSampler | None = None,
+    claims: partition.ClaimSampler | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
     band: RepeatBand = "quantile",
@@ -203,7 +199,7 @@ def repeat(
     require_text("task", task)
     if not knows_people(scores):
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
-    if isinstance(splitter, Experiment):
+    if isinstance(splitter, partition.Experiment):
         require_square(scores)
     check_max_rank(max_rank, scores.shape[1])
     if task != "closed_set":
@@ -380,7 +376,7 @@ class _Curves:
         if self.part.claims is not None:
             names += ["fa_unenrolled", "unenrolled_attempts"]
         nothing = {name: np.zeros(shapes.get(name, ()), np.int64) for name in names}
-        for scalar in POINTS_OF[task]:
+        for scalar in SCALARS.points[task]:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
         if not len(self.part.frr_targets):
             nothing.pop("far_at_frr", None)
@@ -394,7 +390,7 @@ class _Curves:
         over: tuple[str, ...] = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        rates = [scalar.name for scalar in RATES_OF["repeats"]]
+        rates = [scalar.name for scalar in SCALARS.at_threshold["repeats"]]
         return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
@@ -410,7 +406,7 @@ def _dataset(
     """Return counts and points of all partitions, with their rates and bands over partitions."""
     each, part = ("repeat", "fold"), curves.part
     points = {}
-    for scalar in POINTS_OF[part.task]:
+    for scalar in SCALARS.points[part.task]:
         if scalar.name in arrays:
             points[scalar.name] = arrays.pop(scalar.name)
     if "attempts" in arrays:
@@ -434,7 +430,7 @@ def _dataset(
                 "gr": impostor_attempts - arrays["fa"],
             }
             rates["grr"] = 1 - rates["far"]
-            rates |= rates_of(RATES_OF["repeats"], given | rates)
+            rates |= SCALARS.rates_of(SCALARS.at_threshold["repeats"], given | rates)
         else:
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
@@ -443,7 +439,7 @@ def _dataset(
     for name in (*dims, *points):
         over = dims.get(name, dims_of_point(name))
         variables[name] = ((*each, *over), averaged[name])
-        statistics = _band(averaged[name], band, confidence, AVERAGED[name].bounds)
+        statistics = _band(averaged[name], band, confidence, SCALARS.averaged[name].bounds)
         for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
             variables[f"{name}_{key}"] = (over, statistics[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}

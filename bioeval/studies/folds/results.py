@@ -11,18 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    AVERAGED,
-    CLOSED_SET,
-    FOLD_RATES,
-    RATES_OF,
-    VERIFICATION,
-    Name,
-    counted,
-    picked,
-    rates_of,
-)
-from bioeval.partition import Experiment
+from bioeval import partition
+from bioeval.base import SCALARS, Name, counted, names_of
 from bioeval.results import (
     OVER_FOLDS,
     SCHEMA,
@@ -44,10 +34,9 @@ from bioeval.studies.folds.splits import PartSizes, Place
 from bioeval.tallies import Judged, to_user
 
 FOLD_COUNTS = {
-    **picked(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
-    "cms_count": CLOSED_SET["cms_count"],
-    "skipped": CLOSED_SET["skipped"],
-    **picked(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
+    **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
+    **names_of("closed_set", "cms_count", "skipped"),
+    **names_of("verification", "fa_unenrolled", "unenrolled_attempts"),
     "ia": Name("attack attempts accepted", "attempts"),
     "attack_attempts": Name("attack attempts", "attempts"),
 }
@@ -73,7 +62,7 @@ CROSS = {
     ),
 }
 
-_BOTH_PARTS = {**AVERAGED, **FOLD_COUNTS}
+_BOTH_PARTS = {**SCALARS.averaged, **FOLD_COUNTS}
 
 for _name in ("frr", "far", "fr", "fa"):
     _what = _BOTH_PARTS[_name]
@@ -85,12 +74,12 @@ for _name, _what in _BOTH_PARTS.items():
     CROSS |= {_name: _what, f"train_{_name}": Name(_long, _what.units, _what.iso)}
 
 for _name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
-    _what = VERIFICATION[_name]
+    _what = names_of("verification")[_name]
     for _who, _also in (("seen", "also"), ("unseen", "not")):
         _long = f"{_what.long_name}: probes of subjects {_also} in the training part"
         CROSS[f"{_name}_{_who}"] = Name(_long, _what.units)
 
-for _rate in (*AVERAGED, "assured_far", "assured_frr"):
+for _rate in (*SCALARS.averaged, "assured_far", "assured_frr"):
     CROSS[f"{_rate}_summary"] = over_folds(CROSS[_rate])
 
 #: Rates at the assured threshold, and before their names and counts.
@@ -288,7 +277,7 @@ def fold_dataset(
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
-    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
+    unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
     warnings = [
         *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
@@ -301,7 +290,7 @@ def fold_dataset(
     if resampled:
         warnings += resampled[0].remarks()
     division = "in folds"
-    if isinstance(splitter, Experiment):
+    if isinstance(splitter, partition.Experiment):
         division = "in repeated experiments"
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
@@ -379,7 +368,7 @@ def ends_by_subject(
     far = np.array(ends["far"])
     frr = np.array(ends["frr"])
     if far[0] in (0, 1) or frr[0] in (0, 1):
-        for scalar in RATES_OF["folds"]:
+        for scalar in SCALARS.at_threshold["folds"]:
             if scalar.of_rates is not None:
                 value, low, high = ends[scalar.name]
                 both = scalar.of_rates(far[1:], frr[1:]).tolist()
@@ -394,10 +383,10 @@ def _ratios(
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
-        scalars = () if closed else FOLD_RATES
+        scalars = () if closed else SCALARS.in_parts
         at_ranks = "cms" if closed else "dir"
         part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
-        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
+        ratios |= {f"{prefix}{name}": x for name, x in SCALARS.rates_of(scalars, part).items()}
         if prefix in detected:
             genuine = part["genuine_attempts"][..., None]
             ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
@@ -463,7 +452,7 @@ def _summaries(
     summaries: dict[str, dict[str, Any]] = {}
     for name, values in ratios.items():
         part, rate = _part_of(name)
-        limits = AVERAGED[rate.removeprefix(ASSURED)].bounds
+        limits = SCALARS.averaged[rate.removeprefix(ASSURED)].bounds
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
@@ -505,7 +494,7 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     if options.task != "closed_set" and options.rule.name != "none":
         unit = "fold"
         validates = type(splitter).__name__ == "TrainValidationTest"
-        if isinstance(splitter, Experiment):
+        if isinstance(splitter, partition.Experiment):
             unit, validates = "repeat", bool(splitter.validation)
         part = "validation" if validates else "training"
         chosen = "given"

@@ -14,18 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base import BioevalWarning, DataError, Name, ProtocolError, counted
-from bioeval.partition import (
-    EnrolledSplit,
-    Experiment,
-    LabelCodes,
-    PredefinedFolds,
-    PredefinedPairFolds,
-    ProbeGallerySplit,
-    Splitter,
-    TrainValidationTest,
-    splits_of_other,
-)
+from bioeval.partition import LabelCodes, split_samples
 from bioeval.scores import PairScores, Scores, are_pairs, codes_of
 from bioeval.tallies import IndexSet
 
@@ -114,12 +105,12 @@ def _splits(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
 ) -> Iterator[Split]:
     """Yield the splits of samples."""
-    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+    if isinstance(splitter, partition.ProbeGallerySplit | partition.EnrolledSplit):
         raise DataError(
             f"{type(splitter).__name__} divides gallery from probes, not training from test; "
             "be.repeat evaluates with each of its galleries"
         )
-    if isinstance(splitter, Experiment):
+    if isinstance(splitter, partition.Experiment):
         for drawn in splitter.split(range(n), labels, groups, meta=meta):
             train, test = drawn.threshold_probe, drawn.probe
             split = Split(train, test, fitted=drawn.train if len(drawn.train) else train)
@@ -139,26 +130,6 @@ def _splits(
         if not len(test):
             raise DataError(f"{type(splitter).__name__} yields an empty test part")
         yield Split(train, test, fitted=checked[0])  # the first of three, or the training part
-
-
-def split_samples(
-    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield the parts of `n` samples from a splitter of this package or of scikit-learn."""
-    if isinstance(splitter, Splitter | TrainValidationTest):
-        yield from splitter.split(range(n), labels, groups, meta=meta)
-        return
-    codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
-    by = codes
-    if groups is not None and np.ndim(groups) <= 1:
-        by = LabelCodes(groups, "groups").codes
-    for parts in splits_of_other(splitter, codes, by):
-        if not isinstance(parts, tuple | list) or len(parts) != 2:
-            raise DataError(
-                f"{type(splitter).__name__}.split() yields {type(parts).__name__}; expected pairs "
-                "(training, test) of indices"
-            )
-        yield tuple(parts)
 
 
 def _as_part(part: Any, n: int, splitter: Any) -> np.ndarray:
@@ -296,7 +267,7 @@ class SplitSides:
 
     def plan(self, splitter: Any) -> SplitPlan:
         """Return all splits into training and test."""
-        if isinstance(splitter, Experiment):
+        if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
         self._warn_of_distractors(splitter)
         return plan_of(self._own(splitter), self.n, self.labels, None, self.meta)
@@ -304,7 +275,7 @@ class SplitSides:
     @staticmethod
     def enrols(splitter: Any) -> bool:
         """Whether a splitter divides into galleries and probes."""
-        return isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
+        return isinstance(splitter, partition.ProbeGallerySplit | partition.EnrolledSplit)
 
     def galleries(self, splitter: Any) -> Iterator[tuple[Place, IndexSet]]:
         """Yield rows and columns of each gallery and its probes, with its repeat; the fold is 0."""
@@ -314,7 +285,7 @@ class SplitSides:
 
     def _own(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates."""
-        if isinstance(splitter, PredefinedFolds) and self.n < self.templates:
+        if isinstance(splitter, partition.PredefinedFolds) and self.n < self.templates:
             return splitter.among(self.people, self.templates)
         return splitter
 
@@ -519,7 +490,7 @@ def _both(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
 def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None) -> SplitPlan:
     """Return all splits of some samples."""
     shuffled = type(splitter).__name__.endswith("ShuffleSplit")
-    by_parts = isinstance(splitter, Experiment)
+    by_parts = isinstance(splitter, partition.Experiment)
     return SplitPlan(_splits(splitter, n, labels, groups, meta), n, shuffled, by_parts)
 
 
@@ -538,7 +509,7 @@ def require_square(scores: Scores) -> None:
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of some scores, and what is divided: their templates, or pairs."""
     if are_pairs(scores):
-        if isinstance(splitter, Experiment):
+        if isinstance(splitter, partition.Experiment):
             require_square(scores)
         # Of scikit-learn's, those of groups.
         by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
@@ -546,13 +517,13 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
             scores._require_subjects(f"a division by subject ({type(splitter).__name__})")
         pairs = PairSides(scores, by_subject)
         groups = None
-        if isinstance(splitter, PredefinedPairFolds):
+        if isinstance(splitter, partition.PredefinedPairFolds):
             groups = scores.pair_subjects
         meta = {}
         if not by_subject:
             meta["genuine"] = scores.genuine
         return plan_of(splitter, pairs.n, pairs.labels, groups, meta), pairs
-    if isinstance(splitter, PredefinedPairFolds):
+    if isinstance(splitter, partition.PredefinedPairFolds):
         raise DataError(
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
             "pairs out of it (scores.at_pairs), or divide its templates by PredefinedFolds"

@@ -152,12 +152,12 @@ def _in_folds(
     systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
-    from bioeval.protocol import for_layout, section_of
+    from bioeval.protocol import for_layout
     from bioeval.studies.folds.cross_evaluate import cross_evaluate, splitter_of
 
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)
-    splitter, threshold = splitter_of(chosen, first), section_of(chosen, "threshold")
+    splitter, threshold = splitter_of(chosen, first), chosen.section("threshold")
     given["threshold"] = threshold.as_rule()
     datasets = {
         called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
@@ -172,7 +172,6 @@ def _document(
     datasets: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base import TARGETS
     from bioeval.cli import task_document
     from bioeval.results import Scalars, former_names
 
@@ -180,7 +179,8 @@ def _document(
     for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
         dataset = former_names(one)
         if "fold" in dataset.dims:
-            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]
+            targets = {"far_target", "frr_target"}
+            shown = [name for name, x in dataset.data_vars.items() if targets.issuperset(x.dims)]
             numbers = Scalars.of_dataset(dataset[shown]).plain([])
         else:
             numbers = task_document(dataset)

@@ -13,12 +13,10 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base import (
-    PLURALS,
     Argument,
     DataError,
-    ValuedKind,
-    bad_choice,
     larger_is_closer,
+    noun_of,
     require_choice,
     require_number,
 )
@@ -219,8 +217,8 @@ class Fusion(ScoreTransformer):
             kind, trained = systems[name].kind, self._kinds[name]
             if kind != trained:
                 raise DataError(
-                    f"the scores of {name!r} are {PLURALS[kind]}, and its training scores "
-                    f"{PLURALS[trained]}"
+                    f"the scores of {name!r} are {noun_of(kind, plural=True)}, and its training "
+                    f"scores {noun_of(trained, plural=True)}"
                 )
         kind = "similarity"
         if self.normalise == "none":
@@ -322,10 +320,10 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     for name, scores in named.items():
         require_scores(scores, f"system {name!r}")
         scores._require_matrix()
-        if scores.kind not in get_args(ValuedKind):
+        if scores.kind == "order":
             raise DataError(
-                f"system {name!r} has only the order within each row; expected "
-                f"{' or '.join(get_args(ValuedKind))}"
+                f"system {name!r} has only the order within each row; expected distance or "
+                "similarity or llr"
             )
     first_name, *others = named
     for _ in others[:2]:  # of several twice, for what a later one lacks
@@ -367,10 +365,10 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
 
 def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
-        said = ", ".join(f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items())
+        held = [f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()]
         raise DataError(
-            f"{said}: they cannot be fused without normalisation; give {Argument('normalise')} "
-            f"as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
+            f"{', '.join(held)}: they cannot be fused without normalisation; give "
+            f"{Argument('normalise')} as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
 
 
@@ -381,8 +379,7 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
             f"{Argument('weights')} is {weights!r}; expected a mapping of system to number"
         )
     for name in weights:
-        if name not in names:
-            raise DataError(bad_choice(f"{Argument('weights')}: the system", name, names))
+        require_choice(f"{Argument('weights')}: the system", name, names)
     for name in names:
         if name not in weights:
             raise DataError(f"{Argument('weights')} has none for {name!r}")

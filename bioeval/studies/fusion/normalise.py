@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from bioeval.base import (
-    PLURALS,
     Argument,
     DataError,
     ProtocolError,
     counted,
     larger_is_closer,
+    noun_of,
     require_choice,
     require_integer,
 )
@@ -124,9 +124,8 @@ def normalise(
     kind = scores.kind
     if kind == "llr":
         kind = "similarity"
-    made = derived(
-        [scores], rule, kind, f"{method}-norm of {scores._origin or PLURALS[scores.kind]}"
-    )
+    origin = scores._origin or noun_of(scores.kind, plural=True)
+    made = derived([scores], rule, kind, f"{method}-norm of {origin}")
     made._remarks = scores._remarks
     return made
 
@@ -256,8 +255,8 @@ def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
         )
     if given.kind != scores.kind:
         raise DataError(
-            f"{what} holds {PLURALS[given.kind]}, and the scores are {PLURALS[scores.kind]}; "
-            "expected scores of one system"
+            f"{what} holds {noun_of(given.kind, plural=True)}, and the scores are "
+            f"{noun_of(scores.kind, plural=True)}; expected scores of one system"
         )
 
 

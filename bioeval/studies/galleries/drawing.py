@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import RandomState, larger_is_closer
-from bioeval.evaluation import TaskCounts, TaskPlan
+from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
 from bioeval.scores import BlockReader, Scores
@@ -55,7 +55,7 @@ class RandomGalleries:
 
     def identification(
         self,
-        plan: Callable[[], TaskPlan],
+        plan: Callable[[], tuple[GalleryJob, dict[str, Any]]],
         limits: IntervalOptions | None,
     ) -> xr.Dataset:
         """Evaluate open-set or closed-set identification."""

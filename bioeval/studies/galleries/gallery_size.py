@@ -11,9 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    CLOSED_SET,
-    MOST_DRAWS,
-    OPEN_SET,
     Argument,
     DataError,
     Name,
@@ -22,10 +19,10 @@ from bioeval.base import (
     Stream,
     counted,
     larger_is_closer,
-    picked,
+    names_of,
     require_choice,
     require_integer,
-    require_probability,
+    require_numbers,
     rows_reported_to,
     seed_sequence,
 )
@@ -73,9 +70,8 @@ GALLERY_SIZE = {
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
-    "cms": CLOSED_SET["cms"],
-    "recognition_rate": CLOSED_SET["recognition_rate"],
-    **picked(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
+    **names_of("closed_set", "cms", "recognition_rate"),
+    **names_of("open_set", "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
     "error_share": Name("proportion of all searches that end in a miss or a false accept"),
     "least_error_share": Name(
         "smallest error_share of any threshold, chosen on the same data (optimistic)"
@@ -341,7 +337,11 @@ def gallery_size(
     reader = BlockReader(scores)
     require_choice("ties", ties, Ties)
     require_choice("impostors", impostors, ImpostorProbes)
-    shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
+    shares = np.atleast_1d(require_numbers("unenrolled_shares", unenrolled_shares))
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise DataError(
+            f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected numbers in [0, 1]"
+        )
     if shares.ndim > 1:
         raise DataError(
             f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
@@ -362,7 +362,7 @@ def gallery_size(
     job = SizeJob(reader, fusion=fusion, thresholds=grid)
     repeats = 0
     if sampling is not None:
-        repeats = require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
+        repeats = require_integer("sampling", sampling, low=1, of_draws=True)
     stream = Stream(seed_sequence(random_state), 0)
     with rows_reported_to(progress):
         (tally,) = run_jobs(reader, [job])

@@ -10,9 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    CLOSED_SET,
-    OPEN_SET,
-    VERIFICATION,
     Argument,
     DataError,
     Name,
@@ -20,7 +17,7 @@ from bioeval.base import (
     RandomState,
     counted,
     larger_is_closer,
-    picked,
+    names_of,
     reporter,
     require_choice,
     rows_reported_to,
@@ -86,16 +83,16 @@ from bioeval.tallies import (
 _AT = "at the threshold of all rows"
 
 GALLERY_TEMPLATES = {
-    **picked(VERIFICATION, "frr", "far", "eer", "eer_threshold", "frr_at_far", "threshold_at_far"),
-    **picked(VERIFICATION, "genuine_attempts", "impostor_attempts"),
+    **names_of("verification", "frr", "far", "eer", "eer_threshold", "frr_at_far"),
+    **names_of("verification", "threshold_at_far", "genuine_attempts", "impostor_attempts"),
     "frr_se": Name("standard error of FRR over the drawn galleries"),
     "far_se": Name("standard error of FAR over the drawn galleries"),
     "threshold_used": Name("threshold of all rows", "score", "threshold T"),
     "frr_at_threshold": Name(f"FRR {_AT}", iso="FNMR"),
     "far_at_threshold": Name(f"FAR {_AT}", iso="FMR"),
-    "open_set_far": OPEN_SET["far"],
-    "dir": OPEN_SET["dir"],
-    "cms": CLOSED_SET["cms"],
+    "open_set_far": names_of("open_set")["far"],
+    **names_of("open_set", "dir"),
+    **names_of("closed_set", "cms"),
     "mated_searches": Name("probes with a mate in the gallery", "probes"),
     "non_mated_searches": Name("probes searched without their subject", "probes"),
     "fewer": Name("subjects with fewer templates, all of which are enrolled", "subjects"),
@@ -569,7 +566,7 @@ def drawn_verification(
         "draw": "uniformly without replacement, independently for each probe and subject",
     }
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
-    names = {**VERIFICATION, **picked(GALLERY_TEMPLATES, "frr_se", "far_se")}
+    names = {**names_of("verification"), **names_of(GALLERY_TEMPLATES, "frr_se", "far_se")}
     dataset = build(variables, names, coordinates, attrs)
     if larger_is_closer(kind):
         return dataset.isel(threshold=slice(None, None, -1))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import OPEN_SET, DataError, Name, counted
+from bioeval.base import DataError, Name, counted, names_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn
@@ -298,7 +298,8 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
     """Add the number of genuine attempts with fewer templates than are drawn."""
     if size < 2:
         return dataset
-    dataset = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
+    attrs = names_of("open_set")["fewer_mates"].attrs()
+    dataset = dataset.assign(fewer_mates=((), np.int64(fewer), attrs))
     if fewer:
         note = (
             f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "

@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    VERIFICATION,
-    Name,
-    ends,
-    larger_is_closer,
-    picked,
-    require_memory,
-    short_name,
-    stage,
-)
+from bioeval.base import Name, larger_is_closer, names_of, require_memory, short_name, stage
 from bioeval.results import RULE_OF_30, about_attrs, along, build
 from bioeval.scores import mates_among
 from bioeval.stats import (
@@ -49,7 +40,7 @@ _FLAG = "1 where {}, else 0"
 GROUPS: dict[str, Name] = {
     "claimed_group": Name("group of the claimed subject"),
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
-    **picked(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
+    **names_of("verification", "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
     "subjects": Name("subjects of the group, on either side", "subjects"),
     "threshold": Name("threshold of all groups", "score"),
     "frr_overall": Name("FRR of all groups together", iso="FNMR"),
@@ -99,7 +90,8 @@ INEQUITY = (
     "frr_max_over_geomean",
 )
 
-GROUPS |= ends(GROUPS, ("frr", "far", "frr_at_far", "threshold_at_far", *INEQUITY))
+for _name in ("frr", "far", "frr_at_far", "threshold_at_far", *INEQUITY):
+    GROUPS |= GROUPS[_name].ends_of(_name)
 
 # Groups that a warning names.
 _NAMED = 6

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    OPEN_SET,
     Argument,
     Bootstrap,
     Client,
@@ -20,8 +19,7 @@ from bioeval.base import (
     ProtocolError,
     RandomState,
     chosen_task,
-    ends,
-    picked,
+    names_of,
     require_choice,
     require_number,
     require_text,
@@ -459,21 +457,22 @@ def _written(ds: xr.Dataset, name: str, place: tuple[int, ...], ends: bool = Tru
 
 SEARCHES: dict[str, Name] = {
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
-    **picked(OPEN_SET, "frr", "far", "fa"),
+    **names_of("open_set", "frr", "far", "fa"),
     "fr": Name("mated searches without the mate at rank 1 within the threshold", "searches"),
-    **picked(OPEN_SET, "genuine_attempts", "impostor_attempts"),
+    **names_of("open_set", "genuine_attempts", "impostor_attempts"),
     "subjects": Name("subjects of the group among the probes", "subjects"),
-    **picked(GROUPS, "threshold", "frr_overall", "far_overall"),
+    **names_of(GROUPS, "threshold", "frr_overall", "far_overall"),
     "threshold_at_far": Name(
         "loosest attainable threshold with FAR at most the target in the group", "score"
     ),
     "frr_at_far": Name("smallest FRR of the group with FAR at most the target in the group"),
-    **picked(GROUPS, "expected_fr", "few_subjects", "frr_flagged"),
+    **names_of(GROUPS, "expected_fr", "few_subjects", "frr_flagged"),
     "expected_fa": Name("false accepts expected at the overall FAR", "searches"),
     "far_flagged": Name("1 where subjects or expected false accepts are fewer than 30, else 0"),
-    **picked(GROUPS, *INEQUITY),
+    **names_of(GROUPS, *INEQUITY),
 }
-SEARCHES |= ends(SEARCHES, ("frr", "far", "frr_at_far"))
+for _name in ("frr", "far", "frr_at_far"):
+    SEARCHES |= SEARCHES[_name].ends_of(_name)
 
 
 def searches_by_group(

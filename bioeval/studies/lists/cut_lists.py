@@ -17,13 +17,12 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    OPEN_SET,
     Argument,
     DataError,
     Name,
     ProtocolError,
-    bounds,
     counted,
+    names_of,
     require_choice,
 )
 from bioeval.protocol import OpenSet
@@ -106,7 +105,7 @@ def with_bounds(names: Mapping[str, Name]) -> dict[str, Name]:
     """Return the names of variables with those of their bounds."""
     more: dict[str, Name] = {}
     for name, each in names.items():
-        more |= bounds(name, each.long_name, each.units)
+        more |= each.bounds_of(name)
     return more | dict(names)
 
 
@@ -168,7 +167,7 @@ def open_set_of_lists(
     }
     attrs = attempts.attrs(about, options, notes, remarks)
     coordinates = {"threshold": grid, "rank": np.arange(1, count + 1), **fixed.labels}
-    return build(variables | fixed.variables, with_bounds(OPEN_SET), coordinates, attrs)
+    return build(variables | fixed.variables, with_bounds(names_of("open_set")), coordinates, attrs)
 
 
 def _require_open_set(task: OpenSet) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import SCALARS, TARGETS
+from bioeval.base import SCALARS
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
 from bioeval.stats import STEMS
 from bioeval.studies.page import words
@@ -44,12 +44,12 @@ from bioeval.views.tables import decimals_for
 #: Rows of a table, at most: more are cut, and the table says so.
 MOST_ROWS = 400
 
+_TARGETS = {"far_target": "FAR target", "frr_target": "FRR target"}
+
 # Dimensions whose values are curves, or have a table of their own.
-_CURVES = ("threshold", "rank", *TARGETS, "recall_level")
+_CURVES = ("threshold", "rank", *_TARGETS, "recall_level")
 
 _ENDS = ("_low", "_high")
-
-_DIMENSIONS = {"far_target": "FAR target", "frr_target": "FRR target"}
 
 
 @dataclass(frozen=True)
@@ -437,7 +437,7 @@ def _target_row(
         number(rate, "percent"),
         number(f"{rate}_low", "percent"),
         number(f"{rate}_high", "percent"),
-        number(TARGETS[dim], "score"),
+        number(f"threshold_at_{dim[:3]}", "score"),
     ]
     if dim == "far_target":
         expected = number("expected_false_accepts", "count")
@@ -564,14 +564,14 @@ def _values_by(part: PageItem, dims: tuple[str, ...], names: list[str], most: in
         more = dict(zip(dims, place, strict=True))
         row: list[Any] = []
         for dim, value in more.items():
-            row.append(per_cent(value) if dim in TARGETS else str(value))
+            row.append(per_cent(value) if dim in _TARGETS else str(value))
         for name in names:
             row.append(_cell(part, name, part.dataset[name].values.flat[i], more))
         body.append(row)
     heads, over = [], []
     for dim in dims:
         over.append(dim.replace("_", " "))
-        heads.append(_DIMENSIONS.get(dim, over[-1].capitalize()))
+        heads.append(_TARGETS.get(dim, over[-1].capitalize()))
     total, note = math.prod(map(len, labels)), ""
     if total > most:
         note = f"The first {most} of {total:,} rows."

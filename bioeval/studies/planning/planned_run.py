@@ -13,7 +13,6 @@ import xarray as xr
 from bioeval.base import (
     Argument,
     DataError,
-    MetricName,
     Name,
     __version__,
     counted,
@@ -53,6 +52,8 @@ PLANNED_RUN = {
 FloatFormat = Literal["float16", "float32", "float64"]
 DTYPES: tuple[FloatFormat, ...] = get_args(FloatFormat)
 
+Metric = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
+
 _NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
 _NO_WIDTH = "be.sample_size plans the width of an interval"
 
@@ -77,7 +78,7 @@ def plan_run(
     subjects: float | None = None,
     probes: float | None = None,
     dtype: FloatFormat = "float32",
-    metric: MetricName = "cosine",
+    metric: Metric = "cosine",
     protocol: str | Protocol = "auto",
     auc: bool = True,
     workers: int = 1,
@@ -135,7 +136,7 @@ def plan_run(
     1000000000000.0
     """
     require_choice("dtype", dtype, DTYPES)
-    require_choice("metric", metric, get_args(MetricName))
+    require_choice("metric", metric, get_args(Metric))
     workers = require_integer("workers", workers, low=1)
     auc = require_flag("auc", auc)
     if scores is None:
@@ -234,7 +235,7 @@ class _Measured(NamedTuple):
 
     features: int
     dtype: str
-    metric: MetricName
+    metric: Metric
     each: int  # templates of a subject
     share: float | None
     distances: Any  # the dtype of distances, or of the scores

@@ -12,11 +12,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    VERIFICATION,
     Argument,
     DataError,
     Name,
-    picked,
+    names_of,
     require_increasing_proportions,
     rows_reported_to,
 )
@@ -54,7 +53,7 @@ from bioeval.tallies import Claim, Rule, Templates, gather, is_accepted, require
 
 ERROR_DISCARD: dict[str, Name] = {
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
-    **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
+    **names_of("verification", "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "discarded": Name("samples discarded", "samples"),
     "samples": Name("samples of both sides, each template once", "samples"),
     "threshold": Name("decision threshold", "score", "threshold T"),

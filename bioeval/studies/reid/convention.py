@@ -16,18 +16,11 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base import (
-    CardError,
-    DataError,
-    ProtocolError,
-    bad_choice,
-    require_choice,
-    require_integer,
-)
-from bioeval.protocol import Protocol, Reid, available, fields_of, is_path, load
+from bioeval.base import CardError, DataError, ProtocolError, require_choice, require_integer
+from bioeval.protocol import Protocol, Reid, available, is_path, load
 from bioeval.scores import Scores, are_pairs, knows_people, missing_values
 
-FIELDS = fields_of(Reid)
+FIELDS = Reid.fields()
 
 #: Entries of the list of a query that are left out, and what becomes of junk.
 Removed = Literal["same-id-same-camera", "same-camera", "none"]
@@ -112,7 +105,7 @@ _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
 def _of_card(convention: str | os.PathLike[str] | Protocol, sections: Sequence[str]) -> Convention:
     """Return the convention of the first of the sections that a card has."""
     if isinstance(convention, str) and not is_path(convention) and convention not in available():
-        raise CardError(bad_choice("the convention", convention, conventions(sections)))
+        require_choice("the convention", convention, conventions(sections), CardError)
     card = load(convention)
     for name in sections:
         if name in card.tasks:
@@ -132,8 +125,7 @@ def conventions(sections: Sequence[str] = ("reid",)) -> list[str]:
 
 def _checked(name: str, value: Any) -> Any:
     """Return an option, checked as the value of the card's field."""
-    if name not in FIELDS:
-        raise DataError(bad_choice("the option", name, FIELDS))
+    require_choice("the option", name, FIELDS)
     field = FIELDS[name]
     if field.choices:
         require_choice(name, value, field.words())

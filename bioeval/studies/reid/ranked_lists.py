@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import DataError, Name, counted, picked
+from bioeval.base import DataError, Name, counted, names_of
 from bioeval.results import build
 from bioeval.scores import (
     BlockReader,
@@ -29,7 +29,7 @@ RANKED = {
     "match": Name("whether the entry at the rank is a match (1) or not (0); -1 beyond the list"),
     "entry_score": Name("score of the entry at the rank; NaN beyond the list", "score"),
     "average_precision": Name("average precision of the whole list; NaN without a match"),
-    **picked(GOM, "rp", "vp", "rep", "fr"),
+    **names_of(GOM, "rp", "vp", "rep", "fr"),
 }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    MOST_DRAWS,
     SCALARS,
     Argument,
     Client,
@@ -20,14 +19,14 @@ from bioeval.base import (
     ProtocolError,
     RandomState,
     counted,
-    numbers_or_nothing,
     offered,
     require_flag,
     require_integer,
+    require_numbers,
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol, load, section_of, with_exclusions
+from bioeval.protocol import Protocol, load, with_exclusions
 from bioeval.results import (
     Block,
     Found,
@@ -253,7 +252,7 @@ def reid(
         first_match_break=first_match_break,
     )
     if not isinstance(sampling, str) or sampling != "exact":
-        require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
+        require_integer("sampling", sampling, low=1, of_draws=True)
         if rules.cmc != "single-gallery-shot":
             raise ProtocolError(
                 f"sampling applies to single gallery shots; this CMC counts {rules.cmc} and "
@@ -488,7 +487,7 @@ def _gom_rules(
     changed = {name: value for name, value in (given or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
-    task = section_of(load(convention), "gom")
+    task = load(convention).section("gom")
     if rules.ties == "expected":
         raise ProtocolError(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
@@ -547,15 +546,12 @@ def _scale(normalize: Any) -> bool | tuple[float, float]:
     """Return whether distances are normalised, or the distances that become 0 and 1."""
     if isinstance(normalize, (bool, np.bool_)):
         return bool(normalize)
-    numbers = numbers_or_nothing(normalize).tolist()
-    low, high = np.nan, np.nan
-    if len(numbers) == 2:
-        low, high = numbers
-    if not (low < high and np.isfinite(high - low)):
-        raise DataError(
-            f"{Argument('normalize')} is {normalize!r}; expected True, False, or the smallest and "
-            "the largest distance, such as (0.0, 2.0)"
-        )
+    low, high = require_numbers(
+        "normalize",
+        normalize,
+        "True, False, or the smallest and the largest distance, such as (0.0, 2.0)",
+        lambda ends: len(ends) == 2 and ends[0] < ends[1] and np.isfinite(ends[1] - ends[0]),
+    ).tolist()
     return low, high
 
 

@@ -11,8 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    MATCH_SUMS,
-    QUERY_MEANS,
     SCALARS,
     BioevalWarning,
     DataError,
@@ -20,9 +18,8 @@ from bioeval.base import (
     Name,
     ProtocolError,
     __version__,
-    ends,
     larger_is_closer,
-    picked,
+    names_of,
     require_choice,
     require_integer,
 )
@@ -47,15 +44,15 @@ from bioeval.studies.reid.matches import (
 )
 from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, to_user
 
-_RETRIEVED_SETS = picked(SCALARS, "precision", "recall", "f1", "micro_f1")
+_RETRIEVED_SETS = names_of(SCALARS, "precision", "recall", "f1", "micro_f1")
 
 REID = {
     "cmc": SCALARS["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
-    **QUERY_MEANS,
-    **picked(SCALARS, "precision_at_k", "recall_at_k", "interpolated_precision"),
+    **SCALARS.query_means,
+    **names_of(SCALARS, "precision_at_k", "recall_at_k", "interpolated_precision"),
     **_RETRIEVED_SETS,
     "queries": Name("queries that the means are over", "queries"),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
@@ -64,15 +61,19 @@ REID = {
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
+    **{scalar.of_query[0]: scalar.each for scalar in SCALARS.query_means.values()},
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
-_RANKED = (*("cmc", *QUERY_MEANS), *("precision_at_k", "recall_at_k", "interpolated_precision"))
+_RANKED = (
+    *("cmc", *SCALARS.query_means),
+    *("precision_at_k", "recall_at_k", "interpolated_precision"),
+)
 
-REID |= ends(REID, (*_RANKED, "precision", "recall", "f1"))
+for _name in (*_RANKED, "precision", "recall", "f1"):
+    REID |= REID[_name].ends_of(_name)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first[matched] = sums[matched]
-        for scalar in QUERY_MEANS.values():
+        for scalar in SCALARS.query_means.values():
             if scalar.name in measures.means:
                 each = measures.means[scalar.name].each
                 variables[scalar.of_query[0]] = ("probe",), each
@@ -202,7 +203,7 @@ def ranked_curves(
 
 
 #: Measures that are sums over the matches of a query, in words.
-SUMS_IN_WORDS = ", ".join(scalar.label for scalar in MATCH_SUMS.values())
+SUMS_IN_WORDS = ", ".join(scalar.label for scalar in SCALARS.match_sums.values())
 
 
 def _ambiguous(tally: ReidTally) -> int:
@@ -219,7 +220,7 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     undefined = expected and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
     no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
-    sums = MATCH_SUMS
+    sums = SCALARS.match_sums
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
     values["interpolated_precision"] = no_levels
     if not undefined or options.ap == "tied-once":
@@ -343,7 +344,9 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]
 
 
 #: The means over queries that GOM has too.
-GOM_MEANS = {name: scalar for name, scalar in QUERY_MEANS.items() if "gom" in scalar.results}
+GOM_MEANS = {
+    name: scalar for name, scalar in SCALARS.query_means.items() if "gom" in scalar.results
+}
 
 GOM = {
     "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
@@ -356,8 +359,8 @@ GOM = {
     "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
     "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
     "ftr": Name("false target rate, the same proportion as FAR"),
-    **picked(SCALARS, "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"),
-    **picked(SCALARS, "max_f1", "tau_f1"),
+    **names_of(SCALARS, "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"),
+    **names_of(SCALARS, "max_f1", "tau_f1"),
     **GOM_MEANS,
     "cmc": REID["cmc"],
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
@@ -370,14 +373,11 @@ GOM = {
     "fr": Name("false rate; NaN where the identity is in the gallery"),
 }
 
-GOM |= ends(
-    GOM,
-    (
-        *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
-        *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"),
-        *(*GOM_MEANS, "cmc"),
-    ),
-)
+for _name in (
+    *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
+    *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1", *GOM_MEANS, "cmc"),
+):
+    GOM |= GOM[_name].ends_of(_name)
 
 GomVariant = Literal["paper", "reference"]
 VARIANTS: tuple[GomVariant, ...] = get_args(GomVariant)

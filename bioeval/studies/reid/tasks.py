@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.evaluation import EvaluationOptions, TaskCounts, TaskPlan
+from bioeval.evaluation import EvaluationOptions, TaskCounts
 from bioeval.protocol import Protocol
 from bioeval.results import Scalars
 from bioeval.scores import BlockReader, Scores
@@ -33,7 +33,9 @@ from bioeval.tallies import require_people
 CALLS = {"reid": reid, "gom": gom}
 
 
-def plan(section: str, scores: Scores, card: Protocol, options: EvaluationOptions) -> TaskPlan:
+def plan(
+    section: str, scores: Scores, card: Protocol, options: EvaluationOptions
+) -> tuple[Any, dict[str, Any]]:
     """Return the job of ``[reid]`` or of ``[gom]``, with the options of its result."""
     tasks = set(card.tasks)
     if section == "reid":
@@ -46,13 +48,13 @@ def plan(section: str, scores: Scores, card: Protocol, options: EvaluationOption
         result_options = rules.result_options()
         if options.per_query:
             result_options["per_query"] = True
-        return TaskPlan(job, result_options)
+        return job, result_options
     own = None
     if tasks <= {"reid", "gom"}:
         own = options.thresholds
     given = {"max_rank": options.max_rank}
     search, gom_options = plan_gom(scores, card, own, options.normalize, given)
-    return TaskPlan(search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"})
+    return search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"}
 
 
 def compared(scores: Scores, card: Protocol) -> Scores:

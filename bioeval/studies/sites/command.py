@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base import Argument, DataError, MergeError, __version__, wrapped
+from bioeval.base import Argument, DataError, MergeError, __version__
 from bioeval.cli import (
     NUMBERS,
     Command,
@@ -84,10 +86,11 @@ class Disclosures:
 
     def __str__(self) -> str:
         width, contents = min(terminal_width(), 100), self._found
-        text = wrapped(f"wrote {self.place}: {repr(contents).strip('<>')}", width, hang=2)
+        wrapped = partial(wrap, width=width, break_long_words=False, break_on_hyphens=False)
+        text = wrapped(f"wrote {self.place}: {repr(contents).strip('<>')}", subsequent_indent="  ")
         text += ["", "It holds no template and no name. It discloses:"]
         for line in contents.disclosed():
-            text += wrapped(f"  - {line}", width, hang=4)
+            text += wrapped(f"  - {line}", subsequent_indent="    ")
         return "\n".join([*text, ""])
 
 

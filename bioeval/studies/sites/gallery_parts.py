@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    MergeError,
-    ProtocolError,
-    counted,
-    parse_json,
-    rows_reported_to,
-)
+from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import Protocol, load
 from bioeval.scores import (
@@ -77,7 +69,7 @@ def read_arrays(
     with guarded(path, expected=what):
         archive = Archive(path, what)
         arrays = dict(zip(archive.headers, map(archive.read, archive.headers), strict=True))
-        header = parse_json(arrays["header"].tobytes(), f"{path}: header")
+        header = archive.read_json("header")
         return path, header, arrays, header[key]
 
 

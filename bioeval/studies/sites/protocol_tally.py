@@ -15,8 +15,8 @@ from bioeval.base import (
     DataError,
     MergeError,
     ProtocolError,
-    bad_choice,
     panel,
+    require_choice,
     require_integer,
     without,
 )
@@ -431,8 +431,7 @@ class Tally:
                 listed = ", ".join(self.parts)
                 raise DataError(f"the tally holds several tasks ({listed}); name one, or use tree")
             (node,) = self.parts
-        if node not in self.parts:
-            raise DataError(bad_choice("node", node, self.parts))
+        require_choice("node", node, self.parts)
         if self.part is not None:
             self.part.require_complete()
         return self.parts[node].dataset_of_card(node, self.protocol, self.ranks)

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    QUERY_MEANS,
-    RATES_OF,
-    VERIFICATION,
-    Argument,
-    ProtocolError,
-    larger_is_closer,
-)
+from bioeval.base import SCALARS, Argument, ProtocolError, larger_is_closer, names_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,
@@ -82,7 +75,7 @@ def folded_verification(
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
-        **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
+        **decisions(ga, genuine, fa, impostor, SCALARS.at_threshold["task"]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
         "skipped_claims": tally.skipped_claims,
@@ -108,7 +101,7 @@ def folded_verification(
         warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
-    return build(variables, VERIFICATION, coordinates, attrs)
+    return build(variables, names_of("verification"), coordinates, attrs)
 
 
 def folded_open_set(
@@ -233,7 +226,9 @@ NO_MEANS = (
 
 
 #: Means over queries that lie between 0 and 1: bounded by hundredths.
-FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS.values() if not x.cut and x.bounds == (0.0, 1.0))
+FOLDED_MEANS = tuple(
+    x.name for x in SCALARS.query_means.values() if not x.cut and x.bounds == (0.0, 1.0)
+)
 
 
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import DataError, offered, parse_json
+from bioeval.base import DataError, offered
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
@@ -150,7 +150,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
     what = "a saved tally, or mates of a gallery in parts"
     path = existing_file(path, what)
     with guarded(path, expected=what):
-        header = parse_json(Archive(path, what).read("header").tobytes(), f"{path}: header")
+        header = Archive(path, what).read_json("header")
         return "bioeval_mates" in header
 
 

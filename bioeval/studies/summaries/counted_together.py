@@ -10,16 +10,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    CLOSED_SET,
-    OPEN_SET,
-    VERIFICATION,
-    BioevalError,
-    DataError,
-    Name,
-    __version__,
-    larger_is_closer,
-)
+from bioeval.base import BioevalError, DataError, Name, __version__, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import (
@@ -141,8 +132,8 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
     return Scalars(variables, {"rank": np.array(shown, dtype=np.int64)})
 
 
-def names_of(node: str) -> Mapping[str, Name]:
-    """Return the descriptions of the variables of a task."""
+def _names_in(node: str) -> Mapping[str, Name]:
+    """Return the names of the variables of a node."""
     if node == "reid":
         from bioeval.studies.reid.results import REID
 
@@ -151,7 +142,7 @@ def names_of(node: str) -> Mapping[str, Name]:
         from bioeval.studies.reid.results import GOM
 
         return GOM
-    return {"open_set": OPEN_SET, "closed_set": CLOSED_SET}.get(node, VERIFICATION)
+    return names_of(node.partition("/")[0])
 
 
 def summaries_tree(
@@ -184,7 +175,7 @@ def summaries_tree(
                 coordinates[dim] = labels[dim]
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
         datasets[node] = _in_columns(
-            build(variables, names_of(node), coordinates, {**task, **attrs})
+            build(variables, _names_in(node), coordinates, {**task, **attrs})
         )
     return tree_of(datasets)
 

@@ -10,9 +10,8 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base import (
-    MOST_DRAWS,
-    VERIFICATION,
     Argument,
     Client,
     DataError,
@@ -20,12 +19,12 @@ from bioeval.base import (
     ProtocolError,
     RandomState,
     chosen_task,
+    names_of,
     require_integer,
     rows_reported_to,
     stage,
 )
 from bioeval.evaluation import digest_of_data, distributable, verification
-from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results import (
     KIND_DOUBT,
     RULE_OF_3,
@@ -92,14 +91,11 @@ STUDY = {
     "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
     "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
     "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
-    "genuine_attempts": VERIFICATION["genuine_attempts"],
-    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    **names_of("verification", "genuine_attempts", "impostor_attempts"),
     "independent_impostors": Name(
         "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
     ),
-    "impostor_pairs": VERIFICATION["impostor_pairs"],
-    "subjects": VERIFICATION["subjects"],
-    "disjoint_pairs": VERIFICATION["disjoint_pairs"],
+    **names_of("verification", "impostor_pairs", "subjects", "disjoint_pairs"),
     "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
     "pairs_of_people": Name(
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
@@ -536,7 +532,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
     """Raise :class:`DataError` for a number of folds below `low`, or beside folds of pairs."""
     if number is None:
         return
-    require_integer(name, number, low=low, high=MOST_DRAWS)
+    require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
         raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
 
@@ -680,14 +676,14 @@ def _splitter(
     """Return what divides the people, or the pairs, into folds."""
     _require_units(scores, folds, task)
     if task == "open_set":
-        return RepeatedSubjectKFold(
+        return partition.RepeatedSubjectKFold(
             folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"
         )
     if are_pairs(scores) and scores.pair_folds is not None:
-        return PredefinedPairFolds(scores.pair_folds)
+        return partition.PredefinedPairFolds(scores.pair_folds)
     if _by_people(scores):
-        return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
-    return RepeatedSampleKFold(
+        return partition.RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
+    return partition.RepeatedSampleKFold(
         folds, n_repeats=repeats, random_state=random_state, stratify="genuine"
     )
 

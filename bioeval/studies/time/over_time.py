@@ -11,10 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import (
-    CLOSED_SET,
-    OPEN_SET,
     SCALARS,
-    VERIFICATION,
     Argument,
     Bootstrap,
     Client,
@@ -23,8 +20,7 @@ from bioeval.base import (
     ProtocolError,
     RandomState,
     counted,
-    ends,
-    picked,
+    names_of,
     require_choice,
     require_integer,
     require_list,
@@ -92,7 +88,7 @@ from bioeval.tallies import (
     to_user,
 )
 
-_AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
+_AT, _OPEN_SET = names_of("verification", "frr", "fr", "genuine_attempts"), names_of("open_set")
 
 _THRESHOLD = Name("decision threshold", "score", "threshold T")
 
@@ -102,18 +98,17 @@ OVER_TIME = {
     "probes": Name("probes seen in the bin", "probes"),
     "probes_outside": Name("probes in no bin, or without a time", "probes"),
     **_AT,
-    **picked(VERIFICATION, "far", "fa", "impostor_attempts"),
+    **names_of("verification", "far", "fa", "impostor_attempts"),
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
     "threshold": _THRESHOLD,
     "dir": SCALARS["dir"],
     "dir_count": Name("mated searches identified within threshold and rank", "probes"),
-    "cms": CLOSED_SET["cms"],
-    "cms_count": CLOSED_SET["cms_count"],
-    "mated_searches": OPEN_SET["genuine_attempts"],
-    "open_set_far": OPEN_SET["far"],
-    "open_set_fa": OPEN_SET["fa"],
-    "non_mated_searches": OPEN_SET["impostor_attempts"],
+    **names_of("closed_set", "cms", "cms_count"),
+    "mated_searches": _OPEN_SET["genuine_attempts"],
+    "open_set_far": _OPEN_SET["far"],
+    "open_set_fa": _OPEN_SET["fa"],
+    "non_mated_searches": _OPEN_SET["impostor_attempts"],
     "mean_ap": REID["mean_ap"],
     "mrep": Name("mean re-identification precision within the threshold: sqrt(VP RP)"),
     "mfr": Name("mean false rate within the threshold, of queries not enrolled: min(FP / B, 1)"),
@@ -137,9 +132,11 @@ AGEING = {
     "subjects": Name("subjects with a genuine score: independent trials", "subjects"),
 }
 
-OVER_TIME |= ends(OVER_TIME, ("frr", "dir", "cms"))
+for _name in ("frr", "dir", "cms"):
+    OVER_TIME |= OVER_TIME[_name].ends_of(_name)
 
-AGEING |= ends(AGEING, ("frr", "slope", "slope_within"))
+for _name in ("frr", "slope", "slope_within"):
+    AGEING |= AGEING[_name].ends_of(_name)
 
 
 def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:

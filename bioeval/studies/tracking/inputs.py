@@ -16,8 +16,8 @@ import numpy as np
 from bioeval.base import (
     Argument,
     DataError,
-    bad_choice,
     nearest_name,
+    require_choice,
     require_integer,
     require_path,
 )
@@ -96,7 +96,7 @@ class Rows:
 def parse_columns(columns: Any) -> tuple[str, ...]:
     """Return the names of the columns, given as a name of a format or as the names themselves."""
     if not isinstance(columns, str):
-        raise DataError(bad_choice("columns", columns, LAYOUTS))
+        require_choice("columns", columns, LAYOUTS)
     if columns in LAYOUTS:
         return LAYOUTS[columns]
     names = tuple(columns.replace(",", " ").split())
@@ -107,8 +107,7 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
             f"columns in order: {', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
         )
     for name in names:
-        if name not in COLUMNS:
-            raise DataError(bad_choice("a name in columns", name, COLUMNS))
+        require_choice("a name in columns", name, COLUMNS)
         if name != "-" and names.count(name) > 1:
             raise DataError(f"columns names {name!r} twice; expected each once")
     lacking = [name for name in NEEDED if name not in names]

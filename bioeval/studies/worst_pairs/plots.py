@@ -16,10 +16,10 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 from bioeval.base import (
-    PLURALS,
     DataError,
     ProtocolError,
     larger_is_closer,
+    noun_of,
     require_integer,
     require_path,
     require_text,
@@ -224,7 +224,7 @@ class WorstPairsDisplay(Display):
 def _extreme(system: System, row: str) -> str:
     kind = str(system.dataset.attrs["kind"])
     largest = larger_is_closer(kind) == (row == "impostor")
-    return f"{'largest' if largest else 'smallest'} {PLURALS.get(kind, 'scores')}"
+    return f"{'largest' if largest else 'smallest'} {noun_of(kind, plural=True)}"
 
 
 def _cut(text: str, longest: int) -> str:

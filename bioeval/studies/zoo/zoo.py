@@ -13,7 +13,6 @@ import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
 from bioeval.base import (
-    MOST_DRAWS,
     Client,
     DataError,
     RandomState,
@@ -227,7 +226,7 @@ def zoo(
     """
     claim = Claim(templates, fusion)
     rule, proportion = Rule.parse(threshold), Quantile.parse(quantile)
-    require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
+    require_integer("permutations", permutations, low=1, of_draws=True)
     seed = seed_sequence(random_state)
     reader = BlockReader(scores)
     require_subjects(scores, "a zoo")

@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import (
-    AVERAGED,
     DIR,
     DIR_AT_FAR,
     EQUAL_ERROR,
@@ -20,13 +19,11 @@ from bioeval.base.scalars import (
     FRR_AT_FAR,
     GOM_POINTS,
     INTERPOLATED_PRECISION,
-    MATCH_SUMS,
     MIN_COST,
     OPEN_SET_EER,
-    QUERY_MEANS,
     RANKED_LISTS,
-    RATES_OF,
     RETRIEVED_SETS,
+    SCALARS,
     VERIFICATION_POINTS,
     WITH_FAILURES,
     Scalar,
@@ -65,7 +62,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
         if scalar.label:
             yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
-        for scalar in RATES_OF["task"]:
+        for scalar in SCALARS.at_threshold["task"]:
             if not scalar.label or scalar.name not in dataset:
                 continue
             attempts = over.both
@@ -92,7 +89,7 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
         value, ends = _bounded(dataset, "far", threshold=i)
-        yield _row(AVERAGED["far"], value, over, threshold, ends, over_class=over.impostor)
+        yield _row(SCALARS.averaged["far"], value, over, threshold, ends, over_class=over.impostor)
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -113,15 +110,15 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
     decimals = numbers.decimals_for(queries)
-    for mean in QUERY_MEANS.values():
-        if mean.name not in MATCH_SUMS:
+    for mean in SCALARS.query_means.values():
+        if mean.name not in SCALARS.match_sums:
             if mean.cut:
                 label = f"mAP, lists cut at rank {cut or 0:.0f}"
             else:
                 label = mean.label
             yield from _mean(dataset, mean, over, why, decimals, label)
     yield from _cmc_rows(dataset, over, decimals=decimals)
-    for mean in MATCH_SUMS.values():
+    for mean in SCALARS.match_sums.values():
         yield from _mean(dataset, mean, over, why, decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
@@ -202,7 +199,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     if opened == 0:
         why_open = "the identity of every query is in the gallery"
     decimals = numbers.decimals_for(int(queries or 0))
-    for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
+    for scalar in (*GOM_POINTS, *SCALARS.query_means.values()):
         if scalar.name in ("mfr_area", "tau_nz"):
             yield from _mean(dataset, scalar, absent, why_open or scalar.undefined, decimals)
         else:

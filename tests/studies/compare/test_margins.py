@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.scalars import COMPARED
+from bioeval.base.scalars import SCALARS
 from bioeval.cli import main
 
 MANY = 300
@@ -25,8 +25,8 @@ def systems():
 
 
 def larger_is_better(measure):
-    return next(s for s in COMPARED.values() if measure.startswith(s.label.partition("{")[0])
-                ).larger_is_better  # fmt: skip
+    starts = {s.label.partition("{")[0]: s for s in SCALARS.compared.values()}
+    return next(s for start, s in starts.items() if measure.startswith(start)).larger_is_better
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95])

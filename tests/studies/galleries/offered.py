@@ -3,7 +3,7 @@
 from systems import scores, square
 
 import bioeval as be
-from bioeval.base import CLOSED_SET, OPEN_SET
+from bioeval.base import names_of
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 
 CALLS = {
@@ -21,11 +21,14 @@ VARIABLES = {
     ),
     "open set, expected": (
         lambda: be.open_set(square(), gallery="single", thresholds=[5.0, 9.0]),
-        OPEN_SET,
+        names_of("open_set"),
     ),
     "open set, drawn": (
         lambda: be.open_set(square(), gallery="single", sampling=3, thresholds=[5.0, 9.0]),
-        OPEN_SET,
+        names_of("open_set"),
     ),
-    "closed set, expected": (lambda: be.closed_set(square(), gallery="single"), CLOSED_SET),
+    "closed set, expected": (
+        lambda: be.closed_set(square(), gallery="single"),
+        names_of("closed_set"),
+    ),
 }

@@ -4,7 +4,7 @@ import xarray as xr
 from systems import square
 
 import bioeval as be
-from bioeval.base import VERIFICATION
+from bioeval.base import names_of
 
 OTHER_CALLS = {"tally": "returns counts"}
 
@@ -15,4 +15,4 @@ def merged() -> xr.Dataset:
     return halves[0].merge(halves[1]).dataset("verification/single")
 
 
-VARIABLES = {"without a second pass": (merged, VERIFICATION)}
+VARIABLES = {"without a second pass": (merged, names_of("verification"))}
