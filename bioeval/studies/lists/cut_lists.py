@@ -24,7 +24,6 @@ from bioeval.base import (
     ProtocolError,
     bounds,
     counted,
-    require_choice,
 )
 from bioeval.protocol import OpenSet
 from bioeval.results import (
@@ -40,7 +39,7 @@ from bioeval.results import (
     rate,
     support_warnings,
 )
-from bioeval.scores import Provenance, TopKScores, codes_of, parse_fusion
+from bioeval.scores import Provenance, TopKScores, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
@@ -54,8 +53,6 @@ from bioeval.studies.reid.results import (
     summary,
 )
 from bioeval.tallies import (
-    RankUnit,
-    Ties,
     allowed_errors,
     check_max_rank,
     of_role,
@@ -173,9 +170,6 @@ def open_set_of_lists(
 
 def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
-    require_choice("rank_unit", task.rank_unit, RankUnit)
-    require_choice("ties", task.ties, Ties)
-    parse_fusion(task.fusion)
     if task.ties == "expected":
         given, instead = "ties = 'expected'", "pessimistic ties"
     elif task.rank_unit == "subject" and task.fusion != "min":
