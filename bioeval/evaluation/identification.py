@@ -22,7 +22,7 @@ from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
-from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
@@ -392,10 +392,10 @@ def ranks(
     >>> be.ranks(scores).identification_rank.values
     array([1., 2.])
     """
+    search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     reader = BlockReader(scores)
-    job = IdentificationJob(reader, rank_unit=rank_unit, fusion=fusion)
     with rows_reported_to(progress):
-        (result,) = run_jobs(reader, [job])
+        (result,) = run_jobs(reader, [IdentificationJob(reader, search)])
     return ranks_dataset(result, ties)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import require_choice
 from bioeval.base.offers import offered
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.protocol.card import LAYOUTS
@@ -17,7 +15,6 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
 from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.tied_places import Ties
 
 
 def runner_of(scores: Any) -> Any:
@@ -44,8 +41,7 @@ class TaskPlan(NamedTuple):
 class TaskPlanner:
     """Plans identification tasks over the same scores, each with the options of its section.
 
-    Options are checked here, before any score is read; thresholds and FAR targets are given
-    checked.
+    No score is read before the options are checked; thresholds and FAR targets are given checked.
     """
 
     reader: BlockReader
@@ -57,18 +53,12 @@ class TaskPlanner:
         self, task: OpenSet | ClosedSet, drawn: DrawnGalleries | None = None
     ) -> TaskPlan:
         """Return the plan of identification, in `drawn` galleries if given."""
-        from bioeval.results.identification import UNMATED
-        from bioeval.tallies.counts import ImpostorProbes
-
-        require_choice("ties", task.ties, Ties)
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
         options: dict[str, Any]
         if isinstance(task, OpenSet):
-            require_choice("impostors", task.impostors, get_args(ImpostorProbes))
             require_values(self.reader.scores, "open-set identification")
             options = {"impostors": task.impostors, "far_targets": self.far_targets}
         else:
-            require_choice("unmated", task.unmated, UNMATED)
             options = {"unmated": task.unmated}
         if drawn is None:
             drawn = drawn_galleries(task.gallery)
@@ -82,9 +72,7 @@ class TaskPlanner:
 
     def _ranked(self, task: OpenSet | ClosedSet) -> IdentificationJob:
         """Return the job that open and closed set share where their ranks are alike."""
-        key = require_text("rank_unit", task.rank_unit), require_text("fusion", task.fusion)
+        key = task.rank_unit, task.fusion
         if key not in self._shared:
-            self._shared[key] = IdentificationJob(
-                self.reader, rank_unit=task.rank_unit, fusion=task.fusion
-            )
+            self._shared[key] = IdentificationJob(self.reader, task)
         return self._shared[key]

@@ -13,4 +13,9 @@ from bioeval.protocol.loading import (
 # isort: split
 from bioeval.protocol.loading import is_path as is_path
 from bioeval.protocol.pairs import with_exclusions as with_exclusions
-from bioeval.protocol.tasks import ClosedSet as ClosedSet, OpenSet as OpenSet, Reid as Reid
+from bioeval.protocol.tasks import (
+    ClosedSet as ClosedSet,
+    OpenSet as OpenSet,
+    Reid as Reid,
+    Search as Search,
+)

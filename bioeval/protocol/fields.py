@@ -147,13 +147,18 @@ def card_field(doc: str, **options: Any) -> Any:
     )
 
 
+_FIELDS: dict[type, dict[str, Field]] = {}
+
+
 def fields_of(owner: type) -> dict[str, Field]:
     """Return the descriptions of the card fields of a dataclass, by name."""
-    return {
-        item.name: _described(str(item.type), **item.metadata["card"])
-        for item in dataclasses.fields(owner)
-        if "card" in item.metadata
-    }
+    if owner not in _FIELDS:
+        _FIELDS[owner] = {
+            item.name: _described(str(item.type), **item.metadata["card"])
+            for item in dataclasses.fields(owner)
+            if "card" in item.metadata
+        }
+    return _FIELDS[owner]
 
 
 def _described(annotation: str, **options: Any) -> Field:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import require_choice
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -14,7 +16,9 @@ from bioeval.protocol.fields import (
     NumberRange,
     Task,
     card_field,
+    fields_of,
 )
+from bioeval.scores.arrays import parse_fusion
 
 _FUSIONS = {
     "min": "the closest of the subject's templates decides (for similarities, the highest)",
@@ -147,8 +151,11 @@ class Verification(Task):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identification(Task):
-    """Fields shared by open-set and closed-set identification."""
+class Search(Task):
+    """How each probe is searched in a gallery, by open-set and by closed-set identification.
+
+    Its words are checked where it is made, of a card or of arguments.
+    """
 
     layouts = SEARCHABLE
     rank_unit: str = card_field(
@@ -174,9 +181,28 @@ class Identification(Task):
         default="all",
     )
 
+    def __post_init__(self) -> None:
+        """Refuse other words, and what is no number of ranks."""
+        for name, field in fields_of(type(self)).items():
+            value = getattr(self, name)
+            if name == "fusion":
+                parse_fusion(value)
+            elif name == "max_rank":
+                if value is not None:
+                    require_integer(name, value, low=1)
+            elif name != "gallery":  # may be a number, and is checked by what draws it
+                require_choice(name, value, field.words())
+
+    @property
+    def fused(self) -> str:
+        """The fusion rule; ``"none"`` where templates are ranked one by one."""
+        if self.rank_unit == "subject":
+            return self.fusion
+        return "none"
+
 
 @dataclass(frozen=True, kw_only=True)
-class OpenSet(Identification):
+class OpenSet(Search):
     """The ``[open_set]`` section."""
 
     doc = (
@@ -234,7 +260,7 @@ class OpenSet(Identification):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosedSet(Identification):
+class ClosedSet(Search):
     """The ``[closed_set]`` section."""
 
     doc = (

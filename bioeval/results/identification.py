@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError, counted, require_choice
+from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
@@ -18,7 +18,6 @@ from bioeval.results.point_bounds import bounds_between
 from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.points import (
     FAR_TARGETS,
     EqualError,
@@ -29,7 +28,6 @@ from bioeval.tallies.points import (
 from bioeval.tallies.thresholds import check_thresholds, grid_over, to_internal, to_user
 
 Unmated = Literal["auto", "raise", "skip"]
-UNMATED: tuple[Unmated, ...] = get_args(Unmated)
 
 # Largest gallery of which every rank is reported; values of DIR(t, k), thresholds x ranks, up to
 # which every attainable rank is.
@@ -71,7 +69,6 @@ class ClosedSetCounts:
 
         `first` is the first of these probes.
         """
-        require_choice("unmated", unmated, UNMATED)
         allowed = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
         if self.skipped and not allowed:
             raise ProtocolError(
@@ -133,7 +130,6 @@ def closed_set_counts(
     tally: IdentificationTally, *, max_rank: int | None, ties: str, unmated: str
 ) -> tuple[ClosedSetCounts, str]:
     """Return the counts of a tally, and a note where not all ranks are reported."""
-    check_max_rank(max_rank, tally.about.gallery_templates)
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
     chosen = np.nonzero(has_mate)[0]
@@ -466,7 +462,6 @@ def open_set_dataset(
     the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
     rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
     """
-    check_max_rank(max_rank, tally.about.gallery_templates)
     searches = _Searches(tally, ties, impostors)
     points, targets = searches.points, check_targets(far_targets)
     grid = searches.grid(check_thresholds(thresholds), targets, rows)

@@ -10,11 +10,11 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bioeval.base.errors import MergeError, require_choice
+from bioeval.base.errors import MergeError
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, joint_exponent, rounded_down
 from bioeval.tallies.points import VerificationPoints
@@ -343,7 +343,6 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
 
     All-against-all, each probe is one, enrolled when it is seen or not.
     """
-    require_choice("impostors", impostors, get_args(ImpostorProbes))
     if layout == "all-against-all":
         if all_enrolled:
             return "leave-subject-out"

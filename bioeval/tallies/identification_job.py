@@ -6,10 +6,10 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
+from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
-from bioeval.scores.arrays import parse_fusion
+from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.counts import IdentificationTally
@@ -43,21 +43,20 @@ def check_max_rank(
 
 RankUnit = Literal["template", "subject"]
 
+_BY_DEFAULT = Search()
+
 
 class IdentificationJob:
-    """Ranks each probe's best mate: the facts behind open- and closed-set identification.
-
-    `fusion` is without meaning for ranks among templates.
-    """
+    """Ranks each probe's best mate: the facts behind open- and closed-set identification."""
 
     form = "identification"
 
-    def __init__(self, reader: BlockReader, *, rank_unit: str = "template", fusion: str = "min"):
-        """Check the search; facts are filled by a sweep."""
-        require_choice("rank_unit", rank_unit, RankUnit)
-        parse_fusion(fusion)
+    def __init__(self, reader: BlockReader, search: Search = _BY_DEFAULT):
+        """Prepare what a search needs of the scores; facts are filled by a sweep."""
         scores = reader.scores
-        if rank_unit == "subject":
+        self.search = search
+        self.rank_unit, self.fusion = search.rank_unit, search.fusion
+        if self.fuses:
             require_subjects(scores, "a rank among subjects")
         elif are_pairs(scores):
             require_subjects(scores, "identification")
@@ -67,12 +66,11 @@ class IdentificationJob:
                 "also meet in an impostor cell. Identification needs labels"
             )
         self.scores, self.reader = scores, reader
-        self.rank_unit, self.fusion = rank_unit, fusion
         self.facts = empty_facts(scores.shape[0])
         # Fused by the minimum, a subject is as far as its nearest template; for any other rule
         # the nearest templates are found separately.
         self.template_facts = self.facts
-        if rank_unit == "subject" and fusion != "min":
+        if self.fuses and self.fusion != "min":
             self.template_facts = empty_facts(scores.shape[0])
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
@@ -109,7 +107,7 @@ class IdentificationJob:
         rows = slice(block.low, block.low + len(block.values))
         if self.template_facts is not self.facts:
             _rank(block, facts_of_rows(self.template_facts, rows))
-        if self.rank_unit == "subject":
+        if self.fuses:
             block = block.fused(self.fusion)
         _rank(block, facts_of_rows(self.facts, rows))
 
@@ -118,7 +116,7 @@ class IdentificationJob:
         return IdentificationTally(
             about=self.reader.about,
             rank_unit=self.rank_unit,
-            fusion=self.fusion if self.rank_unit == "subject" else "none",
+            fusion=self.search.fused,
             enrolled=self.reader.enrolled,
             nearest_mate=self.template_facts.mate,
             nearest_other=self.template_facts.other,

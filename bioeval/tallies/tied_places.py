@@ -7,8 +7,6 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from bioeval.base.errors import require_choice
-
 #: Orders of the tied that make each count a whole number.
 PlainTies = Literal["pessimistic", "optimistic", "stable"]
 
@@ -28,7 +26,6 @@ def place_weights(
     mates, the first mate is at the ``r``-th of the tied places with probability
     ``C(T - r, m - 1) / C(T, m)``.
     """
-    require_choice("ties", ties, Ties)
     every = np.arange(len(closer))
     if ties != "expected":
         behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]

@@ -19,6 +19,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
+from bioeval.protocol.tasks import Search
 from bioeval.results.identification import closed_set_dataset, open_set_dataset
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.bootstrap import subject_weights
@@ -162,7 +163,7 @@ def limits_by_hand(given, drawn, grid, ranks):
 def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     scores = be.Scores(**case.scores())
     reader = BlockReader(scores)
-    job = IdentificationJob(reader, rank_unit=unit)
+    job = IdentificationJob(reader, Search(rank_unit=unit))
     (tally,) = run_jobs(reader, [job])
     interval = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
     grid = np.array([-1.0, 0.1, 0.5, 2.0])

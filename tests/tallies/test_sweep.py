@@ -12,6 +12,7 @@ from optional import optional_import
 import bioeval as be
 from bioeval.kernels.argument_groups import VerificationTables
 from bioeval.kernels.sweep import count_impostors
+from bioeval.protocol.tasks import Search
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import counters, sweep as sweeping
@@ -29,7 +30,7 @@ def jobs_for(scores, reader, thresholds=None):
         VerificationJob(reader, thresholds=thresholds),
         VerificationJob(reader, templates="multi", thresholds=thresholds),
         IdentificationJob(reader),
-        IdentificationJob(reader, rank_unit="subject"),
+        IdentificationJob(reader, Search(rank_unit="subject")),
     ]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from bioeval.base import SCALARS, ProtocolError, Scalar, stage
 from bioeval.base.study import offered
+from bioeval.protocol import OpenSet
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for
 from bioeval.stats import (
@@ -67,6 +68,12 @@ class ComparisonOptions:
     rank_unit: str = "template"
     ties: str = "pessimistic"
     impostors: str = "auto"
+
+    def search(self) -> OpenSet:
+        """Return how probes are searched, checked."""
+        return OpenSet(
+            rank_unit=self.rank_unit, fusion=self.fusion, ties=self.ties, impostors=self.impostors
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +169,7 @@ class ComparedSystem:
             jobs.append(self.verification)
         self.identifies = not are_pairs(scores)
         if self.identifies:
-            jobs.append(
-                IdentificationJob(self.reader, rank_unit=options.rank_unit, fusion=options.fusion)
-            )
+            jobs.append(IdentificationJob(self.reader, options.search()))
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
         self.tallies = run_jobs(self.reader, jobs)

@@ -18,18 +18,12 @@ from bioeval.base import (
     require_array,
     require_choice,
 )
+from bioeval.protocol import OpenSet
 from bioeval.scores import Scores, codes_of
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies import (
-    Claim,
-    ImpostorProbes,
-    PlainTies,
-    Rule,
-    ThresholdTask,
-    role_of,
-)
+from bioeval.tallies import Claim, PlainTies, Rule, ThresholdTask, role_of
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
@@ -109,6 +103,7 @@ class FoldOptions:
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         Claim(self.templates, self.fusion)
         require_choice("ties", self.ties, PlainTies)
+        self.search()
         require_choice("interval", self.interval, INTERVALS)
         if len(self.frr_targets) and self.task != "verification":
             raise ProtocolError(
@@ -128,6 +123,12 @@ class FoldOptions:
                 f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
                 f"not of drawn claims; give {Argument('interval', 'quantile')}"
             )
+
+    def search(self) -> OpenSet:
+        """Return how probes are searched, checked."""
+        return OpenSet(
+            rank_unit=self.rank_unit, fusion=self.fusion, ties=self.ties, impostors=self.impostors
+        )
 
     @property
     def fuses(self) -> bool:
@@ -180,7 +181,6 @@ class FoldOptions:
     def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the probes that are impostors; None for trained systems."""
         if isinstance(splitter, partition.Experiment) and splitter.has_galleries:
-            require_choice("impostors", self.impostors, get_args(ImpostorProbes))
             if self.impostors == "auto":
                 return replace(self, impostors=splitter.impostors)
             return self

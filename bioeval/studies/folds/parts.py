@@ -12,6 +12,7 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.base import DataError, engine
+from bioeval.protocol import Search
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions
@@ -404,7 +405,7 @@ class FoldSide:
                 len(mated) - genuine,
                 self.counted.subjects,
             )
-        tally = self._ranked(options.rank_unit, options.fusion)
+        tally = self._ranked(options.search())
         chosen = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(chosen, ties or options.ties)
         if open_set:
@@ -421,12 +422,12 @@ class FoldSide:
             len(self.reader.gallery.subjects),
         )
 
-    def _ranked(self, rank_unit: str, fusion: str) -> IdentificationTally:
+    def _ranked(self, search: Search) -> IdentificationTally:
         """Return the ranks of all probes, for open and closed set."""
-        key = rank_unit, fusion
+        key = search.rank_unit, search.fusion
         if key not in self._tallies:
             assert self.scores is not None
-            job = IdentificationJob(self.reader, rank_unit=rank_unit, fusion=fusion)
+            job = IdentificationJob(self.reader, search)
             if "_kept" in self.__dict__:
                 with threads_for(self.scores):
                     for block in self._kept:

@@ -24,6 +24,7 @@ from bioeval.base import (
 )
 from bioeval.evaluation import TaskCounts
 from bioeval.partition import SplitterLike
+from bioeval.protocol import Search
 from bioeval.results import about_attrs, build, rate
 from bioeval.scores import (
     BlockReader,
@@ -34,7 +35,6 @@ from bioeval.scores import (
     codes_of,
     knows_people,
     leaves_out_attacks,
-    parse_fusion,
     require_scores,
 )
 from bioeval.stats import check_confidence
@@ -53,7 +53,6 @@ from bioeval.tallies import (
     IdentificationJob,
     ImpostorProbes,
     IndexSet,
-    PlainTies,
     RankUnit,
     Rule,
     Templates,
@@ -191,7 +190,7 @@ def repeat(
     True
     """
     require_choice("band", band, BANDS)
-    parse_fusion(fusion)
+    search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     confidence = check_confidence(confidence)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
@@ -219,7 +218,7 @@ def repeat(
     enrols = SplitSides.enrols(splitter)
     if not enrols:
         part = part.with_role(splitter, scores)
-    curves = _Curves(scores, part, ties, thresholds, max_rank)
+    curves = _Curves(scores, part, search.ties, thresholds, max_rank)
     parts, shape = _parts(scores, splitter)
     arrays: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
@@ -227,8 +226,8 @@ def repeat(
     if enrols and scores.exclude:
         left = ReducedGalleries(shape)
     tasks = []
-    if isinstance(ties, str) and ties in get_args(PlainTies):
-        tasks.append(replace(part, ties=ties))
+    if search.ties != "expected":
+        tasks.append(replace(part, ties=search.ties))
     counted = counted_parts(scores, parts, tasks)
     require_callable("progress", progress)
     for done, (place, chosen, attempts) in enumerate(counted, 1):
@@ -299,9 +298,8 @@ class _Curves:
             if larger_is_closer(self.kind):
                 return grid[::-1]
             return grid
-        reader, part = BlockReader(scores), self.part
-        job = IdentificationJob(reader, rank_unit=part.rank_unit, fusion=part.fusion)
-        (tally,) = run_jobs(reader, [job])
+        reader = BlockReader(scores)
+        (tally,) = run_jobs(reader, [IdentificationJob(reader, self.part.search())])
         whole = TaskCounts(tally, {"thresholds": count or 100, "max_rank": 1}).dataset("open_set")
         return whole["threshold"].values
 

@@ -42,7 +42,7 @@ class RandomGalleries:
         self, reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
     ) -> tuple[GalleryJob, str]:
         """Return the job of the mean over all galleries, and a note on its ranks."""
-        require_drawable(reader.scores, self.drawn, task.rank_unit, task.fusion)
+        require_drawable(reader.scores, self.drawn, task)
         open_set = isinstance(task, OpenSet)
         if open_set:
             grid = thresholds_over(reader, thresholds)

@@ -14,10 +14,9 @@ from bioeval.base import (
     ProtocolError,
     RandomState,
     require_array,
-    require_choice,
 )
+from bioeval.protocol import Search
 from bioeval.scores import Scores, require_subjects
-from bioeval.tallies import RankUnit
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32
@@ -113,24 +112,23 @@ def _whole(name: str, value: Any, expected: str) -> int:
     return min(int(number), int(np.iinfo(np.int64).max))
 
 
-def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) -> None:
+def require_drawable(scores: Scores, drawn: Drawn, search: Search) -> None:
     """Raise unless the averages over drawn galleries can be computed.
 
     With several templates of a subject, for ranks among templates or other fusions than the
     nearest, they are no product over subjects.
     """
-    require_choice("rank_unit", rank_unit, RankUnit)
     require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")
-    if drawn.size > 1 and rank_unit != "subject":
+    if drawn.size > 1 and search.rank_unit != "subject":
         raise DataError(
             f"gallery={drawn.size} with ranks among templates: templates of one subject are "
             f"not drawn independently of each other. Give {Argument('rank_unit', 'subject')} "
             "to rank each subject once, by its nearest drawn template"
         )
-    if rank_unit == "subject" and fusion != "min":
+    if search.rank_unit == "subject" and search.fusion != "min":
         raise DataError(
-            f"gallery={drawn.gallery!r} with fusion={fusion!r}: only the nearest of the drawn "
-            f"templates has a known distribution. Give {Argument('fusion', 'min')}"
+            f"gallery={drawn.gallery!r} with fusion={search.fusion!r}: only the nearest of the "
+            f"drawn templates has a known distribution. Give {Argument('fusion', 'min')}"
         )
     if scores.layout == "pairs":
         raise ProtocolError("fixed pairs have no gallery to draw from")

@@ -20,12 +20,12 @@ from bioeval.base import (
     counted,
     larger_is_closer,
     names_of,
-    require_choice,
     require_integer,
     require_numbers,
     rows_reported_to,
     seed_sequence,
 )
+from bioeval.protocol import OpenSet
 from bioeval.results import (
     Block,
     Found,
@@ -47,7 +47,6 @@ from bioeval.scores import (
     Progress,
     Scores,
     leaves_out_attacks,
-    parse_fusion,
     require_subjects,
 )
 from bioeval.studies.folds.options import FoldOptions
@@ -95,20 +94,17 @@ def gallery_size_dataset(
     sizes: np.ndarray,
     subjects: int,
     shares: np.ndarray,
-    *,
-    max_rank: int | None,
-    ties: str,
-    impostors: str,
+    search: OpenSet,
 ) -> xr.Dataset:
     """Return the rates over increasing gallery sizes, of a whole gallery of `subjects`.
 
     `shares` are the proportions of unenrolled probes.
     """
     about, grid = tally.ranks.about, tally.thresholds
-    role = tally.ranks.impostor_role(impostors)
+    role = tally.ranks.impostor_role(search.impostors)
     longest = max(subjects, int(sizes.max()))
-    count, note = max_ranks(longest, max_rank, len(sizes) * (len(grid) + 1))
-    model = Sizes(tally, ties, count, KINDS[role], subjects)
+    count, note = max_ranks(longest, search.max_rank, len(sizes) * (len(grid) + 1))
+    model = Sizes(tally, search.ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
     numbers = sizes.tolist()
@@ -165,7 +161,7 @@ def gallery_size_dataset(
     attrs |= {
         "rank_unit": "subject",
         "fusion": tally.ranks.fusion,
-        "ties": ties,
+        "ties": search.ties,
         "impostors": role,
         "exact_up_to": subjects,
         "model": MODEL,
@@ -335,8 +331,9 @@ def gallery_size(
     (array([0.999, 0.989, 0.945]), array([0, 0, 0]))
     """
     reader = BlockReader(scores)
-    require_choice("ties", ties, Ties)
-    require_choice("impostors", impostors, ImpostorProbes)
+    search = OpenSet(
+        rank_unit="subject", fusion=fusion, ties=ties, impostors=impostors, max_rank=max_rank
+    )
     shares = np.atleast_1d(require_numbers("unenrolled_shares", unenrolled_shares))
     if not ((shares >= 0) & (shares <= 1)).all():
         raise DataError(
@@ -347,7 +344,6 @@ def gallery_size(
             f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
         )
     check_max_rank(max_rank, scores.shape[-1])
-    parse_fusion(fusion)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
     if scores._enrolment_times is not None:
@@ -359,20 +355,18 @@ def gallery_size(
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
-    job = SizeJob(reader, fusion=fusion, thresholds=grid)
+    job = SizeJob(reader, search, grid)
     repeats = 0
     if sampling is not None:
         repeats = require_integer("sampling", sampling, low=1, of_draws=True)
     stream = Stream(seed_sequence(random_state), 0)
     with rows_reported_to(progress):
         (tally,) = run_jobs(reader, [job])
-    dataset = gallery_size_dataset(
-        tally, chosen, subjects, shares, max_rank=max_rank, ties=ties, impostors=impostors
-    )
+    dataset = gallery_size_dataset(tally, chosen, subjects, shares, search)
     if not repeats:
         return dataset
     says = dataset["cms"].attrs["long_name"]
-    curves = _sampled(reader, chosen, repeats, stream, fusion, ties, len(dataset["rank"]))
+    curves = _sampled(reader, chosen, repeats, stream, search, len(dataset["rank"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of one gallery, or none of a size
         spread = np.std(curves, axis=0, ddof=1)
@@ -392,8 +386,7 @@ def _sampled(
     sizes: np.ndarray,
     repeats: int,
     stream: Stream,
-    fusion: str,
-    ties: str,
+    search: OpenSet,
     ranks: int,
 ) -> np.ndarray:
     """Return the CMS of random galleries, shape (repeats, sizes, ranks); NaN beyond the data."""
@@ -417,14 +410,15 @@ def _sampled(
                 if len(chosen[0]):
                     yield (r, i), chosen
 
-    options = FoldOptions("closed_set", Rule("none"), fusion=fusion, rank_unit="subject")
+    options = FoldOptions("closed_set", Rule("none"), fusion=search.fusion, rank_unit="subject")
     tasks = []
-    if ties != "expected":
-        tasks.append(replace(options, ties=ties))
+    if search.ties != "expected":
+        tasks.append(replace(options, ties=search.ties))
     for place, (probes, templates), attempts in counted_parts(scores, drawn(), tasks):
         side = FoldSide(scores.select(probes, templates), counted=attempts)
-        searched = side.searched(options, ties)
-        curves[place] = rate(searched.ranked(ranks, whole=ties != "expected"), searched.genuine)
+        searched = side.searched(options, search.ties)
+        ranked = searched.ranked(ranks, whole=search.ties != "expected")
+        curves[place] = rate(ranked, searched.genuine)
     return curves
 
 

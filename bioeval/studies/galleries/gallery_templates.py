@@ -19,10 +19,10 @@ from bioeval.base import (
     larger_is_closer,
     names_of,
     reporter,
-    require_choice,
     rows_reported_to,
     seed_sequence,
 )
+from bioeval.protocol import OpenSet
 from bioeval.results import (
     Block,
     FactList,
@@ -67,11 +67,10 @@ from bioeval.studies.galleries.random_galleries import GalleryJob, thresholds_ov
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
     FAR_TARGETS,
+    Claim,
     ImpostorProbes,
     Rule,
-    Templates,
     Ties,
-    check_max_rank,
     check_targets,
     per_cent,
     require_values,
@@ -137,7 +136,7 @@ class _Part:
 
 @dataclass
 class _Request:
-    """Checked options of drawing and fusing."""
+    """Options of drawing and fusing, checked."""
 
     fusion: str
     drawn: Drawn
@@ -147,7 +146,6 @@ class _Request:
     def parse(cls, reader: BlockReader, fusion: str, drawn: Drawn) -> _Request:
         """Return a checked request of scores that may be drawn from."""
         scores = reader.scores
-        parse_fusion(fusion)
         require_subjects(scores, "a gallery of some templates of each subject")
         require_values(scores, "a rate against the number of templates")
         if scores._enrolment_times is not None:
@@ -286,18 +284,18 @@ def gallery_templates(
     (array([0.033, 0.002, 0.   ]), array([0.033, 0.056, 0.072]))
     """
     drawn = parse_drawn("single", sampling, random_state)
-    require_choice("ties", ties, Ties)
-    require_choice("impostors", impostors, ImpostorProbes)
-    check_max_rank(max_rank)
+    search = OpenSet(
+        rank_unit="subject", fusion=fusion, ties=ties, impostors=impostors, max_rank=max_rank
+    )
     targets, rule = check_targets(far_targets), _rule(threshold)
     reader = BlockReader(scores)
     request = _Request.parse(reader, fusion, drawn)
     chosen = _sizes(sizes, np.diff(reader.gallery.starts))
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
-    count, note = max_ranks(subjects, max_rank, len(chosen) * (len(grid) + 1))
+    count, note = max_ranks(subjects, search.max_rank, len(chosen) * (len(grid) + 1))
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
-    parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
+    parts = request.parts(reader, chosen, inner, ties=search.ties, thresholds=grid, ranks=count)
     wanted = targets
     if rule.name == "far":
         wanted = np.append(targets, rule.values)
@@ -305,7 +303,7 @@ def gallery_templates(
         _count(reader, parts, wanted, rule)
     rule = rule.as_distance(scores.kind)
     variables = {**_verification(parts, grid, targets), **_fixed(parts, wanted, rule)}
-    variables |= _identification(parts, impostors)
+    variables |= _identification(parts, search.impostors)
     held = np.diff(reader.gallery.starts)
     fewer = np.count_nonzero(held < np.array(chosen)[:, None], axis=1)
     draws = np.array([claims.draws for claims, _ in _of_each(parts)])
@@ -322,11 +320,11 @@ def gallery_templates(
     remarks = [note, *_remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)]
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
         "fusion": fusion,
-        "rank_unit": "subject",
-        "ties": ties,
+        "rank_unit": search.rank_unit,
+        "ties": search.ties,
         "sampling": str(drawn.repeats or "exact"),
         "threshold_rule": str(_rule(threshold)),
-        "impostors": role_of(reader.about.layout, impostors, bool(reader.enrolled.all())),
+        "impostors": role_of(reader.about.layout, search.impostors, bool(reader.enrolled.all())),
         "draw": "uniformly without replacement, independently for each probe and subject",
     }
     over: dict[str, Any] = {}
@@ -509,7 +507,7 @@ def drawn_verification(
     Counts are expected counts, and operating points those of the expected curves; see
     :func:`bioeval.verification`, whose `others` may not be given.
     """
-    require_choice("templates", templates, Templates)
+    Claim(templates, fusion)
     if templates == "single":
         raise DataError(
             f"{Argument('gallery')} is {gallery!r}, but single templates are attempts by "

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bioeval.base import MergeError, require_choice, seed_sequence
+from bioeval.base import MergeError, seed_sequence
 from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
@@ -23,7 +23,6 @@ from bioeval.tallies import (
     FixedSums,
     IdentificationTally,
     ImpostorBlock,
-    Ties,
     check_thresholds,
     extent_of,
     grid_over,
@@ -164,7 +163,6 @@ class GalleryJob:
         in_order: bool = False,
     ):
         """Prepare an empty tally, and what all blocks share."""
-        require_choice("ties", ties, Ties)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
         self.in_order = in_order
         self.thresholds = thresholds

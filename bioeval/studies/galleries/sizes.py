@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base import MergeError
+from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies import IdentificationJob, IdentificationTally, ThresholdCounter, require_alike
@@ -197,9 +198,10 @@ class SizeJob:
 
     form = "gallery sizes"
 
-    def __init__(self, reader: BlockReader, *, fusion: str, thresholds: np.ndarray):
-        self.ranks = IdentificationJob(reader, rank_unit="subject", fusion=fusion)
-        self.fusion, self.thresholds = fusion, thresholds
+    def __init__(self, reader: BlockReader, search: Search, thresholds: np.ndarray):
+        """Prepare empty counts of a search whose ranks count subjects."""
+        self.ranks = IdentificationJob(reader, search)
+        self.thresholds = thresholds
         self.counter = ThresholdCounter(thresholds)
         subjects = len(reader.gallery.subjects)
         shape = (2, len(thresholds), subjects + 1)
@@ -208,7 +210,7 @@ class SizeJob:
     def add(self, block: Block) -> None:
         """Count a block of rows."""
         self.ranks.add(block)
-        fused = block.fused(self.fusion)
+        fused = block.fused(self.ranks.fusion)
         tables = self.counter.by_row(fused.values, fused.mate_start, fused.mate_stop)
         counts = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(counts))

@@ -16,15 +16,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    Name,
-    ProtocolError,
-    counted,
-    names_of,
-    require_choice,
-)
+from bioeval.base import Argument, DataError, Name, ProtocolError, counted, names_of
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     MatchCurve,
@@ -39,7 +31,7 @@ from bioeval.results import (
     rate,
     support_warnings,
 )
-from bioeval.scores import Provenance, TopKScores, codes_of, parse_fusion
+from bioeval.scores import Provenance, TopKScores, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
@@ -52,15 +44,7 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies import (
-    RankUnit,
-    Ties,
-    allowed_errors,
-    check_max_rank,
-    of_role,
-    role_of,
-    to_user,
-)
+from bioeval.tallies import allowed_errors, check_max_rank, of_role, role_of, to_user
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]
@@ -172,9 +156,6 @@ def open_set_of_lists(
 
 def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
-    require_choice("rank_unit", task.rank_unit, RankUnit)
-    require_choice("ties", task.ties, Ties)
-    parse_fusion(task.fusion)
     if task.ties == "expected":
         given, instead = "ties = 'expected'", "pessimistic ties"
     elif task.rank_unit == "subject" and task.fusion != "min":

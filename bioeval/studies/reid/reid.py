@@ -461,12 +461,7 @@ def plan_gom(
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)
     require_subjects(scores, "GOM")
-    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
-    of_card = (given or {}).get("max_rank") is None
-    place = "max_rank"
-    if of_card:
-        place = f"protocol {rules.name}: [gom] max_rank"
-    check_max_rank(options.max_rank, scores.shape[1], place)
+    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, given)
     appended = None
     if open_queries is not None:
         from bioeval.studies.reid.reid import as_open_queries
@@ -477,11 +472,11 @@ def plan_gom(
 
 
 def _gom_rules(
+    scores: Scores,
     convention: Named,
     thresholds: Any,
     normalize: bool | tuple[float, float] | None,
     given: Mapping[str, Any] | None,
-    kind: str,
 ) -> tuple[Convention, GomOptions, np.ndarray, bool | tuple[float, float]]:
     """Return what a query sees, the options of the result, the thresholds, and the scale."""
     changed = {name: value for name, value in (given or {}).items() if value is not None}
@@ -507,8 +502,12 @@ def _gom_rules(
     low, high = 0.0, 1.0
     if isinstance(scale, tuple):
         low, high = scale
-    if scale is not True and is_turned(kind, low, high):
-        grid = to_user(grid, kind)[::-1]  # similarities as distances
+    if scale is not True and is_turned(scores.kind, low, high):
+        grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
+    place = "max_rank"
+    if place not in changed:
+        place = f"protocol {rules.name}: [gom] max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
     return rules, options, grid, scale
 
 
@@ -531,12 +530,7 @@ def lists_gom(
         )
     if load(convention).exclude:
         scores.excluding()
-    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
-    of_card = (given or {}).get("max_rank") is None
-    place = "max_rank"
-    if of_card:
-        place = f"protocol {rules.name}: [gom] max_rank"
-    check_max_rank(options.max_rank, scores.shape[1], place)
+    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, given)
     result = offered("runners", scores.layout).gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result

@@ -631,10 +631,7 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
 
 
 def _name(job: IdentificationJob) -> str:
-    fusion = "none"
-    if job.rank_unit == "subject":
-        fusion = job.fusion
-    return f"identification {job.rank_unit} {fusion}"
+    return f"identification {job.rank_unit} {job.search.fused}"
 
 
 def _digest_of(digests: np.ndarray) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from bioeval.base import DataError, offered
 from bioeval.evaluation import TaskCounts
+from bioeval.protocol import ClosedSet, OpenSet, fields_of
 from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import MatchLists
@@ -37,6 +38,7 @@ from bioeval.tallies import (
     ThresholdCounts,
     VerificationPoints,
     VerificationTally,
+    check_max_rank,
     is_array,
     is_increasing,
     is_table,
@@ -269,6 +271,7 @@ _NODES: dict[str, tuple[type, ...]] = {
     "reid": (ReidTally, FoldedQueries),
     "gom": (GomTally, FoldedQueries),
 }
+_SEARCHES: dict[str, type[OpenSet | ClosedSet]] = {"open_set": OpenSet, "closed_set": ClosedSet}
 _OPTIONS = {
     *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
     *("ap", "unmatched", "rank_k", "rank_k_over", "budget", "variant"),
@@ -293,9 +296,22 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
         if type(tally) not in _NODES[node] and (study is None or node not in study.NODES):
             return f"{node} does not hold the counts of its task"
         check = _CHECKS[type(tally)] if study is None else study.damage
-        wrong = _about(tally.about) or check(tally)
+        wrong = _about(tally.about) or check(tally) or _search(node, options, tally.about)
         if wrong:
             return f"{node}: {wrong}"
+    return ""
+
+
+def _search(node: str, options: dict[str, Any], about: Provenance) -> str:
+    """Return what is wrong with the options of a search."""
+    section = _SEARCHES.get(node)
+    if section is None:
+        return ""
+    try:
+        search = section(**{x: options[x] for x in fields_of(section) if x in options})
+        check_max_rank(search.max_rank, about.gallery_templates)
+    except DataError as error:
+        return str(error)
     return ""
 
 

@@ -805,8 +805,7 @@ class Searches:
 
     def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
         """Search for each probe in the whole gallery."""
-        job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
-        (tally,) = run_jobs(reader, [job])
+        (tally,) = run_jobs(reader, [IdentificationJob(reader, options.search())])
         enrolled = np.unique(codes_of(scores).gallery)
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = codes_of(scores).probe

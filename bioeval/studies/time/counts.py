@@ -22,6 +22,7 @@ from bioeval.base import (
     require_integer,
     rows_reported_to,
 )
+from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader, EnrolmentTimes
 from bioeval.tallies import (
     ConcatenatedRows,
@@ -221,12 +222,12 @@ class AttemptsOverTime:
 
 @dataclass(frozen=True)
 class Counting:
-    """Choice of counts: templates of verification, and ranks of identification if wanted."""
+    """Choice of counts: templates of verification, and searches of identification if wanted."""
 
     templates: str
     fusion: str
     rule: Rule
-    rank_unit: str | None = None
+    search: Search | None = None
 
 
 def attempts_over_time(
@@ -240,8 +241,8 @@ def attempts_over_time(
     given = rule.values[0] if rule.name == "fixed" else None
     job = ProbeAttemptsJob(reader, templates, fusion, given)
     jobs: list[Any] = [job]
-    if counting.rank_unit is not None:
-        jobs.append(IdentificationJob(reader, rank_unit=counting.rank_unit, fusion=fusion))
+    if counting.search is not None:
+        jobs.append(IdentificationJob(reader, counting.search))
     if given is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
     else:

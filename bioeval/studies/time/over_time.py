@@ -27,7 +27,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol
+from bioeval.protocol import Protocol, Search
 from bioeval.results import (
     Block,
     Found,
@@ -392,8 +392,7 @@ def over_time(
     """
     limits = _interval(interval, confidence, replicates, random_state)
     view, given = _checked(scores, templates, fusion)
-    require_choice("rank_unit", rank_unit, RankUnit)
-    require_choice("ties", ties, Ties)
+    search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
         raise DataError(
@@ -403,8 +402,8 @@ def over_time(
     rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
-    unit = rank_unit if stated else None
-    counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
+    searched = search if stated else None
+    counting = Counting(templates, fusion, rule.as_distance(view.kind), searched)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     times = view._enrolment_times

@@ -641,3 +641,19 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     assert "subjects_in_both_parts" not in unknown.attrs
     divided = crossed(known, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "says"),
+    [
+        (be.cross_evaluate, {"rank_unit": "person"}, "rank_unit is 'person'; expected one of"),
+        (be.cross_evaluate, {"ties": "expected"}, "expected one of 'pessimistic', 'optimi"),
+        (be.repeat, {"ties": None}, "ties is None; expected one of 'pessimistic'"),
+        (be.repeat, {"rank_unit": ["template"]}, "rank_unit is .*; expected one of 'template'"),
+    ],
+)
+@pytest.mark.parametrize("task", ["open_set", "closed_set"])
+def test_words_of_a_search_are_checked(call, options, says, task):
+    scores = be.simulate(6, 3, random_state=1)
+    with pytest.raises(be.DataError, match=says):
+        call(scores, be.partition.SubjectKFold(3), task=task, **options)

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.studies.galleries import kernel
@@ -217,10 +218,11 @@ def test_parts_merge_to_the_whole():
     scores = be.simulate(12, (1, 4), within=1.2, random_state=1, layout="probe-against-gallery",
                          probes=3, unenrolled=3)  # fmt: skip
     limits, m = np.array([1.0, 2.0, 3.0]), scores.shape[0]
+    search = Search(rank_unit="subject")
 
     def count(rows):
         reader = BlockReader(scores.select(probes=rows))
-        job = SizeJob(reader, fusion="min", thresholds=limits)
+        job = SizeJob(reader, search, limits)
         for block in reader:
             job.add(block)
         return job.result()
@@ -229,7 +231,7 @@ def test_parts_merge_to_the_whole():
     both = count(np.arange(10)).merge(count(np.arange(10, m)))
     np.testing.assert_array_equal(both.candidates, whole.candidates)
     np.testing.assert_array_equal(both.ranks.closer, whole.ranks.closer)
-    other = SizeJob(BlockReader(scores), fusion="min", thresholds=limits[:2]).result()
+    other = SizeJob(BlockReader(scores), search, limits[:2]).result()
     with pytest.raises(be.MergeError, match="thresholds"):
         whole.merge(other)
 

@@ -189,6 +189,23 @@ def test_numbers_of_attempts_that_disagree_are_named(tmp_path, what, change, say
         be.Tally.load(tmp_path / "x.tally")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("ties", "first", "open_set: ties is 'first'; expected one of 'pessimistic'"),
+        ("impostors", 3, "open_set: impostors is 3; expected one of 'auto'"),
+        ("max_rank", 10**12, "open_set: max_rank is 1000000000000; expected at most 10000"),
+        ("max_rank", 0, "open_set: max_rank is 0; expected an integer >= 1"),
+    ],
+)
+def test_searches_that_are_none_are_named(tmp_path, option, value, says):
+    found = be.tally(be.simulate(6, 3, random_state=1))
+    found.parts["open_set"].options[option] = value
+    found.save(tmp_path / "x.tally")
+    with pytest.raises(be.DataError, match=f"the tally is damaged: {says}"):
+        be.Tally.load(tmp_path / "x.tally")
+
+
 def test_a_command_names_what_disagrees(tmp_path, capsys):
     path = tmp_path / "x.tally"
     be.tally(be.simulate(6, 3, random_state=1)).save(path)
