@@ -172,13 +172,14 @@ def _document(
     datasets: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
+    from bioeval import stats
     from bioeval.base import TARGETS
     from bioeval.cli import task_document
-    from bioeval.results import Scalars, former_names
+    from bioeval.results import Scalars
 
     rows: dict[str, Any] = {}
     for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
-        dataset = former_names(one)
+        dataset = stats.former_names(one)
         if "fold" in dataset.dims:
             shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]
             numbers = Scalars.of_dataset(dataset[shown]).plain([])
