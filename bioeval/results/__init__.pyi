@@ -25,11 +25,7 @@ from bioeval.results.dataset import (
     shown_ranks as shown_ranks,
     tree_of as tree_of,
 )
-from bioeval.results.histogram import (
-    Histogram as Histogram,
-    ScoreHistograms as ScoreHistograms,
-    histograms_between as histograms_between,
-)
+from bioeval.results.histogram import ScoreHistograms as ScoreHistograms
 from bioeval.results.identification import (
     ClosedSetCounts as ClosedSetCounts,
     OpenSetAttempts as OpenSetAttempts,
@@ -50,14 +46,9 @@ from bioeval.results.support import (
     RULE_OF_30 as RULE_OF_30,
     ComparedPeople as ComparedPeople,
     KindVerdict as KindVerdict,
-    people_with_pairs as people_with_pairs,
     support_warnings as support_warnings,
 )
-from bioeval.results.threshold_lookup import (
-    other_targets as other_targets,
-    threshold_of as threshold_of,
-    units_of as units_of,
-)
+from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
 from bioeval.results.verification import point_scalars as point_scalars
 from bioeval.results.words import (
     excluded as excluded,

@@ -61,17 +61,6 @@ def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
     return [not usual or RULE_OF_3.supports(x, attempts) for x in targets]
 
 
-def people_with_pairs(pairs: int) -> int:
-    """Return the smallest number of people who form at least this number of pairs.
-
-    A pair of people counts once, however many templates it has.
-    """
-    n = (1 + math.isqrt(8 * pairs + 1)) // 2
-    if n * (n - 1) // 2 >= pairs:
-        return n
-    return n + 1
-
-
 @dataclass(frozen=True)
 class ComparedPeople:
     """The people of verification attempts, and the pairs of them that are compared."""
@@ -90,6 +79,17 @@ class ComparedPeople:
     def among(cls, number: int) -> ComparedPeople:
         """Of people, any two of them compared."""
         return cls(number, pairs_of_people(number, number, number))
+
+    @staticmethod
+    def least_with(pairs: int) -> int:
+        """Return the smallest number of people who form at least this number of pairs.
+
+        A pair of people counts once, however many templates it has.
+        """
+        n = (1 + math.isqrt(8 * pairs + 1)) // 2
+        if n * (n - 1) // 2 >= pairs:
+            return n
+        return n + 1
 
     @classmethod
     def of_tally(cls, tally: VerificationTally) -> ComparedPeople | None:
@@ -118,7 +118,7 @@ class ComparedPeople:
     def needed(self, rule: RuleOf, far: float) -> str:
         """Return in words what a rule needs: people, or pairs of them where people suffice."""
         pairs = rule.attempts_for(far)
-        enough = people_with_pairs(pairs)
+        enough = self.least_with(pairs)
         if enough <= self.number:
             return f"{pairs:,} pairs of people"
         return f"{enough:,} people with {pairs:,} pairs"

@@ -36,7 +36,6 @@ from bioeval.results import (
     Variables,
     about_attrs,
     build,
-    people_with_pairs,
 )
 from bioeval.scores import (
     BlockReader,
@@ -416,7 +415,7 @@ class _ComparisonCounts(_Counts):
     def people_for(self, attempts: int, rate: str) -> int:
         """Return the people that a number of attempts needs."""
         if rate == "far":
-            return people_with_pairs(attempts)
+            return ComparedPeople.least_with(attempts)
         return attempts
 
     def needed(self, least: Any, rate: str, target: float) -> str:
