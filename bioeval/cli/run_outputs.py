@@ -16,7 +16,7 @@ from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
 from bioeval.cli.study_command import attributes_but, rows_of, rows_over
-from bioeval.results.support import KIND_DOUBT
+from bioeval.results.support import KindVerdict
 from bioeval.views.tables.registry import table_of
 from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings
 from bioeval.views.tables.sections import precision_of_queries
@@ -47,7 +47,7 @@ _SHARED = (
 )
 
 #: Attributes that are in another place of the document, or in another form.
-_ELSEWHERE = (*_SHARED, "warnings", KIND_DOUBT, "bioeval_version", "report_ranks")
+_ELSEWHERE = (*_SHARED, "warnings", KindVerdict.ATTRIBUTE, "bioeval_version", "report_ranks")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")

@@ -25,11 +25,7 @@ from bioeval.results.dataset import (
     shown_ranks as shown_ranks,
     tree_of as tree_of,
 )
-from bioeval.results.histogram import (
-    Histogram as Histogram,
-    ScoreHistograms as ScoreHistograms,
-    histograms_between as histograms_between,
-)
+from bioeval.results.histogram import ScoreHistograms as ScoreHistograms
 from bioeval.results.identification import (
     ClosedSetCounts as ClosedSetCounts,
     OpenSetAttempts as OpenSetAttempts,
@@ -38,13 +34,7 @@ from bioeval.results.identification import (
     max_ranks as max_ranks,
     open_set_thresholds as open_set_thresholds,
 )
-from bioeval.results.layouts import (
-    OVER_FOLDS as OVER_FOLDS,
-    SCHEMA as SCHEMA,
-    former_names as former_names,
-    over_folds as over_folds,
-    statistics_of as statistics_of,
-)
+from bioeval.results.layouts import Layout as Layout
 from bioeval.results.point_bounds import bounds_between as bounds_between
 from bioeval.results.query_means import (
     MatchCurve as MatchCurve,
@@ -52,28 +42,18 @@ from bioeval.results.query_means import (
     QueryMeasures as QueryMeasures,
 )
 from bioeval.results.support import (
-    KIND_DOUBT as KIND_DOUBT,
     RULE_OF_3 as RULE_OF_3,
     RULE_OF_30 as RULE_OF_30,
     ComparedPeople as ComparedPeople,
-    judge_kind as judge_kind,
-    kind_doubt as kind_doubt,
-    people_with_pairs as people_with_pairs,
+    KindVerdict as KindVerdict,
     support_warnings as support_warnings,
 )
-from bioeval.results.threshold_lookup import (
-    other_targets as other_targets,
-    threshold_of as threshold_of,
-    units_of as units_of,
-)
+from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
 from bioeval.results.verification import point_scalars as point_scalars
 from bioeval.results.words import (
-    NOT_DEFINED as NOT_DEFINED,
     excluded as excluded,
     in_one_precision as in_one_precision,
     number as number,
-    p_value as p_value,
     percent as percent,
-    rate_with_limits as rate_with_limits,
     threshold_text as threshold_text,
 )

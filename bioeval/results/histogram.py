@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import xarray as xr
@@ -56,13 +57,54 @@ class Histogram:
         return self.total - int(self.counts.sum())
 
 
+#: Of a class without scores.
+_EMPTY = Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0)
+
+
 @dataclass(frozen=True)
 class ScoreHistograms:
-    """The scores of both classes of one system."""
+    """Histograms of the scores of one system, by class: genuine, impostor, perhaps attack."""
 
-    genuine: Histogram
-    impostor: Histogram
-    about: xr.Dataset  # attempts of both classes; its attributes are the provenance of the scores
+    by_class: dict[str, Histogram]
+    about: xr.Dataset  # attempts of each class; its attributes are the provenance of the scores
+
+    @property
+    def genuine(self) -> Histogram:
+        """That of the genuine scores."""
+        return self.by_class.get("genuine", _EMPTY)
+
+    @property
+    def impostor(self) -> Histogram:
+        """That of the impostor scores."""
+        return self.by_class.get("impostor", _EMPTY)
+
+    @property
+    def attack(self) -> Histogram:
+        """That of the scores of attack presentations."""
+        return self.by_class.get("attack", _EMPTY)
+
+    @classmethod
+    def between_thresholds(cls, dataset: xr.Dataset) -> Self:
+        """Return those of the counts of a result between its finite thresholds.
+
+        Edges are thresholds, so that counts are exact; attempts beyond the first and the last have
+        no bin. Fewer than three thresholds give no histogram.
+        """
+        at = dataset["threshold"].values
+        finite = np.flatnonzero(np.isfinite(at))
+        if len(finite) < 3:
+            return cls({}, dataset)
+        # Evenly over the scores, not by row: there are more thresholds at operating points.
+        ends = np.linspace(at[finite[0]], at[finite[-1]], BINS + 1)
+        places = np.searchsorted(at[finite], ends).clip(0, len(finite) - 1)
+        edges = finite[np.unique(places)]
+        accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
+        histograms = {}
+        for name, counts in accepted.items():
+            if counts in dataset and dataset[counts].dims == ("threshold",):
+                between = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
+                histograms[name] = Histogram(at[edges], between, int(dataset[f"{name}_attempts"]))
+        return cls(histograms, dataset)
 
 
 def score_histograms(tally: VerificationTally, as_fine: bool = False) -> ScoreHistograms:
@@ -78,30 +120,7 @@ def score_histograms(tally: VerificationTally, as_fine: bool = False) -> ScoreHi
         impostor = Histogram(np.array([0.0, 1.0]), none, tally.impostor.total, coarse=True)
     attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "", ()))
-    return ScoreHistograms(genuine, impostor, about)
-
-
-def histograms_between(dataset: xr.Dataset) -> dict[str, Histogram]:
-    """Return the histograms of each class between finite thresholds of a result, by its name.
-
-    Edges are thresholds, so that counts are exact; attempts beyond the first and the last have no
-    bin. Fewer than three thresholds give no histogram.
-    """
-    at = dataset["threshold"].values
-    finite = np.flatnonzero(np.isfinite(at))
-    if len(finite) < 3:
-        return {}
-    # Evenly over the scores, not by row: there are more thresholds at operating points.
-    ends = np.linspace(at[finite[0]], at[finite[-1]], BINS + 1)
-    places = np.searchsorted(at[finite], ends).clip(0, len(finite) - 1)
-    edges = finite[np.unique(places)]
-    accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
-    histograms = {}
-    for name, counts in accepted.items():
-        if counts in dataset and dataset[counts].dims == ("threshold",):
-            between = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
-            histograms[name] = Histogram(at[edges], between, int(dataset[f"{name}_attempts"]))
-    return histograms
+    return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
 
 
 def _bins(values: int, spread: float, span: float) -> int:

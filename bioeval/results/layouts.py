@@ -7,7 +7,7 @@ statistic of a rate. Views read all results in the first, by :func:`former_names
 from __future__ import annotations
 
 import itertools
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -16,22 +16,6 @@ from bioeval.base.errors import DataError
 from bioeval.base.scalars import SCALARS, Name, of_studies
 from bioeval.base.variables import COORDINATES, VERIFICATION
 from bioeval.results.dataset import dataset_of, in_order
-
-#: The layout of new results.
-SCHEMA = 2
-
-#: Statistics of a rate over all folds, in their order; those of training parts have `_TRAINING`
-#: before them.
-OVER_FOLDS = {
-    "mean": "mean over folds",
-    "sd": "standard deviation over folds",
-    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
-    "small, for folds share their training parts",
-    "pooled": "counts of all folds summed",
-    "low": "lower end of the interval over folds",
-    "high": "upper end of the interval over folds",
-    "folds": "number of folds in which it is defined",
-}
 
 _TRAINING = "train_"
 
@@ -47,18 +31,36 @@ _PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}
 Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 
 
-def over_folds(rate: Name) -> Name:
-    """Describe the statistics of a rate over folds."""
-    return Name(f"{rate.long_name}{_ALL}", rate.units, rate.iso)
+class Layout:
+    """The layout of new results over folds or partitions, and the statistics of a rate in it."""
 
+    NUMBER: ClassVar = 2
 
-def statistics_of(rate: Name) -> dict[str, Name]:
-    """Describe each statistic of a rate over folds."""
-    described = {}
-    for key, words in OVER_FOLDS.items():
-        units = "folds" if key == "folds" else rate.units
-        described[key] = Name(f"{rate.long_name}; {words}", units, rate.iso)
-    return described
+    #: Statistics over all folds, in their order; those of training parts have `_TRAINING` before.
+    STATISTICS: ClassVar = {
+        "mean": "mean over folds",
+        "sd": "standard deviation over folds",
+        "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
+        "small, for folds share their training parts",
+        "pooled": "counts of all folds summed",
+        "low": "lower end of the interval over folds",
+        "high": "upper end of the interval over folds",
+        "folds": "number of folds in which it is defined",
+    }
+
+    @staticmethod
+    def over_folds(rate: Name) -> Name:
+        """Describe the statistics of a rate over folds."""
+        return Name(f"{rate.long_name}{_ALL}", rate.units, rate.iso)
+
+    @classmethod
+    def each_over_folds(cls, rate: Name) -> dict[str, Name]:
+        """Describe each statistic of a rate over folds."""
+        described = {}
+        for key, words in cls.STATISTICS.items():
+            units = "folds" if key == "folds" else rate.units
+            described[key] = Name(f"{rate.long_name}; {words}", units, rate.iso)
+        return described
 
 
 def former_names(results: Results) -> Results:
@@ -102,9 +104,10 @@ def former_names(results: Results) -> Results:
             return results.map_over_datasets(former_names)
         return results
     schema = int(results.attrs.get("schema", 1))
-    if schema > SCHEMA:
+    if schema > Layout.NUMBER:
         raise DataError(
-            f"the results are of layout {schema}; this version of bioeval reads 1 to {SCHEMA}"
+            f"the results are of layout {schema}; this version of bioeval reads 1 to "
+            f"{Layout.NUMBER}"
         )
     if schema == 1:
         return results
@@ -142,7 +145,7 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
             continue  # a rate of the test part alone
         said, dims = summaries[rate].attrs, summaries[rate].dims[1:]
         words = f"{'on the training part: ' * bool(part)}{said['long_name'].removesuffix(_ALL)}"
-        for key, about in statistics_of(Name(words, said["units"])).items():
+        for key, about in Layout.each_over_folds(Name(words, said["units"])).items():
             if key == "pooled" and rate in _NOT_POOLED:
                 continue
             statistic = np.asarray(values[f"{part}{key}"])

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import FAR_TARGETS, per_cent
-
-#: Attribute of results: the warning that labels or kind of the scores are doubtful.
-KIND_DOUBT = "kind_doubt"
 
 #: The largest number of attempts that results hold (int64).
 MOST_ATTEMPTS = 2**63 - 1
@@ -64,17 +61,6 @@ def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
     return [not usual or RULE_OF_3.supports(x, attempts) for x in targets]
 
 
-def people_with_pairs(pairs: int) -> int:
-    """Return the smallest number of people who form at least this number of pairs.
-
-    A pair of people counts once, however many templates it has.
-    """
-    n = (1 + math.isqrt(8 * pairs + 1)) // 2
-    if n * (n - 1) // 2 >= pairs:
-        return n
-    return n + 1
-
-
 @dataclass(frozen=True)
 class ComparedPeople:
     """The people of verification attempts, and the pairs of them that are compared."""
@@ -93,6 +79,17 @@ class ComparedPeople:
     def among(cls, number: int) -> ComparedPeople:
         """Of people, any two of them compared."""
         return cls(number, pairs_of_people(number, number, number))
+
+    @staticmethod
+    def least_with(pairs: int) -> int:
+        """Return the smallest number of people who form at least this number of pairs.
+
+        A pair of people counts once, however many templates it has.
+        """
+        n = (1 + math.isqrt(8 * pairs + 1)) // 2
+        if n * (n - 1) // 2 >= pairs:
+            return n
+        return n + 1
 
     @classmethod
     def of_tally(cls, tally: VerificationTally) -> ComparedPeople | None:
@@ -121,7 +118,7 @@ class ComparedPeople:
     def needed(self, rule: RuleOf, far: float) -> str:
         """Return in words what a rule needs: people, or pairs of them where people suffice."""
         pairs = rule.attempts_for(far)
-        enough = people_with_pairs(pairs)
+        enough = self.least_with(pairs)
         if enough <= self.number:
             return f"{pairs:,} pairs of people"
         return f"{enough:,} people with {pairs:,} pairs"
@@ -195,74 +192,93 @@ _CHANCE_OF_FUSED = 0.62
 _COMPUTED = re.compile(rf"\d+-dimensional \w+ embeddings, metric ({'|'.join(METRICS)})\b")
 
 
-class KindVerdict(NamedTuple):
-    """What an EER shows of the kind of scores."""
+@dataclass(frozen=True)
+class KindVerdict:
+    """What an EER shows of the kind of scores, and the doubt that it raises."""
+
+    #: Attribute of results: the warning that labels or kind of the scores are doubtful.
+    ATTRIBUTE: ClassVar = "kind_doubt"
 
     severity: str  # "ok", "warning" or "error"
     message: str
     remedy: str = ""
     is_wrong: bool = False  # whether they are probably of the other kind
 
+    @classmethod
+    def of(
+        cls,
+        eer: float,
+        kind: str,
+        people: int,
+        *,
+        diagonal: int = 0,
+        fused: bool = False,
+        origin: str = "",
+    ) -> Self:
+        """Return the verdict on an EER.
 
-def judge_kind(
-    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False, origin: str = ""
-) -> KindVerdict:
-    """Return what an EER shows of the kind of scores: severity, finding and remedy.
+        `people` is the number of subjects, or of genuine attempts where these are fewer,
+        `diagonal` 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown.
+        Attempts of several templates are `fused`. The `origin` of the scores says whether their
+        kind is certain.
+        """
+        other = "distance" if larger_is_closer(kind) else "similarity"
+        margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
+        message = f"{PLURALS[kind]}; EER about {100 * eer:.3g} %"
+        if not eer > 0.5:
+            if not eer > 0.5 - margin / 2:
+                return cls("ok", message)
+            remedy = "check labels and kind, since the scores hardly separate subjects"
+            return cls("warning", f"{message}, near chance", remedy)
+        swap = f'`kind="{other}"` reverses them'
+        certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
+        known = bool(_COMPUTED.match(origin))
+        if known and not certain:
+            return cls("warning", f"{message}: no better than chance", "check the labels")
+        if diagonal > 0 or known:
+            message += ": worse than chance"
+            if diagonal > 0:
+                message += ", yet each template is nearest to itself"
+            remedy = (
+                f"the kind {'is' if known else 'seems'} right and the labels wrong; check the "
+                "order of the labels"
+            )
+            return cls("error" if certain else "warning", message, remedy)
+        if certain or diagonal < 0:
+            message += ": worse than chance"
+            if diagonal < 0:
+                message += ", and each template is farthest from itself"
+            remedy = f"{kind} is probably the wrong kind: {swap}"
+            return cls("error", message, remedy, is_wrong=True)
+        remedy = f"check the labels, and the kind: {swap}"
+        return cls("warning", f"{message}: no better than chance", remedy)
 
-    `people` is the number of subjects, or of genuine attempts where these are fewer, `diagonal` 1
-    where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of
-    several templates are `fused`. The `origin` of the scores says whether their kind is certain.
-    """
-    other = "distance" if larger_is_closer(kind) else "similarity"
-    margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-    message = f"{PLURALS[kind]}; EER about {100 * eer:.3g} %"
-    if not eer > 0.5:
-        if not eer > 0.5 - margin / 2:
-            return KindVerdict("ok", message)
-        remedy = "check labels and kind, since the scores hardly separate subjects"
-        return KindVerdict("warning", f"{message}, near chance", remedy)
-    swap = f'`kind="{other}"` reverses them'
-    certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
-    known = bool(_COMPUTED.match(origin))
-    if known and not certain:
-        return KindVerdict("warning", f"{message}: no better than chance", "check the labels")
-    if diagonal > 0 or known:
-        message += ": worse than chance"
-        if diagonal > 0:
-            message += ", yet each template is nearest to itself"
-        remedy = (
-            f"the kind {'is' if known else 'seems'} right and the labels wrong; check the order of "
-            "the labels"
-        )
-        return KindVerdict("error" if certain else "warning", message, remedy)
-    if certain or diagonal < 0:
-        message += ": worse than chance"
-        if diagonal < 0:
-            message += ", and each template is farthest from itself"
-        remedy = f"{kind} is probably the wrong kind: {swap}"
-        return KindVerdict("error", message, remedy, is_wrong=True)
-    remedy = f"check the labels, and the kind: {swap}"
-    return KindVerdict("warning", f"{message}: no better than chance", remedy)
+    @classmethod
+    def doubt(
+        cls,
+        eer: float,
+        kind: str,
+        people: int,
+        *,
+        fused: bool = False,
+        origin: str = "",
+        system: str = "",
+    ) -> str:
+        """Return a doubt about scores near chance or below it; empty where there is none.
 
-
-def kind_doubt(
-    eer: float, kind: str, people: int, *, fused: bool = False, origin: str = "", system: str = ""
-) -> str:
-    """Return a doubt about scores near chance or below it; empty where there is none.
-
-    Where they are probably of the other kind, it is also a warning at the user's line.
-    """
-    if kind == "order" or math.isnan(eer):
-        return ""
-    verdict = judge_kind(eer, kind, people, fused=fused, origin=origin)
-    if verdict.severity == "ok":
-        return ""
-    doubt = f"{verdict.message}; {verdict.remedy}"
-    if system:
-        doubt = f"{system}: {doubt}"
-    if verdict.is_wrong:
-        _warn_user(doubt)
-    return doubt
+        Where they are probably of the other kind, it is also a warning at the user's line.
+        """
+        if kind == "order" or math.isnan(eer):
+            return ""
+        verdict = cls.of(eer, kind, people, fused=fused, origin=origin)
+        if verdict.severity == "ok":
+            return ""
+        text = f"{verdict.message}; {verdict.remedy}"
+        if system:
+            text = f"{system}: {text}"
+        if verdict.is_wrong:
+            _warn_user(text)
+        return text
 
 
 def _warn_user(doubt: str) -> None:

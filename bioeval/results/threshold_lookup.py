@@ -47,28 +47,82 @@ _SHOWN = 3
 _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
 
 
-def units_of(dataset: xr.Dataset) -> str:
-    """Return the kind and the units of a result's thresholds; equal ones can be shared."""
-    units = dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
-    words = [str(dataset.attrs.get("kind", "distance")), str(units)]
-    metric = re.search(r"metric (\w+)", str(dataset.attrs.get("origin", "")))
-    if metric:
-        words.append(metric[1])
-    return " ".join(filter(None, words))
+@dataclass(frozen=True)
+class ResultThresholds:
+    """The thresholds of a result: their units, its operating points, that of a rule."""
 
+    dataset: xr.Dataset
 
-def operating_points(dataset: xr.Dataset) -> np.ndarray:
-    """Return the finite thresholds of a result's operating points, at rank 1."""
-    points = [np.empty(0)]
-    for name in _POINTS:
-        if name in dataset:
-            points.append(dataset[name].values.ravel())
-    if "threshold_at_far" in dataset:
-        points.append(_at_rank_1(dataset["threshold_at_far"]).ravel())
-    if "threshold_at_frr" in dataset:
-        points.append(dataset["threshold_at_frr"].values.ravel())
-    every = np.concatenate(points)
-    return np.unique(every[np.isfinite(every)])
+    @property
+    def units(self) -> str:
+        """Kind and units of the thresholds; equal ones can be shared."""
+        units = self.dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
+        words = [str(self.dataset.attrs.get("kind", "distance")), str(units)]
+        metric = re.search(r"metric (\w+)", str(self.dataset.attrs.get("origin", "")))
+        if metric:
+            words.append(metric[1])
+        return " ".join(filter(None, words))
+
+    @property
+    def far_targets(self) -> np.ndarray:
+        """The FAR targets; empty without any."""
+        if "far_target" in self.dataset.dims:
+            return self.dataset["far_target"].values
+        return np.empty(0)
+
+    def operating_points(self) -> np.ndarray:
+        """Return the finite thresholds of the operating points, at rank 1."""
+        dataset, points = self.dataset, [np.empty(0)]
+        for name in _POINTS:
+            if name in dataset:
+                points.append(dataset[name].values.ravel())
+        if "threshold_at_far" in dataset:
+            points.append(_at_rank_1(dataset["threshold_at_far"]).ravel())
+        if "threshold_at_frr" in dataset:
+            points.append(dataset["threshold_at_frr"].values.ravel())
+        every = np.concatenate(points)
+        return np.unique(every[np.isfinite(every)])
+
+    def of_rule(self, rule: Rule) -> float:
+        """Return the threshold that a rule names: given, of the EER, or of a target."""
+        if rule.name == "fixed":
+            return rule.values[0]
+        dataset, thresholds = self.dataset, np.empty(0)
+        if rule.name == "eer" and "eer_threshold" in dataset:
+            thresholds = dataset["eer_threshold"].values.reshape(-1)
+        if rule.name == "far" and "threshold_at_far" in dataset:
+            at_far = _at_rank_1(dataset["threshold_at_far"])
+            thresholds = at_far[self.far_targets == rule.values[0]]
+        if rule.name == "frr" and "threshold_at_frr" in dataset:
+            at_frr = dataset["threshold_at_frr"].values
+            thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
+        if not np.isfinite(thresholds).any():
+            wrong = (
+                f"{Argument('threshold', str(rule))} is not an operating point of these results; "
+            )
+            if rule.name == "far":
+                raise DataError(wrong + self.other_targets(rule.values[0]))
+            listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
+            eer = ", eer" * ("eer_threshold" in dataset)
+            raise DataError(
+                f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen on "
+                f'the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
+            )
+        return float(thresholds[0])
+
+    def other_targets(self, target: float) -> str:
+        """Return the FAR targets nearest to a missing one, and the remedy."""
+        known = np.unique(self.far_targets)
+        nearest = [*known[known < target][-1:], *known[known > target][:1]]
+        near = "they have no FAR target"
+        if len(nearest) == 1:
+            near = f"the nearest is far={nearest[0]:g}"
+        elif nearest:
+            near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
+        return (
+            f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
+            f"{target:g}), or give the scores"
+        )
 
 
 def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
@@ -80,15 +134,15 @@ def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
 
 def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
     """Return for each system the operating points of all systems in its units."""
-    curves: dict[str, list[xr.Dataset]] = {}
+    curves: dict[str, list[ResultThresholds]] = {}
     for name, tree in trees.items():
         tasks = [leaf.to_dataset() for leaf in tree.leaves]
-        curves[name] = [task for task in tasks if "threshold" in task.dims]
+        curves[name] = [ResultThresholds(task) for task in tasks if "threshold" in task.dims]
     every = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
     for name, tasks in curves.items():
-        units = set(map(units_of, tasks))
-        points = [operating_points(task) for task in every if units_of(task) in units]
+        units = {task.units for task in tasks}
+        points = [task.operating_points() for task in every if task.units in units]
         shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
     return shared
 
@@ -115,49 +169,6 @@ def check_places(threshold: Any) -> np.ndarray:
     return places
 
 
-def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
-    """Return the threshold that a rule names in a result: given, of the EER, or of a target."""
-    if rule.name == "fixed":
-        return rule.values[0]
-    thresholds, targets = np.empty(0), np.empty(0)
-    if rule.name == "eer" and "eer_threshold" in dataset:
-        thresholds = dataset["eer_threshold"].values.reshape(-1)
-    if "threshold_at_far" in dataset:
-        targets = dataset["far_target"].values
-        if rule.name == "far":
-            at_far = _at_rank_1(dataset["threshold_at_far"])
-            thresholds = at_far[targets == rule.values[0]]
-    if rule.name == "frr" and "threshold_at_frr" in dataset:
-        at_frr = dataset["threshold_at_frr"].values
-        thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
-    if not np.isfinite(thresholds).any():
-        wrong = f"{Argument('threshold', str(rule))} is not an operating point of these results; "
-        if rule.name == "far":
-            raise DataError(wrong + other_targets(rule.values[0], targets.tolist()))
-        listed = "".join(f", far={x:g}" for x in targets.tolist())
-        eer = ", eer" * ("eer_threshold" in dataset)
-        raise DataError(
-            f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen on "
-            f'the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
-        )
-    return float(thresholds[0])
-
-
-def other_targets(target: float, there: list[float]) -> str:
-    """Return the FAR targets of a result nearest to a missing one, and the remedy."""
-    known = np.unique(there)
-    nearest = [*known[known < target][-1:], *known[known > target][:1]]
-    near = "they have no FAR target"
-    if len(nearest) == 1:
-        near = f"the nearest is far={nearest[0]:g}"
-    elif nearest:
-        near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
-    return (
-        f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
-        f"{target:g}), or give the scores"
-    )
-
-
 def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
     """Return the rows of increasing thresholds that apply at others, on the stricter side.
 
@@ -171,7 +182,7 @@ def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
 def rates_at(dataset: xr.Dataset, given: np.ndarray | Rule) -> xr.Dataset:
     """Return a result at thresholds of any order, checked by :func:`check_places`, or by a rule."""
     if isinstance(given, Rule):
-        threshold = np.array(threshold_of(dataset, given))
+        threshold = np.array(ResultThresholds(dataset).of_rule(given))
     else:
         threshold = given
     similar, grid = _grid(dataset)

@@ -12,7 +12,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, SCALARS, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, decisions, rate
-from bioeval.results.support import KIND_DOUBT, ComparedPeople, kind_doubt, support_warnings
+from bioeval.results.support import ComparedPeople, KindVerdict, support_warnings
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints, point_variables
@@ -124,7 +124,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     if points is not None:
         coordinates |= scalars.labels
         coordinates.pop("cost", None)
-        doubt = kind_doubt(
+        doubt = KindVerdict.doubt(
             points.equal_error.eer,
             kind,
             _people(tally),
@@ -135,7 +135,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     if doubt:
-        attrs[KIND_DOUBT] = doubt
+        attrs[KindVerdict.ATTRIBUTE] = doubt
     if tally.attempts:
         attrs["attempts"] = tally.attempts
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too

@@ -22,9 +22,13 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
 
 
 def number(value: float, digits: str = ".4g") -> str:
-    """Return a number."""
+    """Return a number; with digits ``"p"`` two of them, and small ones as ``< 0.0001``."""
     if math.isnan(value):
         return NOT_DEFINED
+    if digits == "p":
+        if value < 1e-4:
+            return "< 0.0001"
+        digits = ".2g"
     return f"{value:{digits}}"
 
 
@@ -44,13 +48,6 @@ def enumerated(words: Sequence[str], last: str = "and") -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
-
-
-def p_value(value: float) -> str:
-    """Return the p-value of a test."""
-    if value < 1e-4:
-        return "< 0.0001"
-    return number(value, ".2g")
 
 
 def threshold_text(value: float | None) -> str:
@@ -89,19 +86,3 @@ def _excluded(attrs: Mapping[Any, Any]) -> str:
     if same:
         left_out.insert(0, f"genuine pairs of {' or '.join(same)}")
     return "; ".join(left_out)
-
-
-def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) -> str:
-    """Return a rate of a result in per cent, with its interval where there is one."""
-    limits = []
-    for end in (f"{name}_low", f"{name}_high"):
-        if end in found:
-            limits.append(percent(_value_at(found[end], i), unit=""))
-    text = percent(_value_at(found[name], i))
-    if limits:
-        return f"{text} [{', '.join(limits)}]"
-    return text
-
-
-def _value_at(values: Any, i: int | None) -> float:
-    return float(values if i is None else values[i])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.results.support import ComparedPeople, RuleOf, people_with_pairs, support_warnings
+from bioeval.results.support import ComparedPeople, RuleOf, support_warnings
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.stats.options import IntervalOptions
 
@@ -24,16 +24,16 @@ def people_by_hand(pairs: float) -> int:
 
 @pytest.mark.parametrize("far", [0.5, 0.1, 0.01, 0.003])
 def test_the_people_of_a_far_are_those_whose_pairs_suffice(far):
-    assert [people_with_pairs(RuleOf(rule).attempts_for(far)) for rule in (3, 30)] == [
+    assert [ComparedPeople.least_with(RuleOf(rule).attempts_for(far)) for rule in (3, 30)] == [
         people_by_hand(rule / far) for rule in (3, 30)
     ]
-    found = [people_with_pairs(RuleOf(rule).attempts_for(0.001)) for rule in (3, 30)]
+    found = [ComparedPeople.least_with(RuleOf(rule).attempts_for(0.001)) for rule in (3, 30)]
     assert found == [78, 246]
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, 4, 10, 11, 2_996, 300_000, 10**17])
 def test_the_smallest_number_of_people_with_so_many_pairs(pairs):
-    n = people_with_pairs(pairs)
+    n = ComparedPeople.least_with(pairs)
     assert n * (n - 1) // 2 >= pairs > (n - 1) * (n - 2) // 2
 
 

@@ -26,6 +26,7 @@ from bioeval.base import (
 )
 from bioeval.results import (
     Block,
+    ComparedPeople,
     DataHeader,
     Found,
     Note,
@@ -33,7 +34,6 @@ from bioeval.results import (
     Title,
     about_attrs,
     build,
-    people_with_pairs,
     threshold_text,
 )
 from bioeval.scores import (
@@ -301,7 +301,7 @@ def people_to_promise(
     means = shares.means(first, interval.replicates, interval.seed)
     if means.mean[0] >= target:
         return math.nan
-    least = people_with_pairs(shares_for_guarantee(target, confidence))
+    least = ComparedPeople.least_with(shares_for_guarantee(target, confidence))
     return max(means.people_to_settle(target, confidence), least)
 
 

@@ -38,7 +38,6 @@ from bioeval.results import (
     about_attrs,
     build,
     percent,
-    rate_with_limits,
 )
 from bioeval.scores import (
     BlockReader,
@@ -50,7 +49,7 @@ from bioeval.scores import (
 )
 from bioeval.stats import IntervalOptions, QuadraticForms
 from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap, spaced_thresholds
-from bioeval.studies.attacks.words import thresholds_in_one_precision
+from bioeval.studies.attacks.words import rate_with_limits, thresholds_in_one_precision
 from bioeval.tallies import (
     FAR_TARGETS,
     Rule,

@@ -37,7 +37,6 @@ from bioeval.results import (
     along,
     build,
     percent,
-    rate_with_limits,
     threshold_text,
 )
 from bioeval.stats import IntervalOptions
@@ -50,7 +49,11 @@ from bioeval.studies.attacks.counts import (
     spaced_thresholds,
 )
 from bioeval.studies.attacks.scores import BONA_FIDE
-from bioeval.studies.attacks.words import in_order_of_scores, thresholds_in_one_precision
+from bioeval.studies.attacks.words import (
+    in_order_of_scores,
+    rate_with_limits,
+    thresholds_in_one_precision,
+)
 from bioeval.tallies import check_thresholds, per_cent, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from bioeval.base import counted
-from bioeval.results import Histogram, ScoreHistograms, histograms_between
+from bioeval.results import ScoreHistograms
 from bioeval.views.plots import (
     HUES,
     Curve,
@@ -225,9 +225,6 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
 # -------------------------------------------------------------------- scores of three classes
 
 
-_CLASSES = ("genuine", "impostor", "attack")
-
-
 class AttackScoresDisplay(ScoreDistributionsDisplay):
     """Histograms of genuine, zero-effort impostor and attack scores.
 
@@ -239,31 +236,24 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
 
     _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
     _off = "infinite, or outside all thresholds of the result"
+    _class_words: ClassVar = {
+        "genuine": "Genuine",
+        "impostor": "Zero-effort impostor",
+        "attack": "Attack",
+    }
 
     def _over(self) -> list[str]:
         return [_of_classes(system.dataset) for system in self.systems]
 
     def __init__(self, system: System):
-        ds = system.dataset
-        empty = Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0)
-        counts = dict.fromkeys(_CLASSES, empty) | histograms_between(ds)
-        two = ScoreHistograms(counts["genuine"], counts["impostor"], ds)
-        super().__init__({system.name: two})
-        self.attack = {system.name: counts["attack"]}
+        histograms = ScoreHistograms.between_thresholds(system.dataset)
+        super().__init__({system.name: histograms})
+        self.attack = {system.name: histograms.attack}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the counts of one result between its thresholds."""
         return cls(*pick(data, cls._plot, single=True))
-
-    @property
-    def classes(self) -> dict[str, dict[str, Histogram]]:
-        """The histograms of each class, by the name of the system."""
-        return {
-            "Genuine": self.genuine,
-            "Zero-effort impostor": self.impostor,
-            "Attack": self.attack,
-        }
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any

@@ -1,11 +1,12 @@
-"""Thresholds in tables, as text, and their order in results."""
+"""Thresholds and rates in tables, as text, and the order of thresholds in results."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bioeval.base import larger_is_closer
-from bioeval.results import in_one_precision
+from bioeval.results import in_one_precision, percent
 
 
 def in_order_of_scores(kind: str) -> slice:
@@ -20,3 +21,21 @@ def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list
     texts = in_one_precision([float(row[column]) for row in rows], 6)
     pairs = zip(rows, texts, strict=True)
     return [[*row[:column], text, *row[column + 1 :]] for row, text in pairs]
+
+
+def rate_with_limits(
+    found: Mapping[Any, Any], name: str, i: int | None = None, unit: str = " %"
+) -> str:
+    """Return a rate of a result in per cent, with its interval where there is one."""
+    limits = []
+    for end in (f"{name}_low", f"{name}_high"):
+        if end in found:
+            limits.append(percent(_value_at(found[end], i), unit=""))
+    text = percent(_value_at(found[name], i), unit=unit)
+    if limits:
+        return f"{text} [{', '.join(limits)}]"
+    return text
+
+
+def _value_at(values: Any, i: int | None) -> float:
+    return float(values if i is None else values[i])

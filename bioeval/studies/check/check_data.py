@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval.base import counted, larger_is_closer, noun_of, require_flag, rows_reported_to
 from bioeval.evaluation import compared, resolve_card
 from bioeval.protocol import Protocol
-from bioeval.results import KIND_DOUBT, judge_kind
+from bioeval.results import KindVerdict
 from bioeval.scores import (
     EndValue,
     PairScores,
@@ -123,7 +123,7 @@ def with_kind_finding(
     The check knows more than the results: whether each template is nearest to itself. The scores
     are read only where results are in doubt.
     """
-    doubtful = [node for node in tree.subtree if KIND_DOUBT in node.attrs]
+    doubtful = [node for node in tree.subtree if KindVerdict.ATTRIBUTE in node.attrs]
     if not doubtful:
         return tree
     card = resolve_card(scores, protocol)
@@ -140,8 +140,8 @@ def with_kind_finding(
     said = f"{finding.message}; {finding.remedy}"
     for node in doubtful:
         lines = str(node.attrs["warnings"]).splitlines()
-        lines = [said if line == node.attrs[KIND_DOUBT] else line for line in lines]
-        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KIND_DOUBT: said}
+        lines = [said if line == node.attrs[KindVerdict.ATTRIBUTE] else line for line in lines]
+        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KindVerdict.ATTRIBUTE: said}
     return tree
 
 
@@ -509,7 +509,7 @@ def kind_finding(
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
-    verdict = judge_kind(eer, scores.kind, people, diagonal=diagonal, origin=scores._origin)
+    verdict = KindVerdict.of(eer, scores.kind, people, diagonal=diagonal, origin=scores._origin)
     count = 0
     if eer > 0.5:
         count = len(genuine) + len(impostor)

@@ -26,7 +26,7 @@ from bioeval.base import (
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import with_exclusions
-from bioeval.results import KIND_DOUBT, along, build, kind_doubt
+from bioeval.results import KindVerdict, along, build
 from bioeval.scores import (
     BlockReader,
     FusionRule,
@@ -497,7 +497,9 @@ def _dataset(
         fused, place = first.details.get("templates") == "multi", labels.index("EER")
         for name, scores, column in ((names[0], a, "value_a"), (names[1], b, "value_b")):
             eer, origin = float(columns[column][place]), scores._origin
-            doubt = kind_doubt(eer, scores.kind, people, fused=fused, origin=origin, system=name)
+            doubt = KindVerdict.doubt(
+                eer, scores.kind, people, fused=fused, origin=origin, system=name
+            )
             if doubt:
                 doubts.append(doubt)
     warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
@@ -532,7 +534,7 @@ def _dataset(
         "warnings": "\n".join(warnings),
     }
     if doubts:
-        attrs[KIND_DOUBT] = "\n".join(doubts)
+        attrs[KindVerdict.ATTRIBUTE] = "\n".join(doubts)
     variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
     coordinates = {"measure": np.array(labels, dtype=object)}
     return build(variables, COMPARISON | MARGINS, coordinates, attrs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,9 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from bioeval import stats
 from bioeval.base import SCALARS, Scalar, counted
-from bioeval.results import KIND_DOUBT, NOT_DEFINED, Scalars, excluded, former_names, p_value
+from bioeval.results import KindVerdict, Scalars, excluded, number
 from bioeval.tallies import per_cent
 from bioeval.views import averaged, term_translator
 from bioeval.views.tables import (
@@ -35,6 +37,9 @@ _BETTER = {
 }
 
 _GAP = 2
+
+# The text of a measure without a value.
+_NONE = number(math.nan)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class ComparisonTable:
         attrs, width = self.dataset.attrs, options.max_width
         yield Text("Comparison of two systems", style="bold")
         yield indented(grid(self._header()))
-        doubts = str(attrs.get(KIND_DOUBT, "")).splitlines()
+        doubts = str(attrs.get(KindVerdict.ATTRIBUTE, "")).splitlines()
         for doubt in doubts:
             yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
         yield Text("")
@@ -174,7 +179,7 @@ def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
                 _cell(dataset, "difference_low", i, differences),
                 _cell(dataset, "difference_high", i, differences),
             ],
-            {"text": p_value(float(dataset["p_value"][i])), "right": True},
+            {"text": number(float(dataset["p_value"][i]), "p"), "right": True},
             "",
         ]
         if i < len(verdicts):
@@ -235,7 +240,7 @@ class SideBySideTable:
 
     def __init__(self, title: str, found: Mapping[str, xr.Dataset], reword: Callable[[str], str]):
         self.title, self._reword = title, reword
-        self.found = {name: former_names(dataset) for name, dataset in found.items()}
+        self.found = {name: stats.former_names(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay out a column for each system; standard deviations where there is room."""
@@ -295,9 +300,9 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     if "fold" in dataset.dims:
         for row in averaged(dataset):
             percent = row.scalar.percent
-            mean = mean_text(row.summary("mean"), percent, NOT_DEFINED)
-            sd = mean_text(row.summary("sd"), percent, NOT_DEFINED)
-            if sd != NOT_DEFINED:
+            mean = mean_text(row.summary("mean"), percent, _NONE)
+            sd = mean_text(row.summary("sd"), percent, _NONE)
+            if sd != _NONE:
                 mean = f"{mean} ± {sd}"
             yield row.label, mean
         return
@@ -313,4 +318,4 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         for goal, value in result.items():
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
-            yield translate(label), mean_text(value, scalar.percent, NOT_DEFINED)
+            yield translate(label), mean_text(value, scalar.percent, _NONE)

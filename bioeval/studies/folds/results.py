@@ -14,14 +14,12 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base import SCALARS, Name, counted, names_of
 from bioeval.results import (
-    OVER_FOLDS,
-    SCHEMA,
     ComparedPeople,
+    Layout,
     Variables,
     about_attrs,
     along,
     build,
-    over_folds,
     support_warnings,
 )
 from bioeval.scores import Provenance
@@ -80,7 +78,7 @@ for _name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
         CROSS[f"{_name}_{_who}"] = Name(_long, _what.units)
 
 for _rate in (*SCALARS.averaged, "assured_far", "assured_frr"):
-    CROSS[f"{_rate}_summary"] = over_folds(CROSS[_rate])
+    CROSS[f"{_rate}_summary"] = Layout.over_folds(CROSS[_rate])
 
 #: Rates at the assured threshold, and before their names and counts.
 RATES, ASSURED = ("far", "frr"), "assured_"
@@ -295,7 +293,7 @@ def fold_dataset(
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
-    attrs |= _attrs(options, splitter, confidence) | {"schema": SCHEMA}
+    attrs |= _attrs(options, splitter, confidence) | {"schema": Layout.NUMBER}
     if resampled:
         attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
@@ -458,7 +456,7 @@ def _summaries(
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
             of_columns = [how.summary(column, limits) for column in columns.T]
         of_rate = summaries.setdefault(rate, {})
-        for key in OVER_FOLDS:
+        for key in Layout.STATISTICS:
             if key != "pooled":
                 values = np.array([summary[key] for summary in of_columns])
                 of_rate[f"{part}{key}"] = values.reshape(inner)
@@ -653,7 +651,7 @@ def _summarised(summaries: Mapping[str, Mapping[str, Any]]) -> tuple[Variables, 
     known = {*itertools.chain.from_iterable(summaries.values())}
     labels = []
     for part in PARTS:
-        labels += [part + key for key in OVER_FOLDS if part + key in known]
+        labels += [part + key for key in Layout.STATISTICS if part + key in known]
     variables = {}
     for rate, values in summaries.items():
         rows = np.full((len(labels), *np.shape(values["mean"])), np.nan)

@@ -172,12 +172,13 @@ def _document(
     datasets: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
+    from bioeval import stats
     from bioeval.cli import task_document
-    from bioeval.results import Scalars, former_names
+    from bioeval.results import Scalars
 
     rows: dict[str, Any] = {}
     for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
-        dataset = former_names(one)
+        dataset = stats.former_names(one)
         if "fold" in dataset.dims:
             targets = {"far_target", "frr_target"}
             shown = [name for name, x in dataset.data_vars.items() if targets.issuperset(x.dims)]

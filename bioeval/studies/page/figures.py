@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base import noun_of
-from bioeval.results import histograms_between
+from bioeval.results import ScoreHistograms
 from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem, grouped
 from bioeval.studies.page.words import attempts_of
 from bioeval.tallies import per_cent
@@ -566,7 +566,7 @@ def _line_at_threshold(fig: PageFigure, parts: list[LivePart], drawing: Drawing)
 
 def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
     """Return the counts of each class between thresholds of the dataset, as histograms."""
-    histograms = histograms_between(live.part.dataset)
+    histograms = ScoreHistograms.between_thresholds(live.part.dataset).by_class
     if len(histograms) < 2:
         return None
     at = next(iter(histograms.values())).edges

@@ -16,7 +16,7 @@ import xarray as xr
 
 from bioeval.base import DataError, doors, larger_is_closer, offered_value, printable
 from bioeval.base.study import PageSection
-from bioeval.results import units_of
+from bioeval.results import ResultThresholds
 from bioeval.views import TASKS, datasets, term_translator, value_of
 
 _T = TypeVar("_T")
@@ -73,7 +73,7 @@ class PageItem:
     @property
     def units(self) -> str:
         """The units of thresholds: systems of equal kind and units share one."""
-        return units_of(self.dataset)
+        return ResultThresholds(self.dataset).units
 
     @property
     def title(self) -> str:

@@ -236,7 +236,7 @@ def _evaluated(
     from functools import partial
 
     from bioeval.evaluation import open_set, verification
-    from bioeval.results import threshold_of
+    from bioeval.results import ResultThresholds
 
     name, _, templates = task.partition("/")
     evaluate: Any = partial(verification, templates=templates, auc=False)
@@ -250,10 +250,11 @@ def _evaluated(
     if rule.name == "fixed":
         threshold = rule.values[0]
     elif rule.name == "far":
-        threshold = threshold_of(evaluate(scores, far_targets=rule.values), rule)
+        rates = evaluate(scores, far_targets=rule.values)
+        threshold = ResultThresholds(rates).of_rule(rule)
         words = f", the loosest with FAR <= {rule.values[0]:g} on these data (optimistic)"
     else:
-        threshold = threshold_of(evaluate(scores), rule)
+        threshold = ResultThresholds(evaluate(scores)).of_rule(rule)
         words = f", {rule.words} on these data (optimistic)"
     return evaluate(scores, thresholds=[threshold], **of_scores), threshold, words
 

@@ -28,6 +28,7 @@ from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,
     Block,
+    ComparedPeople,
     Found,
     Sentence,
     Table,
@@ -35,7 +36,6 @@ from bioeval.results import (
     Warnings,
     along,
     build,
-    people_with_pairs,
 )
 from bioeval.scores import (
     BlockReader,
@@ -441,7 +441,7 @@ def _rules(far: float, frr: float, confidence: float) -> Variables:
     for rule, trials in _trials(far, confidence).items():
         variables |= {
             f"trials_rule_of_{rule}": trials,
-            f"subjects_rule_of_{rule}": people_with_pairs(trials),
+            f"subjects_rule_of_{rule}": ComparedPeople.least_with(trials),
         }
     if frr > 0:
         for rule, people in _trials(frr, confidence).items():

@@ -29,16 +29,15 @@ from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,
     Block,
+    ComparedPeople,
     Found,
+    ResultThresholds,
     Sentence,
     Table,
     Variables,
     along,
     build,
     excluded,
-    other_targets,
-    people_with_pairs,
-    threshold_of,
 )
 from bioeval.scores import leaves_out_attacks
 from bioeval.stats import IntervalOptions
@@ -398,7 +397,7 @@ def _people_tested(needed: Callable[[float], int], rate: float, pairs: bool) -> 
         return math.nan
     attempts = needed(rate)
     if pairs:
-        attempts = people_with_pairs(attempts)
+        attempts = ComparedPeople.least_with(attempts)
     return float(attempts)
 
 
@@ -514,7 +513,7 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         if rule.name == "far":
             threshold, far_target = None, rule.values[0]
         else:
-            threshold = threshold_of(ds, rule)
+            threshold = ResultThresholds(ds).of_rule(rule)
     if threshold is not None:
         if np.ndim(require_numbers("threshold", threshold)):
             raise DataError(f"{Argument('threshold')} is {threshold!r}; expected one number")
@@ -552,7 +551,7 @@ def _at_target(
     if target not in there:
         raise DataError(
             f"{Argument('far_target')} is {target!r}; the results do not have this target; "
-            + other_targets(float(target), there)
+            + ResultThresholds(ds).other_targets(float(target))
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None

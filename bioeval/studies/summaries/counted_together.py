@@ -15,7 +15,7 @@ from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol
 from bioeval.results import (
     COSTS,
-    SCHEMA,
+    Layout,
     Scalars,
     Variables,
     build,
@@ -471,4 +471,4 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
                 attrs |= {"of": str(name), "over": " ".join(at), **at}
             columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
     coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": SCHEMA})
+    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": Layout.NUMBER})

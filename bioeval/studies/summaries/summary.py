@@ -8,7 +8,7 @@ from typing import Any
 from bioeval.base import ProtocolError, offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.protocol import Protocol, load
-from bioeval.results import Scalars, kind_doubt
+from bioeval.results import KindVerdict, Scalars
 from bioeval.scores import Scores, is_small, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
 
@@ -81,7 +81,9 @@ def _summary_of_system(
         subjects = known["subjects"][1]
         eer = known["eer"][1]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)  # which warns
+        KindVerdict.doubt(
+            eer, scores.kind, people, fused=fused, origin=scores._origin
+        )  # which warns
     return {node: scalars.plain(ranks) for node, scalars in by_task.items()}
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted, larger_is_closer, noun_of
-from bioeval.results import KIND_DOUBT, threshold_text
+from bioeval.results import KindVerdict, threshold_text
 from bioeval.studies.assurance.words import (
     NO_INSTALL,
     new_people,
@@ -55,7 +55,7 @@ class StudyTable:
         yield grid((name, text) for name, text in lines if text)
         yield Text("")
         t = v["threshold"]
-        doubt = str(attrs.get(KIND_DOUBT, ""))
+        doubt = str(attrs.get(KindVerdict.ATTRIBUTE, ""))
         if doubt:
             yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
             yield Text("")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import partition
+from bioeval import partition, stats
 from bioeval.base import (
     Argument,
     Client,
@@ -26,17 +26,14 @@ from bioeval.base import (
 )
 from bioeval.evaluation import digest_of_data, distributable, verification
 from bioeval.results import (
-    KIND_DOUBT,
     RULE_OF_3,
     RULE_OF_30,
     ComparedPeople,
+    KindVerdict,
+    Layout,
     Variables,
     about_attrs,
     build,
-    former_names,
-    kind_doubt,
-    people_with_pairs,
-    statistics_of,
 )
 from bioeval.scores import (
     BlockReader,
@@ -124,7 +121,7 @@ for _rule in ("3", "30"):
 
 _ON_NEW: dict[str, Name] = {}
 for _rate in ("far", "frr", "hter"):
-    for _key, _what in statistics_of(CROSS[_rate]).items():
+    for _key, _what in Layout.each_over_folds(CROSS[_rate]).items():
         _ON_NEW[f"{_rate}_{_key}"] = _what
 
 STUDY |= _ON_NEW
@@ -132,7 +129,7 @@ STUDY |= _ON_NEW
 _ASSURED_ON_NEW: list[str] = []
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     _long = f"{_rate.upper()} on new people at assured thresholds, first division"
-    for _key, _what in statistics_of(Name(_long, iso=_iso)).items():
+    for _key, _what in Layout.each_over_folds(Name(_long, iso=_iso)).items():
         _ASSURED_ON_NEW.append(f"assured_{_rate}_{_key}")
         STUDY[f"new_assured_{_rate}_{_key}"] = _what
 
@@ -322,7 +319,7 @@ def study_threshold(
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
-    crossed = former_names(folded)
+    crossed = stats.former_names(folded)
     variables = _where_chosen(counts, scores.kind)
     variables |= {name: crossed[name].item() for name in _ON_NEW}
     for name in ("threshold", "far", "frr"):
@@ -364,7 +361,7 @@ def study_threshold(
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
     if doubt := _doubt(counts, scores, fused=templates == "multi"):
         said.append(doubt)
-        attrs[KIND_DOUBT] = doubt
+        attrs[KindVerdict.ATTRIBUTE] = doubt
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
     attrs["out_of_reach"], few = _reach(counts, rule)
@@ -413,7 +410,7 @@ class _ComparisonCounts(_Counts):
     def people_for(self, attempts: int, rate: str) -> int:
         """Return the people that a number of attempts needs."""
         if rate == "far":
-            return people_with_pairs(attempts)
+            return ComparedPeople.least_with(attempts)
         return attempts
 
     def needed(self, least: Any, rate: str, target: float) -> str:
@@ -427,7 +424,7 @@ class _ComparisonCounts(_Counts):
         genuine = self.whole.test.genuine_attempts
         people = min(self.subjects or genuine, genuine)
         eer = self.whole.test.about_equal_error()
-        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
+        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
 
 
 @dataclass(frozen=True)
@@ -554,7 +551,7 @@ def _assured_on_new(
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
-    dataset = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
+    dataset = stats.former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
     rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 

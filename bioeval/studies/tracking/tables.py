@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted
-from bioeval.results import NOT_DEFINED
+from bioeval.results import number, percent
 from bioeval.views.tables import grid, indented, plain_table, warned
 
 #: Heads of the columns, and the variables below them.
@@ -165,10 +164,8 @@ def _cell(name: str, value: Any) -> str:
     """Format a number: rates in per cent, counts with thousands separators."""
     if isinstance(value, str):
         return str(value)
-    if math.isnan(value):
-        return NOT_DEFINED
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     if name in _PER_FRAME:
-        return f"{value:.3f}"
-    return f"{100 * value:.1f} %"
+        return number(value, ".3f")
+    return percent(float(value), ".1f")

@@ -39,7 +39,6 @@ from bioeval.results import (
     Warnings,
     excluded,
     number,
-    p_value,
     percent,
     threshold_text,
 )
@@ -351,7 +350,7 @@ def blocks(found: Found) -> Iterator[Block]:
         named = ", ".join(short_name(str(x)) for x in who[:_WORST]) + ", ..." * (len(who) > _WORST)
         expected = number(float(ds["animal_expected"][i]), "z.2f")
         more, fewer = float(ds["animal_p_more"][i]), float(ds["animal_p_fewer"][i])
-        cells = [f"{int(ds['animal_count'][i]):,}", expected, p_value(more), p_value(fewer)]
+        cells = [f"{int(ds['animal_count'][i]):,}", expected, number(more, "p"), number(fewer, "p")]
         animals.append([animal, *cells, named])
     heads = ["", "subjects", "expected", "p of as many", "p of as few", "such as"]
     yield Table(heads, animals)
@@ -360,8 +359,8 @@ def blocks(found: Found) -> Iterator[Block]:
     tests = []
     for animal, label in _TESTS.items():
         correlation = number(float(ds[f"{animal}_correlation"]), "z.2f")
-        tests.append([label, correlation, p_value(float(ds[f"{animal}_p"]))])
+        tests.append([label, correlation, number(float(ds[f"{animal}_p"]), "p")])
     kruskal = "Kruskal and Wallis (assumes independent scores)"
-    tests.append([kruskal, "", p_value(float(ds["kruskal_p"]))])
+    tests.append([kruskal, "", number(float(ds["kruskal_p"]), "p")])
     yield Table(["", "correlation", "p"], tests, dim_last=True)
     yield Warnings(found)

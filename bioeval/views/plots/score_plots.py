@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -47,6 +47,7 @@ class ScoreDistributionsDisplay(Display):
     labels_: DirectLabels
     _plot, _title = "score_distributions", "Genuine and impostor scores"
     _off = "infinite, or far from all others"  # where scores lie that have no bin
+    _class_words: ClassVar = {"genuine": "Genuine", "impostor": "Impostor"}
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
         self.systems = []
@@ -61,7 +62,7 @@ class ScoreDistributionsDisplay(Display):
     @property
     def classes(self) -> dict[str, dict[str, Histogram]]:
         """The histograms of each class, by the name of the system."""
-        return {"Genuine": self.genuine, "Impostor": self.impostor}
+        return {word: getattr(self, name) for name, word in self._class_words.items()}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:

@@ -20,7 +20,7 @@ from rich.text import Text
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.support import KIND_DOUBT
+from bioeval.results.support import KindVerdict
 from bioeval.results.words import enumerated, excluded, threshold_text
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Row, TableSection, grid, indented, listed, plain_table
@@ -197,7 +197,7 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     """Return reasons to doubt all results, with the paths of the tasks that show them."""
     said: dict[str, list[str]] = {}
     for path, dataset in found.items():
-        line = str(dataset.attrs.get(KIND_DOUBT, ""))
+        line = str(dataset.attrs.get(KindVerdict.ATTRIBUTE, ""))
         auc = value_of(dataset, "auc")
         if not line and auc is not None and auc < 0.5:
             kind = dataset.attrs.get("kind", "distance")
@@ -215,7 +215,7 @@ def warnings(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     said: dict[str, list[str]] = {}
     for path, dataset in found.items():
         for line in str(dataset.attrs.get("warnings", "")).splitlines():
-            if line != dataset.attrs.get(KIND_DOUBT):
+            if line != dataset.attrs.get(KindVerdict.ATTRIBUTE):
                 said.setdefault(line, []).append(path)
     return said
 
