@@ -18,7 +18,7 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
         digits = ".2f"
         if 0 < rate < 0.001:
             digits = ".2g"
-    return number(100 * rate, digits) + unit * (rate == rate)
+    return number(100 * rate, digits) + unit * bool(rate == rate)
 
 
 def number(value: float, digits: str = ".4g") -> str:

@@ -55,7 +55,7 @@ def who(path: Path) -> None:
         sides = (pair.probe_meta_image, pair.gallery_meta_image)
         picture = np.hstack([images.images[row[side.item()]] for side in sides])
         ax.imshow(picture, cmap="gray", vmin=0, vmax=255)
-        ax.set_xlabel(letter, fontsize=look.LABEL_SIZE, color=look.TEXT)
+        ax.set_xlabel(letter, fontsize=look.LABEL_SIZE, color=look.Style.text)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     figure.subplots_adjust(left=0, right=1, top=1, bottom=0.2, wspace=0.12)
@@ -159,8 +159,8 @@ def claims(path: Path) -> None:
         low, high = np.transpose([np.quantile(each, [0.025, 0.975]) for each in values[name]])
         marker = "osD"[i]
         ax.errorbar(
-            x, middle, [middle - low, high - middle], color=look.colour_of(i), marker=marker,
-            linestyle=look.dash(i), linewidth=1.6, capsize=4, label=words,
+            x, middle, [middle - low, high - middle], color=look.Style.colour(i), marker=marker,
+            linestyle=look.Style.dash(i), linewidth=1.6, capsize=4, label=words,
         )  # fmt: skip
     ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
     ax.set_ylim(bottom=0)
@@ -191,7 +191,7 @@ def zoo(path: Path) -> None:
         one = ds.sel(subject=person)
         box = AnnotationBbox(
             picture, (one["genuine_mean"].item(), one["impostor_mean"].item()), xybox=place,
-            pad=0.05, arrowprops={"arrowstyle": "-", "color": look.QUIET, "shrinkB": 4},
+            pad=0.05, arrowprops={"arrowstyle": "-", "color": look.Style.quiet, "shrinkB": 4},
         )  # fmt: skip
         display.ax_.add_artist(box)
     be.plot.save(display, path, dpi=110)
@@ -249,20 +249,20 @@ def how_it_counts(path: Path) -> None:
     genuine, edges = np.array([0.1, 0.4]), np.arange(9) / 8
     impostor = np.array([0.2, 0.2, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.8, 0.9])
     counts = np.bincount(np.ceil(8 * impostor).astype(int) - 1, minlength=8)
-    blue, orange = look.colour_of(look.GENUINE), look.colour_of(look.IMPOSTOR)
+    blue, orange = look.Style.colour(look.GENUINE), look.Style.colour(look.IMPOSTOR)
     _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True)
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
         for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
             ax.axvspan(*window, color=look.GRID, zorder=0, linewidth=0)
         ax.set_xticks(edges, [f"{edge:g}" for edge in edges])
-        ax.tick_params(labelsize=look.TICK_SIZE, colors=look.TEXT, labelbottom=True)
+        ax.tick_params(labelsize=look.TICK_SIZE, colors=look.Style.text, labelbottom=True)
     above.bar(edges[:-1], counts, 1 / 8, align="edge", facecolor="none", edgecolor=orange)
     height = np.concatenate([np.arange(sum(impostor == x)) for x in np.unique(impostor)])
     above.scatter(impostor, height + 0.5, color=orange, marker="s", s=34, label="impostor score")
     above.vlines(genuine, 0, 2.25, color=blue, linewidth=2, label="genuine score")
     for edge, count in zip(edges, counts, strict=False):
-        above.text(edge + 1 / 16, 2.38, str(count), ha="center", color=look.ink(orange))
+        above.text(edge + 1 / 16, 2.38, str(count), ha="center", color=look.Style.ink(orange))
     above.set(ylim=(0, 2.7), yticks=[0, 1, 2])
     look.labelled(above, "", "Impostor scores in the cell")
     lines = ["Cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"]
@@ -275,10 +275,10 @@ def how_it_counts(path: Path) -> None:
     below.plot(edges, accepted, "s", color=orange, label="FAR, known at the edges of cells")
     steps = np.concatenate([[0], genuine, [1]])
     below.step(steps, [1, 0.5, 0, 0], where="post", color=blue, linewidth=1.8, label="FRR")
-    below.plot([0.4], [0.2], "o", color=look.TEXT, markersize=7, fillstyle="none")
+    below.plot([0.4], [0.2], "o", color=look.Style.text, markersize=7, fillstyle="none")
     below.annotate(
-        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=look.TEXT,
-        fontsize=look.LABEL_SIZE, arrowprops={"arrowstyle": "-", "color": look.QUIET},
+        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=look.Style.text,
+        fontsize=look.LABEL_SIZE, arrowprops={"arrowstyle": "-", "color": look.Style.quiet},
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
     look.labelled(below, "Threshold (distance)", "Rate")
@@ -297,7 +297,7 @@ def benchmarks(path: Path) -> None:
     for i, name in enumerate(names):
         points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
         ax.loglog(
-            *zip(*points, strict=True), color=look.colour_of(i), linestyle=look.dash(i),
+            *zip(*points, strict=True), color=look.Style.colour(i), linestyle=look.Style.dash(i),
             marker="osD^"[i], linewidth=1.6, label=name,
         )  # fmt: skip
     look.labelled(ax, "Comparisons", "Processor time, seconds")

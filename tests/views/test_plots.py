@@ -280,9 +280,7 @@ def test_titles_in_a_grid_without_a_layout_leave_other_axes_free(tree, size):
 
 def test_det_labels_give_the_eer(single):
     display = plot.det(single)
-    assert [t.get_text() for t in display.labels_.texts] == [
-        f"EER {look.percent(float(single.eer))}"
-    ]
+    assert [t.get_text() for t in display.labels_.texts] == [f"EER {100 * float(single.eer):.2f} %"]
     without = plot.det(single.drop_vars(["eer", "far_at_eer", "frr_at_eer"]))
     assert without.labels_.texts == []
 
@@ -316,7 +314,7 @@ def test_det_draws_no_band_where_it_draws_no_curve(kind):
 def test_error_rates_mark_the_eer(single):
     display = plot.error_rates(single)
     (text,) = (t.get_text() for t in display.labels_.texts if "EER" in t.get_text())
-    assert look.percent(float(single.eer)) in text
+    assert f"{100 * float(single.eer):.2f} %" in text
     assert f"{float(single.eer_threshold):.4g}" in text
     points = [line.get_xydata().tolist() for line in display.ax_.lines]
     assert [[float(single.eer_threshold), float(single.eer)]] in points
@@ -486,7 +484,7 @@ def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
 
 @pytest.mark.slow
 def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
-    genuine, impostor = (look.colour_of(x) for x in (look.GENUINE, look.IMPOSTOR))
+    genuine, impostor = (look.Style.colour(x) for x in (look.GENUINE, look.IMPOSTOR))
     rates = plot.error_rates(single).lines_
     ratios = be.calibration(be.Calibrator().fit_transform(scores))
     tippett = plot.tippett(ratios).lines_
@@ -544,13 +542,13 @@ def test_no_two_of_many_curves_look_the_same(single):
     lines = display.lines_.values()
     assert len({line.get_color() for line in lines}) == 14
     curves = display.curves.values()
-    assert len({(c.hue % 7, str(look.dash(c.dash))) for c in curves}) == 14
+    assert len({(c.hue % 7, str(look.Style.dash(c.dash))) for c in curves}) == 14
 
 
 def test_every_colour_can_be_read():
     for colour in look.PALETTE:
-        assert 1.05 / (look.luminance(look.ink(colour)) + 0.05) >= 4.5
-    assert look.ink("#000000") == to_rgb("black")
+        assert 1.05 / (look.luminance(look.Style.ink(colour)) + 0.05) >= 4.5
+    assert look.Style.ink("#000000") == to_rgb("black")
 
 
 @pytest.mark.slow

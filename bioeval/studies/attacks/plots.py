@@ -14,17 +14,15 @@ from matplotlib.image import AxesImage
 from bioeval.base import counted
 from bioeval.results import ScoreHistograms
 from bioeval.views.plots import (
-    HUES,
     Curve,
     CurvesDisplay,
     CurveSpec,
     DetDisplay,
     OneResultDisplay,
     ScoreDistributionsDisplay,
+    Style,
     System,
     as_plot_text,
-    curve_of,
-    pick,
 )
 
 
@@ -45,10 +43,10 @@ class AttackDetDisplay(DetDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result: of zero-effort impostors and of each species."""
-        (system,) = pick(data, cls.spec.plot, single=True)
+        (system,) = System.pick(data, cls.spec.plot, single=True)
         shown = [replace(system, name="zero-effort impostors"), *_species(system)]
         return cls(
-            replace(curve_of(one, "far", "frr", one.name), hue=HUES["far"] + i, dash=i)
+            replace(Curve.of(one, "far", "frr", one.name), hue=Style.hues["far"] + i, dash=i)
             for i, one in enumerate(shown)
         )
 
@@ -138,7 +136,7 @@ class SpeciesDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        systems = pick(data, cls.spec.plot)
+        systems = System.pick(data, cls.spec.plot)
         curves = []
         for number, system in enumerate(systems):
             for i, curve in enumerate(cls._curves(system)):
@@ -151,16 +149,16 @@ class SpeciesDisplay(CurvesDisplay):
     def _curves(cls, system: System) -> Iterator[Curve]:
         """Yield the rates of bona fide presentations, and the one of each species."""
         for y, word in cls.spec.lines.items():
-            curve = curve_of(system, "threshold", y, system.named(word))
-            yield replace(curve, hue=HUES[y])
+            curve = Curve.of(system, "threshold", y, system.named(word))
+            yield replace(curve, hue=Style.hues[y])
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
             name = system.named(as_plot_text(species))
             alone = replace(system, dataset=ds.isel(species=i, drop=True))
-            curve = curve_of(alone, "threshold", cls._rate, name)
+            curve = Curve.of(alone, "threshold", cls._rate, name)
             if curve.why_not:
                 curve = replace(curve, why_not=cls._lacking)
-            yield replace(curve, system=system, hue=HUES["iapar_pooled"] + i)
+            yield replace(curve, system=system, hue=Style.hues["iapar_pooled"] + i)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves, and the threshold of a single result."""
@@ -253,7 +251,7 @@ class AttackScoresDisplay(ScoreDistributionsDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the counts of one result between its thresholds."""
-        return cls(*pick(data, cls._plot, single=True))
+        return cls(*System.pick(data, cls._plot, single=True))
 
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.studies.calibration.calibrator import check_prior
-from bioeval.views.plots import RULE, Curve, CurvesDisplay, CurveSpec, Labelled, System, pick
+from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, Style, System
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 
@@ -33,7 +33,7 @@ class ReliabilityDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the blocks of one calibration result, or of several by name."""
-        return cls(pick(data, "reliability"))
+        return cls(System.pick(data, "reliability"))
 
     def plot(
         self, ax: Axes | None = None, *, prior: float = 0.5, name: str | None = None, **style: Any
@@ -131,7 +131,7 @@ class TippettDisplay(CurvesDisplay):
         for curve in self.defined:
             x = curve.x / math.log(10)
             self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)
-        ax.axvline(0.0, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
+        ax.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
         partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
         limit = min(10.0, max(2.0, math.ceil(seen)))
@@ -177,11 +177,11 @@ def _up_to_worst(display: CurvesDisplay) -> tuple[float, float]:
     return 0, min(2.0, 1.05 * max([1.0, *worst]))
 
 
-def _prior_alone(display: CurvesDisplay) -> Labelled:
+def _prior_alone(display: CurvesDisplay) -> Any:
     reference = display.systems[0].dataset["reference_ece"]
     x, y = reference["prior_log_odds"].values, reference.values
     alone = display._reference(x, y, linewidth=1.0)
-    display.ax_.axvline(0.0, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
+    display.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
     return alone
 
 

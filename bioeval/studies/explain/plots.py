@@ -21,21 +21,16 @@ from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExpl
 from bioeval.studies.explain.tables import ShownList, lists_of, score_text, templates_of
 from bioeval.views import Images, pictures_of_templates
 from bioeval.views.plots import (
-    QUIET,
-    RULE,
-    TEXT,
     Display,
+    Style,
     as_plot_text,
-    colour_of,
-    ink,
-    score_label,
 )
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {
-    GENUINE: (colour_of(0), "o", True),
-    IMPOSTOR: (colour_of(1), "s", False),
-    LEFT_OUT: (RULE, "x", True),
+    GENUINE: (Style.colour(0), "o", True),
+    IMPOSTOR: (Style.colour(1), "s", False),
+    LEFT_OUT: (Style.rule, "x", True),
 }
 
 
@@ -185,7 +180,7 @@ class RowWalkDisplay(Display):
                     transform=ax.get_yaxis_transform(),
                     ha="center",
                     va="center",
-                    color=QUIET,
+                    color=Style.quiet,
                 )
                 continue
             score = min(max(line.score, left), right)
@@ -225,7 +220,7 @@ class RowWalkDisplay(Display):
             )
         self._threshold(ax, shown, threshold)
         self._words(ax, shown)
-        self._labelled(score_label(self.walk.kind), "", ax=ax)
+        self._labelled(self._score_label(self.walk.kind), "", ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
         below = list(map(_wrapped, shown.left_out))
         if shown.conditional:
@@ -274,7 +269,7 @@ class RowWalkDisplay(Display):
         for y, (label, line) in enumerate(
             zip(ax.get_yticklabels(), shown.lines, strict=True), start=1
         ):
-            label.set_color(ink(_ROLES[line.role][0]))
+            label.set_color(Style.ink(_ROLES[line.role][0]))
             if line.number == 1:
                 self._face(ax, line.template, y, "data", (-_SMALL / 2 - 4, 0), _SMALL)
 
@@ -283,12 +278,12 @@ class RowWalkDisplay(Display):
         if threshold is None or shown.tasks[0].task == "reid":
             return
         y = (shown.accepted or 0) + 0.5
-        ax.axhline(y, color=TEXT, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
+        ax.axhline(y, color=Style.text, linewidth=1.0, linestyle=(0, (4, 2)), zorder=2)
         at = threshold
         if not math.isfinite(threshold):
             at = ax.get_xlim()[int(larger_is_closer(self.walk.kind) != (threshold > 0))]
         else:
-            ax.axvline(threshold, color=TEXT, linewidth=1.0, linestyle="-", zorder=2)
+            ax.axvline(threshold, color=Style.text, linewidth=1.0, linestyle="-", zorder=2)
         # Of an ordered list, these two corners beside the threshold hold no score.
         side = 1
         if larger_is_closer(self.walk.kind):
@@ -313,9 +308,9 @@ class RowWalkDisplay(Display):
             head, at = column.head.replace(", ", "\n"), column.start
             self._note(head, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
             for y, (text, line) in enumerate(zip(column.texts, shown.lines, strict=True), start=1):
-                colour: Any = ink(_ROLES[line.role][0])
+                colour: Any = Style.ink(_ROLES[line.role][0])
                 if text in ("-", "left out") or not head:
-                    colour = QUIET
+                    colour = Style.quiet
                 self._note(
                     text,
                     (1, y),

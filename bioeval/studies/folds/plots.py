@@ -10,24 +10,16 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
+from bioeval.results import percent
 from bioeval.views import Averaged, averaged, unit_of
 from bioeval.views.plots import (
-    QUIET,
-    RULE,
-    SMALL_SIZE,
-    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     OneResultDisplay,
+    Style,
     System,
     as_plot_text,
-    colour_of,
-    percent,
-    pick,
-    rank_axis,
-    ranks_shown,
-    rate_limits,
 )
 
 # ------------------------------------------------------------------------ points of the folds
@@ -76,13 +68,13 @@ class FoldsDisplay(OneResultDisplay):
         words = self._words()
         self._folds(known, style)
         middle = f"{{}}_{_estimate(self._dataset.attrs)}"
-        self._point(middle, "{}", words.tested, fmt="o", color=colour_of(0), zorder=4)
+        self._point(middle, "{}", words.tested, fmt="o", color=Style.colour(0), zorder=4)
         self._point(
             self._optimistic,
             self._optimistic.removesuffix("_mean"),
             words.chosen,
             fmt="D",
-            color=colour_of(1),
+            color=Style.colour(1),
             linewidth=1.0,
             capsize=0,
             markerfacecolor="white",
@@ -94,7 +86,7 @@ class FoldsDisplay(OneResultDisplay):
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
         self._target()
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(percent)
+            self._in_per_cent(axis)
         translate = self._translate
         x, y = translate("False accept rate, FAR"), translate("False reject rate, FRR")
         self._labelled(x, y, translate.other("far"), translate.other("frr"))
@@ -120,7 +112,7 @@ class FoldsDisplay(OneResultDisplay):
         there = np.column_stack([self.far[known], self.frr[known]])
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
-        given = {"color": RULE, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
+        given = {"color": Style.rule, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
         given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
         size = given.pop("markersize")
         unit = unit_of(self._dataset.attrs)
@@ -146,14 +138,14 @@ class FoldsDisplay(OneResultDisplay):
         if name != "far" or not value:
             return
         target = float(value)
-        self.ax_.axvline(target, color=TEXT, linewidth=0.8, linestyle=":", zorder=1)
+        self.ax_.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))
         share = (target - low) / (self.ax_.get_xlim()[1] - low)
         away, side = 4, "left"
         if share > 0.8:
             away, side = -4, "right"
-        self._note(f"target {percent(target)}", (target, 1), (away, -3), va="top", ha=side)
+        self._note(f"target {percent(target, '.3g')}", (target, 1), (away, -3), va="top", ha=side)
 
     def _words(self) -> FoldsWords:
         """Return what is written on the figure."""
@@ -287,7 +279,7 @@ class RepeatedDisplay(CurvesDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result of `repeat` or `cross_evaluate`, or of several by name."""
         curves: list[Curve] = []
-        for system in pick(data, "repeated"):
+        for system in System.pick(data, "repeated"):
             dataset = system.dataset
             for rate, words in RATES.items():
                 if f"{rate}_mean" not in dataset or not dataset[f"{rate}_mean"].ndim:
@@ -333,9 +325,9 @@ class RepeatedDisplay(CurvesDisplay):
             arrays += [band.mean, band.low, band.high]
         most = max(int(curve.x[-1]) for curve in self.curves.values())
         whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
-        last, beyond = ranks_shown(arrays, most, None if whole else most)
-        rank_axis(ax, "x", last)
-        ax.set_ylim(rate_limits(lowest if self.lines_ else 0.0))
+        last, beyond = self._ranks_shown(arrays, most, None if whole else most)
+        self._rank_axis(last)
+        self._rates_from(lowest if self.lines_ else 0.0)
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
@@ -450,7 +442,7 @@ class SpreadDisplay(OneResultDisplay):
             band = f"middle {100 * float(attrs['confidence']):g} %"
         if labels:
             for x, text in ((MEAN, "mean"), (ENDS, band)):
-                ax.text(x, top - 0.1, text, fontsize=SMALL_SIZE, color=QUIET, va="center")
+                ax.text(x, top - 0.1, text, fontsize=Style.small, color=Style.quiet, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
             self._empty("No scalar is defined in any fold")
@@ -474,7 +466,7 @@ class SpreadDisplay(OneResultDisplay):
             return np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
-        given = {"color": RULE, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
+        given = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
         self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
         line = place - 0.19
@@ -483,23 +475,23 @@ class SpreadDisplay(OneResultDisplay):
         high = row.summary("high")
         if np.isfinite([low, high]).all():
             inside = np.clip(across([low, high]), 0, 1)
-            self.ax_.plot(inside, [line] * 2, color=colour_of(0), linewidth=2.4, zorder=3)
+            self.ax_.plot(inside, [line] * 2, color=Style.colour(0), linewidth=2.4, zorder=3)
         self.ax_.plot(
             across([mean]),
             [line],
             "o",
-            color=colour_of(0),
+            color=Style.colour(0),
             markersize=6,
             markeredgecolor="white",
             markeredgewidth=0.8,
             zorder=4,
         )
         if width:
-            self._write(-0.015, place, row, [least], "right", QUIET, word="min")
-            self._write(1.015, place, row, [most], "left", QUIET, word="max")
-        self._write(MEAN, place + MIDDLE, row, [mean], "left", TEXT, fontweight="bold")
+            self._write(-0.015, place, row, [least], "right", Style.quiet, word="min")
+            self._write(1.015, place, row, [most], "left", Style.quiet, word="max")
+        self._write(MEAN, place + MIDDLE, row, [mean], "left", Style.text, fontweight="bold")
         if np.isfinite([low, high]).all():
-            self._write(ENDS, place + MIDDLE, row, [low, high], "left", TEXT)
+            self._write(ENDS, place + MIDDLE, row, [low, high], "left", Style.text)
 
     def _write(
         self,
@@ -521,7 +513,7 @@ class SpreadDisplay(OneResultDisplay):
             text = f"{word} {texts[0]}".strip()
         else:
             text = f"[{texts[0]}, {texts[1]}]"
-        self.ax_.text(x, y, text, ha=side, va="center", fontsize=SMALL_SIZE, color=colour, **style)
+        self.ax_.text(x, y, text, ha=side, va="center", fontsize=Style.small, color=colour, **style)
 
 
 def _limits(attrs: Any) -> str:

@@ -9,37 +9,31 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
+from bioeval.results import percent
 from bioeval.views.plots import (
-    RULE,
     Curve,
     CurvesDisplay,
     CurveSpec,
-    Labelled,
+    Style,
     System,
-    colour_of,
-    curve_of,
-    percent,
-    pick,
-    rank_axis,
-    rate_limits,
 )
 
 
 def _templates_curve(system: System, x: str, y: str, name: str) -> Curve:
     if y != "frr_at_far":
-        return curve_of(system, x, y, name)
+        return Curve.of(system, x, y, name)
     targets = system.dataset["far_target"].values
     target = float(targets[np.argmin(np.abs(np.log10(np.maximum(targets, 1e-9)) + 2))])
     one = replace(system, dataset=system.dataset.sel(far_target=target))
-    made = curve_of(one, x, y, f"{name} {percent(target)}")
+    made = Curve.of(one, x, y, f"{name} {percent(target, '.3g')}")
     return replace(made, system=system)
 
 
 def _templates_limits(display: Any) -> dict[str, Any]:
     highest = max((np.nanmax(curve.y) for curve in display.defined), default=1.0)
     sizes = np.concatenate([curve.x for curve in display.curves.values()])
-    rank_axis(display.ax_, "x", int(sizes.max()), False)
-    display.ax_.yaxis.set_major_formatter(percent)
+    display._rank_axis(int(sizes.max()), False)
+    display._in_per_cent(display.ax_.yaxis)
     return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
 
 
@@ -77,7 +71,7 @@ class GalleryTemplatesDisplay(CurvesDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of one result, or of several by name; rates are of verification."""
         systems = []
-        for system in pick(data, cls.spec.plot):
+        for system in System.pick(data, cls.spec.plot):
             verification = system.dataset.drop_vars(["dir", "cms"], errors="ignore")
             systems.append(replace(system, dataset=verification))
         return cls(cls.spec.curves_of(systems))
@@ -143,7 +137,7 @@ class GallerySizeDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves over gallery sizes of one result, or of several by name."""
-        curves = cls.spec.curves_at(pick(data, "gallery_size"), ranks)
+        curves = cls.spec.curves_at(System.pick(data, "gallery_size"), ranks)
         dashed, display_ranks = [], {}
         for curve, rank in curves:
             dashed.append(replace(curve, dash=DASHES[curve.dash % len(DASHES)]))
@@ -167,39 +161,31 @@ class GallerySizeDisplay(CurvesDisplay):
             line = {"drawstyle": "default", **style}
             self._line(curve, curve.x[:exact], curve.y[:exact], line, marked=True)
             if exact < len(curve.x):
-                others.append(self._extrapolated(curve, max(exact - 1, 0), exact))
+                others.append(self._extrapolated(curve, exact))
                 exact_up_to.add(int(dataset.attrs["exact_up_to"]))
             lowest = float(np.nanmin(curve.y, initial=lowest))
         sizes = np.concatenate([curve.x for curve in self.curves.values()])
-        rank_axis(ax, "x", int(sizes.max()), True, float(sizes.min()))
+        self._rank_axis(int(sizes.max()), True, float(sizes.min()))
         if not self.lines_:
             lowest = 0.0
-        ax.set_ylim(rate_limits(lowest))
+        self._rates_from(lowest)
         keep_free = []
         if len(exact_up_to) == 1:
             (end,) = exact_up_to
-            ax.axvline(end, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            ax.axvline(end, color=Style.rule, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
             keep_free.append(self._note(f"data end: {end:,}", (end, 0), (3, 6), va="bottom"))
         if exact_up_to:
             details.append("dotted, hollow: extrapolated by a beta-binomial model")
         return self._finish(details=lambda _: details, others=others, keep_free=keep_free)
 
-    def _extrapolated(self, curve: Curve, start: int, exact: int) -> Labelled:
+    def _extrapolated(self, curve: Curve, exact: int) -> Any:
         """Draw the modelled part, hollow and dotted, after the last exact point."""
+        start = max(exact - 1, 0)
         x, y = curve.x[start:], curve.y[start:]
-        self.ax_.plot(
-            x,
-            y,
-            linestyle=":",
-            linewidth=1.1,
-            color=colour_of(curve.hue),
-            marker="o",
-            markersize=3.6,
-            markerfacecolor="white",
-            markevery=list(range(exact - start, len(x))),
-            zorder=1.9,
-        )
-        return Labelled("", RULE, x, y)
+        marks = {"marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
+        marks["markevery"] = list(range(exact - start, len(x)))
+        colour = Style.colour(curve.hue)
+        return self._reference(x, y, color=colour, linewidth=1.1, zorder=1.9, **marks)
 
 
 def gallery_size(

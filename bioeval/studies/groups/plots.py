@@ -14,14 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from bioeval.base import short_name
+from bioeval.results import percent
 from bioeval.views.plots import (
-    HUES,
-    RULE,
     OneResultDisplay,
+    Style,
     as_plot_text,
-    colour_of,
-    measured,
-    percent,
 )
 
 # Most groups whose cells hold a number, and whose names are written.
@@ -124,7 +121,7 @@ class GroupsDisplay(OneResultDisplay):
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
-        colour = colour_of(HUES[rate])
+        colour = Style.colour(Style.hues[rate])
         if f"{rate}_low" in ds:
             low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
@@ -134,7 +131,7 @@ class GroupsDisplay(OneResultDisplay):
             ax.plot(values[which], places[which], "o", **given)
         overall = float(ds[f"{rate}_overall"])
         if overall == overall:
-            ax.axvline(overall, color=RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            ax.axvline(overall, color=Style.rule, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         ax.set_ylim(len(self.groups) - 0.5, -0.5)
         most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
         ax.set_xlim(-0.02 * most, 1.05 * most)
@@ -142,9 +139,9 @@ class GroupsDisplay(OneResultDisplay):
             away, side = 3, "left"
             if overall > 0.7 * most:
                 away, side = -3, "right"
-            text = f"all: {measured(overall)}"
+            text = f"all: {percent(overall, 'fine')}"
             self._note(text, (overall, 0), (away, 4), ax, va="bottom", ha=side)
-        ax.xaxis.set_major_formatter(percent)
+        self._in_per_cent(ax.xaxis)
         self._name_groups(ax, subjects=True)
         translate = self._translate
         self._labelled(translate(label), "", translate.other(rate), ax=ax)
@@ -172,7 +169,7 @@ class GroupsDisplay(OneResultDisplay):
         if len(positive):
             term = translate.other("far")
             bar = self._colour_bar(colours, ax, translate("False accept rate, FAR"), term)
-            bar.ax.yaxis.set_major_formatter(percent)
+            self._in_per_cent(bar.ax.yaxis)
             bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])

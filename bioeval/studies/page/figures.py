@@ -28,7 +28,7 @@ from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem, gro
 from bioeval.studies.page.words import attempts_of
 from bioeval.tallies import per_cent
 from bioeval.views import Images, term_translator
-from bioeval.views.plots import plot_files, ranks_shown, save
+from bioeval.views.plots import plot_files, save
 
 # Ticks of an axis of normal deviates, as proportions.
 _DEVIATES = (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
@@ -628,7 +628,7 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     for live in parts:
         names.append(name if name in live.by_rank else "cms")
         curves.append(live.by_rank[names[-1]])
-    most = max(2, min(50, ranks_shown(curves, max(live.ranks for live in parts), None)[0]))
+    most = max(2, min(50, max(10, last_change(curves)), max(live.ranks for live in parts)))
     x = across("linear", 1.0, float(most), "Rank k", first=True)
     least, low = _least(curves), 0.0
     if np.isfinite(least):
@@ -644,6 +644,15 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
         fig.draw(drawing.name(live), hue, hue, px[shown], py[shown], stepped=False)
         _moves(fig, live, hue, drawing, np.where(ranks > most, np.nan, px), py, "rank")
     return fig
+
+
+def last_change(curves: list[np.ndarray]) -> int:
+    """Return the rank beyond which no curve changes."""
+    last = 1
+    for values in curves:
+        moves = np.abs(np.diff(values)) > 0
+        last = max(last, 2 + int(np.flatnonzero(moves).max(initial=-1)))
+    return last
 
 
 def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
-from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, System, agreed
+from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, System
 
 
 def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
@@ -20,12 +20,12 @@ def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
 def _of_samples(systems: Sequence[System]) -> list[str]:
     """Return the samples and the threshold common to all curves."""
     samples = {int(system.dataset["samples"]) for system in systems}
-    rule = agreed(systems, "threshold_rule_in_words")
+    rule = System.agreed(systems, "threshold_rule_in_words")
     said = []
     if len(samples) == 1:
         said.append(counted(samples.pop(), "samples"))
     if rule:
-        given = agreed(systems, "chosen_on") == "given"
+        given = System.agreed(systems, "chosen_on") == "given"
         said.append(f"at {rule}{' of all attempts' * (not given)}")
     return ["; ".join(said)]
 

@@ -14,18 +14,11 @@ from matplotlib.patches import Rectangle
 from bioeval.base import DataError, counted, require_list, require_text
 from bioeval.results import threshold_text
 from bioeval.views.plots import (
-    HUES,
-    QUIET,
-    SMALL_SIZE,
-    TEXT,
     CurvesDisplay,
     CurveSpec,
     Display,
-    agreed,
-    colour_of,
-    convention,
-    dash,
-    pick,
+    Style,
+    System,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +35,7 @@ class PrecisionRecallDisplay(CurvesDisplay):
         {"interpolated_precision": ""},
         "Recall",
         "Interpolated precision",
-        details=lambda systems: [convention(systems)],
+        details=lambda systems: [System.convention(systems)],
         by_itself="recall level",
         marked=True,
         at=0.3,
@@ -111,7 +104,7 @@ class GomDisplay(CurvesDisplay):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        systems = pick(data, "gom")
+        systems = System.pick(data, "gom")
         display = cls(cls.spec.curves_of(systems))
         display.false_rate = _Panel(_Panel.spec.curves_of(systems))
         return display
@@ -134,7 +127,7 @@ class GomDisplay(CurvesDisplay):
             size = _SIZE
         self._axes(ax, size)
         x_label = "Threshold τ"
-        if agreed(self.systems, "normalised_span") != "1.0":
+        if System.agreed(self.systems, "normalised_span") != "1.0":
             x_label += ", distances scaled to 0 ... 1"
         details = _details(self, [super().why_empty, self.false_rate.why_empty])
         for place, word in zip(self._panels(len(shown)), shown, strict=True):
@@ -166,10 +159,10 @@ class GomDisplay(CurvesDisplay):
 def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     """Return the convention and the numbers of queries, so far as all systems agree."""
     said = [
-        agreed(display.systems, "convention"),
-        agreed(display.systems, "budget", "B = {}"),
+        System.agreed(display.systems, "convention"),
+        System.agreed(display.systems, "budget", "B = {}"),
     ]
-    if agreed(display.systems, "variant") == "reference":
+    if System.agreed(display.systems, "variant") == "reference":
         said.append("as the authors' program")
     queries = set()
     for system in display.systems:
@@ -222,7 +215,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     return GomDisplay.from_results(data).plot(ax, **style)
 
 
-_MATCH, _OTHER = colour_of(HUES["frr"]), colour_of(HUES["far"])
+_MATCH, _OTHER = Style.colour(Style.hues["frr"]), Style.colour(Style.hues["far"])
 
 
 class RankedListsDisplay(Display):
@@ -291,7 +284,7 @@ class RankedListsDisplay(Display):
                 sign,
                 ha="center",
                 va="center",
-                fontsize=SMALL_SIZE + 2,
+                fontsize=Style.small + 2,
                 color=ink,
             )
         for k in range(len(self.thresholds)):
@@ -299,9 +292,9 @@ class RankedListsDisplay(Display):
                 ax.plot(
                     [end + 0.5] * 2,
                     [i - 0.46, i + 0.46],
-                    color=TEXT,
+                    color=Style.text,
                     linewidth=1.6,
-                    linestyle=dash(k),
+                    linestyle=Style.dash(k),
                     zorder=3,
                 )
         self._write(ax, places)
@@ -320,7 +313,7 @@ class RankedListsDisplay(Display):
                 "for each"
             )
         ax.set_yticks(np.arange(rows), shown)
-        ax.set_xlabel("Rank k", fontsize=SMALL_SIZE + 2, loc="left")
+        ax.set_xlabel("Rank k", fontsize=Style.small + 2, loc="left")
         ax.grid(visible=False)
         for side in ax.spines.values():
             side.set_visible(False)
@@ -336,9 +329,9 @@ class RankedListsDisplay(Display):
             x = places + 1.0
             if column > 0:
                 x += 2.4 + 5.2 * (column - 1)
-            ax.text(x, -0.7, head, fontsize=SMALL_SIZE, color=QUIET, va="center")
+            ax.text(x, -0.7, head, fontsize=Style.small, color=Style.quiet, va="center")
             for i, words in enumerate(self.words):
-                ax.text(x, i, words[column], fontsize=SMALL_SIZE, color=TEXT, va="center")
+                ax.text(x, i, words[column], fontsize=Style.small, color=Style.text, va="center")
 
 
 def ranked_lists(

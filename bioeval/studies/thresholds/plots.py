@@ -9,21 +9,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
-from bioeval.results import threshold_text
+from bioeval.results import percent, threshold_text
 from bioeval.studies.assurance.words import new_people
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_far import LABEL
 from bioeval.views.plots import (
-    HUES,
-    QUIET,
-    RULE,
-    SMALL_SIZE,
-    TEXT,
     OneResultDisplay,
-    colour_of,
-    log_axis,
-    percent,
-    threshold_label,
+    Style,
 )
 
 # ------------------------------------------------------------------------ points of the folds
@@ -121,7 +113,7 @@ class AssuredDisplay(_OverThresholds):
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
         target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
-        far, frr = colour_of(HUES["far"]), colour_of(HUES["frr"])
+        far, frr = Style.colour(Style.hues["far"]), Style.colour(Style.hues["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         given = {"linewidth": 1.8, **style}
         over = ds.attrs.get("assured_over", "pairs of people")
@@ -138,7 +130,7 @@ class AssuredDisplay(_OverThresholds):
         )
         if np.isfinite(self.frr).any():
             ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
-        ax.axhline(target, color=RULE, linewidth=1.0, zorder=1)
+        ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
         ax.annotate(
             translate(f"target {100 * target:g} %"),
             (end, target),
@@ -146,8 +138,8 @@ class AssuredDisplay(_OverThresholds):
             xycoords=ax.get_yaxis_transform(),
             textcoords="offset points",
             ha=side,
-            fontsize=SMALL_SIZE,
-            color=QUIET,
+            fontsize=Style.small,
+            color=Style.quiet,
         )
         for what, variable, line in (
             ("assured", "assured_threshold", "-"),
@@ -156,11 +148,11 @@ class AssuredDisplay(_OverThresholds):
             at = float(ds[variable])
             if np.isfinite(at):
                 label = f"{what}: {threshold_text(at)}"
-                ax.axvline(at, color=TEXT, linewidth=1.2, linestyle=line, label=label)
+                ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=label)
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
-        _rate_axis(ax, np.append(positive, target))
-        x, y = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        _rate_axis(self, np.append(positive, target))
+        x, y = self._threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
         self._labelled(x, y, "", translate.other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled(
@@ -170,9 +162,9 @@ class AssuredDisplay(_OverThresholds):
         return self
 
 
-def _rate_axis(ax: Axes, rates: np.ndarray) -> None:
+def _rate_axis(display: OneResultDisplay, rates: np.ndarray) -> None:
     """Make the axis of rates logarithmic, and show all of these."""
-    log_axis(ax, "y", float(rates.min()) / 1.3, min(1.0, float(rates.max()) * 1.3))
+    display._log_axis("y", float(rates.min()) / 1.3, min(1.0, float(rates.max()) * 1.3))
 
 
 def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
@@ -234,9 +226,9 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
         ax, ds, translate = self._begun(ax), self._dataset, self._translate
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
-        colour, given = colour_of(HUES["far"]), {"linewidth": 1.8, **style}
+        colour, given = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
-        ax.plot(self.threshold, shown, color=TEXT, **given, label=translate("FAR, measured"))
+        ax.plot(self.threshold, shown, color=Style.text, **given, label=translate("FAR, measured"))
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(
@@ -258,14 +250,14 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         )
         for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
             if ds.sizes["threshold"] == 1 and np.isfinite(high):
-                label = f"{threshold_text(at)}: at most {percent(high)} by the model"
-                ax.axvline(at, color=TEXT, linewidth=1.2, label=label)
+                label = f"{threshold_text(at)}: at most {percent(high, '.3g')} by the model"
+                ax.axvline(at, color=Style.text, linewidth=1.2, label=label)
         rates = np.concatenate([self.far_low, self.far_high, shown])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
-            _rate_axis(ax, positive)
+            _rate_axis(self, positive)
         self._labelled(
-            threshold_label(ds.attrs["kind"]),
+            self._threshold_label(ds.attrs["kind"]),
             translate("False accept rate, FAR"),
             "",
             translate.other("far"),

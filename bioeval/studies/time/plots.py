@@ -13,13 +13,8 @@ from matplotlib.figure import Figure
 from bioeval.base import counted
 from bioeval.views import term_translator
 from bioeval.views.plots import (
-    HUES,
-    TEXT,
-    Labelled,
     OneResultDisplay,
-    colour_of,
-    percent,
-    rate_limits,
+    Style,
 )
 
 # Width of a figure, height of a panel, and of everything around them, in inches.
@@ -66,7 +61,7 @@ class _Panels(OneResultDisplay):
         self, ax: Axes, values: Any, hue: int, band: tuple[Any, Any] | None = None, **style: Any
     ) -> None:
         """Draw the value of each bin over its width, with a band from low to high."""
-        given = {"color": colour_of(hue), "linewidth": 1.6, **style}
+        given = {"color": Style.colour(hue), "linewidth": 1.6, **style}
         if band is not None:
             low, high = band
             ax.fill_between(
@@ -87,7 +82,7 @@ class _Panels(OneResultDisplay):
         ds = self._dataset
         self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
-        ax.yaxis.set_major_formatter(percent)
+        self._in_per_cent(ax.yaxis)
         self._labelled("", label, ax=ax)
 
     def _undefined(self, *names: str) -> list[str]:
@@ -138,7 +133,7 @@ class OverTimeDisplay(_Panels):
         self._start(ax, len(rates) + identifies + 1)
         translate = term_translator(ds, "verification")
         for place, (rate, words) in zip(self.axes_, rates.items(), strict=False):
-            self._rate(place, rate, translate(words), HUES[rate], style)
+            self._rate(place, rate, translate(words), Style.hues[rate], style)
         if identifies:
             self._identification(self.axes_[len(rates)], style)
         last = self.axes_[-1]
@@ -160,18 +155,18 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
-        at_rank, lowest, named = ds.sel(rank=rank), 1.0, []
+        at_rank, lowest, named = ds.sel(rank=rank), 1.0, {}
         across = np.repeat(self.edges, 2)[1:-1]
         for hue, name in ((2, "dir"), (3, "cms")):
             values, band = at_rank[name].values, _band(at_rank, name)
             text = translate(name.upper()) + ", no threshold" * (name == "cms")
             self._steps(ax, values, hue, band, label=text, **style)
-            named.append(Labelled(text, colour_of(hue), across, np.repeat(values, 2)))
+            named[text] = (Style.colour(hue), across, np.repeat(values, 2))
             lowest = float(np.nanmin(values, initial=lowest))
             if band is not None:
                 lowest = float(np.nanmin(band[0], initial=lowest))
-        ax.set_ylim(*rate_limits(lowest))
-        ax.yaxis.set_major_formatter(percent)
+        self._rates_from(lowest, ax)
+        self._in_per_cent(ax.yaxis)
         self._name_lines(named, ax)
         self._labelled("", f"Rank {rank}", ax=ax)
 
@@ -193,14 +188,14 @@ class AgeingDisplay(_Panels):
         self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
         slope, intercept = float(ds["slope"]), float(ds["intercept"])
         if np.isfinite(slope):
-            above.axline((0, intercept), slope=slope, color=TEXT, linewidth=1.2)
+            above.axline((0, intercept), slope=slope, color=Style.text, linewidth=1.2)
         if defined:
             self._labelled("", "Genuine score", ax=above)
         translate = term_translator(ds, "verification")
         label = "Genuine score"
         if defined:
             label = translate("False reject rate, FRR")
-            self._rate(below, "frr", label, HUES["frr"], style)
+            self._rate(below, "frr", label, Style.hues["frr"], style)
         unit = ""
         if ds.attrs["age_unit"] == "days":
             unit = " (days)"

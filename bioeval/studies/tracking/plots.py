@@ -14,16 +14,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval.base import DataError, counted
 from bioeval.views.plots import (
-    RULE,
-    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
+    Style,
     System,
     as_plot_text,
-    colour_of,
-    curve_of,
 )
 
 # Largest number of targets with a name on the axis.
@@ -111,7 +108,7 @@ class TimelineDisplay(Display):
             ax.add_collection(bars)
         if len(self.switches):
             x, y = self.switches.T
-            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=TEXT, linewidth=1.2, zorder=3)
+            ax.vlines(x - 0.5, y - 0.46, y + 0.46, color=Style.text, linewidth=1.2, zorder=3)
         begin, end = (self.first.min(), self.last.max()) if len(self.first) else (1, 1)
         margin = 0.01 * (end - begin + 1)
         ax.set(xlim=(begin - 0.5 - margin, end + 0.5 + margin), ylim=(max(n, 1) - 0.4, -0.6))
@@ -131,11 +128,11 @@ class TimelineDisplay(Display):
         """Yield groups of segments, each with its colour and thickness."""
         missed = self.identity < 0
         if missed.any():
-            yield missed, RULE, _THIN / 2
+            yield missed, Style.rule, _THIN / 2
         for turn in range(_COLOURS):
             shown = ~missed & (self.turn % _COLOURS == turn)
             if shown.any():
-                yield shown, colour_of(turn), _THICK / 2
+                yield shown, Style.colour(turn), _THICK / 2
 
     def _name(self, value: float, _: Any) -> str:
         place = round(value)
@@ -254,7 +251,7 @@ _MEASURES = {"HOTA": "hota", "DetA": "deta", "AssA": "assa"}
 
 
 def _matched(system: System, x: str, y: str, name: str) -> Curve:
-    curve = curve_of(system, x, y, name)
+    curve = Curve.of(system, x, y, name)
     if curve.why_not:
         return replace(curve, why_not="nothing is matched")
     return curve

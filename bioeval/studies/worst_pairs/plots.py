@@ -26,7 +26,7 @@ from bioeval.base import (
 )
 from bioeval.results import in_one_precision
 from bioeval.views import Images
-from bioeval.views.plots import QUIET, SMALL_SIZE, TEXT, Display, System, as_plot_text, pick
+from bioeval.views.plots import Display, Style, System, as_plot_text
 
 # Pairs side by side; more are drawn below. A page is this wide, in inches.
 _ACROSS, _WIDE = 5, 7.2
@@ -99,7 +99,7 @@ class WorstPairsDisplay(Display):
         if image_folder is not None:
             folder = require_path("image_folder", image_folder)
         source = Images(column, folder)
-        return cls(pick(data, "worst_pairs"), pairs, source)
+        return cls(System.pick(data, "worst_pairs"), pairs, source)
 
     def _every(self) -> Iterator[ShownPair]:
         for rows in self.pairs.values():
@@ -133,7 +133,7 @@ class WorstPairsDisplay(Display):
         y = 0.0
         for system in self.systems:
             if len(self.pairs) > 1:
-                y = self._head(y, system.name, fontsize=SMALL_SIZE + 2, fontweight="bold")
+                y = self._head(y, system.name, fontsize=Style.small + 2, fontweight="bold")
             for row, title in _ROWS.items():
                 y = self._head(y, f"{title} ({_extreme(system, row)})")
                 y = self._row(y, self.pairs[system.name][row], side, aspect, style)
@@ -170,7 +170,7 @@ class WorstPairsDisplay(Display):
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        given = {"fontsize": SMALL_SIZE + 1, "color": TEXT, **style}
+        given = {"fontsize": Style.small + 1, "color": Style.text, **style}
         self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
         return y + _HEAD
 
@@ -187,15 +187,17 @@ class WorstPairsDisplay(Display):
         scores = in_one_precision([pair.score for pair in pairs], 4)
         for i, pair in enumerate(pairs):
             x, top = (i % across) * (2 + _GAP) * side, y + (i // across) * below
-            longest = max(int(0.96 * side / (_LETTER * SMALL_SIZE)), 3)
+            longest = max(int(0.96 * side / (_LETTER * Style.small)), 3)
             for k, label in enumerate((pair.probe, pair.gallery)):
                 self._picture(x + k * side, top, (side, high), pair.pictures[k], style)
                 self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
-            frame = Rectangle((x, top), 2 * side, high, fill=False, edgecolor=QUIET, linewidth=0.6)
+            frame = Rectangle(
+                (x, top), 2 * side, high, fill=False, edgecolor=Style.quiet, linewidth=0.6
+            )
             frame.set(clip_on=False, zorder=3)
             self.ax_.add_patch(frame)
             words = scores[i] + ", labels?" * pair.doubtful
-            self._word(x + side, top + high + 1.55 * _LINE, words, color=TEXT)
+            self._word(x + side, top + high + 1.55 * _LINE, words, color=Style.text)
         return y + max(-(-len(pairs) // across), 1) * below
 
     def _picture(
@@ -217,7 +219,7 @@ class WorstPairsDisplay(Display):
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        given = {"ha": "center", "va": "center", "fontsize": SMALL_SIZE, "color": QUIET}
+        given = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
         self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
 
 

@@ -13,18 +13,13 @@ from matplotlib.text import Annotation
 from bioeval.base import counted, larger_is_closer, noun_of, require_integer
 from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
 from bioeval.views.plots import (
-    RULE,
-    SMALL_SIZE,
-    TEXT,
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
+    Style,
     System,
     as_plot_text,
-    colour_of,
-    ink,
-    pick,
 )
 
 _SIZE = (6.4, 5.6)
@@ -78,7 +73,7 @@ class ZooDisplay(Display):
     @classmethod
     def from_results(cls, data: Any, worst: int = 5) -> Self:
         """Take the means of a result."""
-        (system,) = pick(data, "zoo", single=True)
+        (system,) = System.pick(data, "zoo", single=True)
         return cls(system, worst)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -91,7 +86,7 @@ class ZooDisplay(Display):
         size = 24 if there.sum() <= _MANY else 9
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
             members = there & (self.animals == animal)
-            colour = RULE if animal == NO_ANIMAL else colour_of(number - 1)
+            colour = Style.rule if animal == NO_ANIMAL else Style.colour(number - 1)
             given = {
                 "s": size,
                 "color": colour,
@@ -102,10 +97,10 @@ class ZooDisplay(Display):
             ax.scatter(self.genuine[members], self.impostor[members], **given)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
-                line(at, color=RULE, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+                line(at, color=Style.rule, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         ax.margins(0.12)
         for number, animal in enumerate(ANIMALS):
-            self._name_corner(animal, f"{animal}s {counts[animal]}", colour_of(number))
+            self._name_corner(animal, f"{animal}s {counts[animal]}", Style.colour(number))
         self._name_worst(ax)
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
         said = [
@@ -128,7 +123,7 @@ class ZooDisplay(Display):
     def _name_worst(self, ax: Axes) -> None:
         """Circle the worst subjects and write their names beside them, facing outwards."""
         x, y = self.genuine[self.worst], self.impostor[self.worst]
-        ax.scatter(x, y, s=46, facecolors="none", edgecolors=TEXT, linewidth=1.0, zorder=4)
+        ax.scatter(x, y, s=46, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
         ax.autoscale_view()
         points = 72 / self.figure_.dpi
         place = points * ax.transData.transform(np.column_stack([x, y]))
@@ -151,8 +146,8 @@ class ZooDisplay(Display):
                 (self.genuine[i], self.impostor[i]),
                 tuple(step),
                 textcoords="offset points",
-                fontsize=SMALL_SIZE + 1,
-                color=TEXT,
+                fontsize=Style.small + 1,
+                color=Style.text,
                 ha="center",
                 va="center",
                 zorder=5,
@@ -179,8 +174,8 @@ class ZooDisplay(Display):
             xycoords="axes fraction",
             ha=ha,
             va=va,
-            color=ink(colour),
-            fontsize=SMALL_SIZE + 1,
+            color=Style.ink(colour),
+            fontsize=Style.small + 1,
             fontweight="bold",
         )
 

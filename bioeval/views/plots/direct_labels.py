@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
-from bioeval.views.plots.style import SMALL_SIZE, TEXT, figure_of, ink
+from bioeval.views.plots.style import Style, figure_of
 
 # All lengths in points.
 _SPACING = 2.0  # between samples of a curve
@@ -28,7 +28,7 @@ _NEAR = 9.0  # within which another curve makes a label ambiguous
 _APART = 2.5  # a curve is distinct where all others are further off than this
 _DISTANCES = (4.0, 8.0, 14.0, 22.0)  # of a label from its curve
 _ANCHORS = 60  # places along a curve
-_SIZE = SMALL_SIZE + 0.5
+_SIZE = Style.small + 0.5
 
 _TAKEN, _COVERS = 1e5, 2e3
 
@@ -142,7 +142,7 @@ class DirectLabels(_Placed):
                     0,
                     0,
                     curve.text,
-                    color=ink(curve.colour),
+                    color=Style.ink(curve.colour),
                     fontsize=_SIZE,
                     linespacing=1.15,
                     ha="center",
@@ -232,7 +232,7 @@ class DirectLabels(_Placed):
             texts.append(", ".join(curve.text.splitlines()))
         legend = _key(cast("Axes", self.axes), lines, texts, renderer)
         for text, line in zip(legend.get_texts(), lines, strict=True):
-            text.set_color(ink(line.get_color()))
+            text.set_color(Style.ink(line.get_color()))
         return legend
 
 
@@ -256,7 +256,7 @@ def _key(
         facecolor="white",
         edgecolor="none",
         framealpha=0.8,
-        labelcolor=TEXT,
+        labelcolor=Style.text,
         numpoints=1,
         ncols=columns,
     )

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
@@ -19,7 +20,9 @@ from matplotlib.text import Annotation
 
 from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
+from bioeval.results.words import percent
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import DirectLabels, KeyBelow, Labelled
 from bioeval.views.plots.systems import (
@@ -31,9 +34,7 @@ from bioeval.views.plots.systems import (
     of_each,
     other_term,
     over,
-    pick,
     steps_of,
-    threshold_label,
     title_of,
     undefined,
     with_colon,
@@ -146,9 +147,47 @@ class Display:
         """Name the labelled artists in a key below the axes."""
         KeyBelow(self.ax_)
 
-    def _name_lines(self, lines: Sequence[Labelled], ax: Axes | None = None) -> DirectLabels:
-        """Name lines beside themselves."""
-        return DirectLabels(ax or self.ax_, lines)
+    def _name_lines(
+        self, lines: Mapping[str, tuple[Any, np.ndarray, np.ndarray]], ax: Axes | None = None
+    ) -> None:
+        """Write the names of lines beside them, given the colour, `x` and `y` of each."""
+        DirectLabels(ax or self.ax_, [Labelled(name, *line) for name, line in lines.items()])
+
+    def _log_axis(self, which: str, low: float, high: float = 1.0) -> None:
+        """Make the axis ``"x"`` or ``"y"`` logarithmic, with ticks at powers of ten."""
+        look.log_axis(self.ax_, which, low, high)
+
+    def _rank_axis(self, last: int, log: bool | None = None, first: float = 1) -> None:
+        """Make the axis of ranks, with whole numbers on it; a long one is logarithmic."""
+        look.rank_axis(self.ax_, "x", last, log, first)
+
+    def _ranks_shown(
+        self, curves: Iterable[Any], last: int, given: int | None
+    ) -> tuple[int, list[str]]:
+        """Return the last rank to show, and what is said about ranks that are left out."""
+        return look.ranks_shown(curves, last, given)
+
+    def _rates_from(self, low: float, ax: Axes | None = None) -> None:
+        """Begin the axis of rates at 0, or at a round number below the smallest where that is."""
+        (ax or self.ax_).set_ylim(look.rate_limits(low))
+
+    @staticmethod
+    def _in_per_cent(axis: Axis) -> None:
+        """Write the rates at an axis of matplotlib in per cent."""
+        axis.set_major_formatter(lambda rate, _: percent(rate, ".3g"))
+
+    @staticmethod
+    def _score_label(kind: str) -> str:
+        """Return the label of an axis of scores, with the direction of closer scores."""
+        noun = "order within the row" if kind == "order" else noun_of(kind)
+        closer = "larger" if larger_is_closer(kind) else "smaller"
+        return f"{look.sentence(noun)} ({closer} is closer)"
+
+    @staticmethod
+    def _threshold_label(kind: str) -> str:
+        """Return the label of an axis of thresholds, with the rule of acceptance."""
+        sign = "≥" if larger_is_closer(kind) else "≤"
+        return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
 
     def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: str = "") -> str:
         """Return the confidence and the method of a band."""
@@ -158,8 +197,8 @@ class Display:
     def _threshold_line(self, at: float, text: str) -> Labelled:
         """Draw a threshold as a vertical line over the whole axes, to be named near its top."""
         dash, ends = (0, (4, 2)), np.array(self.ax_.get_ylim())
-        self.ax_.axvline(at, color=look.TEXT, linewidth=0.9, linestyle=dash, zorder=4)
-        return Labelled(text, look.TEXT, np.array([at, at]), ends, 0.97, dash)
+        self.ax_.axvline(at, color=look.Style.text, linewidth=0.9, linestyle=dash, zorder=4)
+        return Labelled(text, look.Style.text, np.array([at, at]), ends, 0.97, dash)
 
     def _rates_in_cells(
         self, ax: Axes, rates: np.ndarray, grounds: np.ndarray, starred: np.ndarray
@@ -169,13 +208,13 @@ class Display:
             if rate != rate:
                 text = "n/a"
             elif rate:
-                text = look.measured(rate)
+                text = percent(rate, "fine")
             else:
                 text = "0"
             if starred[i, j] and rate == rate:
                 text += "*"
-            colour = "white" if look.luminance(grounds[i, j]) < 0.25 else look.TEXT
-            size = look.SMALL_SIZE
+            colour = "white" if look.luminance(grounds[i, j]) < 0.25 else look.Style.text
+            size = look.Style.small
             ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
 
     def _colour_bar(
@@ -199,7 +238,7 @@ class OneResultDisplay(Display):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the one result in `data` that the plot draws."""
-        (system,) = pick(data, cls._plot, single=True)
+        (system,) = System.pick(data, cls._plot, single=True)
         return cls(system.dataset)
 
     def _titled(
@@ -259,31 +298,31 @@ class Curve:
         """What it is among the curves of its system."""
         return self.name.removeprefix(self.system.name).lstrip(", ")
 
+    @classmethod
+    def of(
+        cls, system: System, x: str, y: str, name: str | None = None, rank: int | None = None
+    ) -> Curve:
+        """Return the curve of variable `y` against `x`, at one rank where they have ranks."""
+        dataset = system.dataset
 
-def curve_of(
-    system: System, x: str, y: str, name: str | None = None, rank: int | None = None
-) -> Curve:
-    """Return the curve of variable `y` against `x`, at one rank where they have ranks."""
-    dataset = system.dataset
+        def values(variable: str) -> np.ndarray:
+            array = dataset[variable]
+            if rank is not None and "rank" in array.dims:
+                array = array.sel(rank=rank)
+            return array.values
 
-    def values(variable: str) -> np.ndarray:
-        array = dataset[variable]
-        if rank is not None and "rank" in array.dims:
-            array = array.sel(rank=rank)
-        return array.values
-
-    why_not = undefined(dataset, x) or undefined(dataset, y)
-    if not (why_not or np.isfinite(values(x)).any()):
-        why_not = f"no finite {x}"
-    low = high = inside = None
-    if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
-        low, high = values(f"{y}_low"), values(f"{y}_high")
-        if f"{y}_in_band" in dataset:
-            inside = values(f"{y}_in_band") == 1
-    if name is None:
-        name = system.name
-    curve = Curve(name, values(x), values(y), system, why_not, variable=y)
-    return replace(curve, low=low, high=high, inside=inside)
+        why_not = undefined(dataset, x) or undefined(dataset, y)
+        if not (why_not or np.isfinite(values(x)).any()):
+            why_not = f"no finite {x}"
+        low = high = inside = None
+        if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
+            low, high = values(f"{y}_low"), values(f"{y}_high")
+            if f"{y}_in_band" in dataset:
+                inside = values(f"{y}_in_band") == 1
+        if name is None:
+            name = system.name
+        curve = cls(name, values(x), values(y), system, why_not, variable=y)
+        return replace(curve, low=low, high=high, inside=inside)
 
 
 def on_unit_axes(display: CurvesDisplay) -> Mapping[str, Any]:
@@ -330,7 +369,7 @@ class CurveSpec:
     over: Callable[[Sequence[System]], Sequence[str]] = over
     over_each: Callable[[xr.Dataset], str] | None = None  # in place of `over`: of one system
     by_itself: str = "threshold or rank"  # where each interval of a band holds
-    curve: Callable[[System, str, str, str], Curve] = curve_of
+    curve: Callable[[System, str, str, str], Curve] = Curve.of
     text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
     #: Label of the first curve of a system whose other curves have none.
     once: Callable[[Curve], str] = lambda curve: curve.system.name
@@ -363,7 +402,7 @@ class CurveSpec:
                     continue
                 hue = number
                 if len(systems) == 1 and not self.hue_by_system:
-                    hue = look.HUES.get(y, i)
+                    hue = look.Style.hues.get(y, i)
                 curve = self.curve(system, self.x, y, system.named(word))
                 curves.append(replace(curve, hue=hue, dash=i))
         return curves
@@ -387,7 +426,7 @@ class CurveSpec:
                     f"evaluate with max_rank={max(missing)} or more"
                 )
             for i, rank in enumerate(rank for rank in ranks if rank in have):
-                curve = curve_of(system, self.x, y, system.named(f"rank {rank}"), rank)
+                curve = Curve.of(system, self.x, y, system.named(f"rank {rank}"), rank)
                 hue = number if len(systems) > 1 else i
                 curves.append((replace(curve, hue=hue, dash=i), rank))
         return curves
@@ -429,7 +468,7 @@ class CurvesDisplay(Display):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        return cls(cls.spec.curves_of(pick(data, cls.spec.plot)))
+        return cls(cls.spec.curves_of(System.pick(data, cls.spec.plot)))
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See the function of :mod:`bioeval.plot`."""
@@ -493,8 +532,8 @@ class CurvesDisplay(Display):
     ) -> None:
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         given = {
-            "color": look.colour_of(curve.hue),
-            "linestyle": look.dash(curve.dash),
+            "color": look.Style.colour(curve.hue),
+            "linestyle": look.Style.dash(curve.dash),
             "linewidth": 1.6,
             "drawstyle": "steps-post",
             "label": joined(self._name, curve.name) or None,
@@ -537,7 +576,7 @@ class CurvesDisplay(Display):
                 x, y = thinned(x, y)
             self._line(curve, x, y, {"drawstyle": steps_of(kind), **style}, self.spec.marked)
             self._band(curve, shown)
-        return threshold_label(kind)
+        return self._threshold_label(kind)
 
     def _diagonal(self, **style: Any) -> Labelled:
         """Draw the line from (0, 0) to (1, 1); labels of curves avoid it."""
@@ -546,9 +585,9 @@ class CurvesDisplay(Display):
 
     def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
         """Draw a thin reference line; labels of curves avoid it."""
-        given = {"linewidth": 0.8, "linestyle": ":", **style}
-        self.ax_.plot(x, y, color=look.RULE, zorder=1, **given)
-        return Labelled("", look.RULE, x, y)
+        usual = {"color": look.Style.rule, "linewidth": 0.8, "linestyle": ":", "zorder": 1}
+        self.ax_.plot(x, y, **{**usual, **style})
+        return Labelled("", look.Style.rule, x, y)
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
         """Draw the confidence limits of a curve where `shown`, in steps like its line.
@@ -606,7 +645,12 @@ class CurvesDisplay(Display):
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
         """Draw curves of sampled galleries, or of folds, behind their mean."""
-        given = {"color": look.colour_of(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
+        given = {
+            "color": look.Style.colour(curve.hue),
+            "alpha": 0.2,
+            "linewidth": 0.5,
+            "zorder": 1.5,
+        }
         for x, y in lines:
             self.ax_.plot(x, y, **{**given, **style})
 
@@ -653,7 +697,12 @@ class CurvesDisplay(Display):
             x, y = corners(line)
             lines_named.append(
                 Labelled(
-                    joined(self._name, text), line.get_color(), x, y, at, look.dash(curve.dash)
+                    joined(self._name, text),
+                    line.get_color(),
+                    x,
+                    y,
+                    at,
+                    look.Style.dash(curve.dash),
                 )
             )
         self.labels_ = DirectLabels(self.ax_, [*lines_named, *spec.others], spec.keep_free)

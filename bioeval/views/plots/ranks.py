@@ -13,13 +13,13 @@ from matplotlib.collections import QuadMesh
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
+from bioeval.results.words import percent
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import (
     Curve,
     CurvesDisplay,
     CurveSpec,
     Display,
-    curve_of,
     numbered,
     thinned,
 )
@@ -27,14 +27,11 @@ from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.systems import (
     System,
     attempts,
-    convention,
     identification_details,
     in_words,
     needs_of,
     other_term,
     over,
-    pick,
-    threshold_label,
     title_of,
     undefined,
 )
@@ -52,7 +49,9 @@ class CmcDisplay(CurvesDisplay):
         A result, a tree, or a mapping of name to either; all must be of one kind.
         """
         (rate,) = needs_of(data, PLOTS["cmc"])
-        return cls(numbered([curve_of(system, "rank", rate) for system in pick(data, "cmc")]))
+        return cls(
+            numbered([Curve.of(system, "rank", rate) for system in System.pick(data, "cmc")])
+        )
 
     def plot(
         self,
@@ -94,7 +93,7 @@ class CmcDisplay(CurvesDisplay):
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
                 terms=("ISO: rank R", f"ISO: {CMC.iso}"),
-                details=lambda systems: [convention(systems), *beyond],
+                details=lambda systems: [System.convention(systems), *beyond],
             )
         if clouds:
             number = "the"
@@ -216,7 +215,7 @@ class DirSurfaceDisplay(Display):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the surface of one open-set result, or of a tree that has one."""
-        return cls(*pick(data, "dir_surface", single=True))
+        return cls(*System.pick(data, "dir_surface", single=True))
 
     def plot(
         self,
@@ -252,7 +251,9 @@ class DirSurfaceDisplay(Display):
             self._empty(translate(self._why))
         else:
             self._draw(last, log, style)
-        self._labelled(threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")
+        self._labelled(
+            self._threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R"
+        )
         return self
 
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
@@ -306,7 +307,7 @@ class DirSurfaceDisplay(Display):
                 ha="center",
                 va="top",
                 color=ink,
-                fontsize=look.SMALL_SIZE - 0.5,
+                fontsize=look.Style.small - 0.5,
                 zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
             )
@@ -327,7 +328,7 @@ class DirSurfaceDisplay(Display):
             marked.append(loosest)
             # A tick above the frame, and a line from edge to edge but for ranks with a contour.
             free = ~(np.abs(contours - loosest) < 0.5 * ROOM * width).any(axis=0)
-            for colour, style in (("white", "-"), (look.TEXT, (0, (3, 3)))):
+            for colour, style in (("white", "-"), (look.Style.text, (0, (3, 3)))):
                 self.ax_.vlines(
                     np.full(int(free.sum()), loosest),
                     y[:-1][free],
@@ -337,7 +338,7 @@ class DirSurfaceDisplay(Display):
                     linestyle=style,
                     zorder=1.8,
                 )
-            text = in_words([self.system])(f"FAR {look.percent(mark)}")
+            text = in_words([self.system])(f"FAR {percent(mark, '.3g')}")
             look.note(
                 self.ax_,
                 text,
@@ -345,13 +346,13 @@ class DirSurfaceDisplay(Display):
                 (0, 5),
                 ha="center",
                 va="bottom",
-                color=look.TEXT,
-                fontsize=look.SMALL_SIZE - 0.5,
+                color=look.Style.text,
+                fontsize=look.Style.small - 0.5,
                 annotation_clip=False,
                 arrowprops={
                     "arrowstyle": "-",
                     "linewidth": 0.8,
-                    "color": look.TEXT,
+                    "color": look.Style.text,
                     "shrinkA": 0,
                     "shrinkB": 0,
                 },

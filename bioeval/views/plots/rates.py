@@ -17,16 +17,16 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.layouts import former_names
 from bioeval.results.support import wanted_targets
+from bioeval.results.words import percent
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec, curve_of
+from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec
 from bioeval.views.plots.systems import (
     System,
     attempts,
     identification_details,
     in_words,
     kind_of,
-    pick,
     scalar,
 )
 from bioeval.views.tasks import unit_of
@@ -184,7 +184,7 @@ class DirFarDisplay(FarCurvesDisplay):
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = CurveSpec.RANKS) -> Self:
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
-        curves = cls.spec.curves_at(pick(data, "dir_far"), ranks)
+        curves = cls.spec.curves_at(System.pick(data, "dir_far"), ranks)
         return cls(curve for curve, _ in curves)
 
 
@@ -419,7 +419,7 @@ class DetDisplay(CurvesDisplay):
             dataset = curve.system.dataset
             eer, called = scalar(dataset, self._eer[0]), self._eer[1]
             if eer == eer and len(self.curves) <= MOST_MEASURED:
-                texts[curve.name] = f"{curve.name}\n{called} {look.measured(eer)}".lstrip("\n")
+                texts[curve.name] = f"{curve.name}\n{called} {percent(eer, 'fine')}".lstrip("\n")
             far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
@@ -582,7 +582,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         {"far": "FAR", "frr": "FRR"},
         y_label="Error rate",
         terms=("", ("far", "frr")),
-        curve=lambda system, x, y, _: curve_of(system, x, y, f"{system.name} {y.upper()}".strip()),
+        curve=lambda system, x, y, _: Curve.of(system, x, y, f"{system.name} {y.upper()}".strip()),
     )
 
     @classmethod
@@ -644,13 +644,13 @@ class ErrorRatesDisplay(CurvesDisplay):
             eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
                 continue
-            text = f"EER {look.measured(eer)}"
+            text = f"EER {percent(eer, 'fine')}"
             if len(self.systems) == 1:
                 text += f" at {threshold:.4g}"
-                colour: Any = look.TEXT
+                colour: Any = look.Style.text
             else:  # the colour names the system
                 curve = next(c for c in self.curves.values() if c.system is system)
-                colour = look.colour_of(curve.hue)
+                colour = look.Style.colour(curve.hue)
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
             if len(self.curves) > MOST_NAMED:

@@ -26,7 +26,6 @@ from bioeval.views.plots.systems import (
     joined,
     kind_of,
     over,
-    score_label,
     with_colon,
 )
 
@@ -104,12 +103,12 @@ class ScoreDistributionsDisplay(Display):
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
-                colour = look.colour_of(number if several else i)  # of a class, as of its errors
-                line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
+                colour = look.Style.colour(number if several else i)  # of a class, as of its errors
+                line = {"color": colour, "linestyle": look.Style.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
                 if once:
                     text = label * (i == 0)
-                labels.append(Labelled(text, colour, x, y, _peak(x, y, log), look.dash(i)))
+                labels.append(Labelled(text, colour, x, y, _peak(x, y, log), look.Style.dash(i)))
         self._limit(log)
         labels += self._mark(thresholds)
         remarks = self._unplaced()
@@ -123,7 +122,7 @@ class ScoreDistributionsDisplay(Display):
             remarks += missing
         self.labels_ = DirectLabels(ax, labels)
         self._titled(self._title, None, [*self._over(), *remarks])
-        self._labelled(score_label(self.kind), "Density within each class")
+        self._labelled(self._score_label(self.kind), "Density within each class")
         return self
 
     def _over(self) -> list[str]:
@@ -263,7 +262,7 @@ class MatrixDisplay(Display):
         self._labelled("Gallery template", "Probe template")
         self._states(picture)
         if shown.count():
-            self._colour_bar(self.image_, ax, score_label(self.kind), shrink=0.9)
+            self._colour_bar(self.image_, ax, self._score_label(self.kind), shrink=0.9)
         return self
 
     def _states(self, picture: dict[str, Any]) -> None:

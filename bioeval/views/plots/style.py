@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib import rcParams
@@ -24,16 +24,8 @@ from bioeval.base.errors import DataError
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-#: The colours of both classes and of their errors, by number: FRR is of genuine attempts. Those of
-#: the species of attacks begin at `ATTACK`.
+#: The colours of both classes, by number; those of the species of attacks begin at `ATTACK`.
 GENUINE, IMPOSTOR, ATTACK = 0, 1, 2
-HUES = {
-    **dict.fromkeys(("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr"), GENUINE),
-    **dict.fromkeys(("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed"), IMPOSTOR),
-    "genuine_above": GENUINE,
-    "impostor_above": IMPOSTOR,
-    "iapar_pooled": ATTACK,
-}
 
 # Colour is never the only difference between two lines.
 DASHES: tuple[Any, ...] = (
@@ -55,9 +47,6 @@ _DASHES = (
     "long dashes",
 )
 
-TEXT = "#222222"
-QUIET = "#666666"
-RULE = "#9a9a9a"
 GRID = "#e8e8e8"
 SHADE = "#f3f3f3"
 
@@ -67,7 +56,6 @@ LABELS = 38.0
 TITLE_SIZE = 11.0
 LABEL_SIZE = 10.0
 TICK_SIZE = 9.0
-SMALL_SIZE = 8.0
 
 # Of a curve with no more points, each is marked.
 FEW_POINTS = 40
@@ -76,30 +64,47 @@ SIZE = (6.4, 4.8)
 SQUARE = (5.8, 6.0)
 
 
-def colour_of(number: int) -> tuple[float, float, float]:
-    """Return the colour of a curve by its number; numbers beyond the palette get greyer ones."""
-    turn, place = divmod(number, len(PALETTE))
-    rgb = np.array(to_rgb(PALETTE[place]))
-    rgb = 0.5 + (rgb - 0.5) * 0.45**turn
-    return float(rgb[0]), float(rgb[1]), float(rgb[2])
+class Style:
+    """Colours, line styles and the size of small type: ``Style.text``, ``Style.colour(0)``."""
 
+    text = "#222222"  # of what is read
+    quiet = "#666666"  # of what is read last
+    rule = "#9a9a9a"  # of lines that are no curves
+    small = 8.0  # points of small type
+    #: The numbers of the colours of errors, by variable: FRR is of genuine attempts.
+    hues: ClassVar = {
+        **dict.fromkeys(("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr"), GENUINE),
+        **dict.fromkeys(("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed"), IMPOSTOR),
+        "genuine_above": GENUINE,
+        "impostor_above": IMPOSTOR,
+        "iapar_pooled": ATTACK,
+    }
 
-def dash(number: int) -> Any:
-    """Return the line style of a curve by its number; it shifts when the colours start again."""
-    return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
+    @staticmethod
+    def colour(number: int) -> tuple[float, float, float]:
+        """Return the colour of a curve by its number; those beyond the palette are greyer."""
+        turn, place = divmod(number, len(PALETTE))
+        rgb = np.array(to_rgb(PALETTE[place]))
+        rgb = 0.5 + (rgb - 0.5) * 0.45**turn
+        return float(rgb[0]), float(rgb[1]), float(rgb[2])
+
+    @staticmethod
+    def dash(number: int) -> Any:
+        """Return the line style of a curve by its number; it shifts when the colours repeat."""
+        return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
+
+    @staticmethod
+    def ink(colour: Any) -> tuple[float, float, float]:
+        """Return a colour dark enough to be read as text on white (contrast 4.5 : 1)."""
+        rgb = np.array(to_rgb(colour))
+        while (1.05 / (luminance(rgb) + 0.05)) < 4.5:
+            rgb = rgb * 0.94
+        return float(rgb[0]), float(rgb[1]), float(rgb[2])
 
 
 def dash_words(number: int) -> str:
     """Return the name of the line style of a curve."""
-    return _DASHES[DASHES.index(dash(number))]
-
-
-def ink(line_colour: Any) -> tuple[float, float, float]:
-    """Return a colour dark enough to be read as text on white (contrast 4.5 : 1)."""
-    rgb = np.array(to_rgb(line_colour))
-    while (1.05 / (luminance(rgb) + 0.05)) < 4.5:
-        rgb = rgb * 0.94
-    return float(rgb[0]), float(rgb[1]), float(rgb[2])
+    return _DASHES[DASHES.index(Style.dash(number))]
 
 
 def luminance(rgb: Any) -> float:
@@ -126,8 +131,10 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        ax.spines[side].set(color=RULE, linewidth=0.8)
-    ax.tick_params(which="both", color=RULE, labelcolor=TEXT, labelsize=TICK_SIZE, width=0.8)
+        ax.spines[side].set(color=Style.rule, linewidth=0.8)
+    ax.tick_params(
+        which="both", color=Style.rule, labelcolor=Style.text, labelsize=TICK_SIZE, width=0.8
+    )
     ax.tick_params(which="minor", length=2)
     ax.grid(True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
@@ -181,7 +188,7 @@ def titled(
     between the axes and the text, besides the usual ones.
     """
     width, size = share * room(ax)[0], scale(ax)
-    title_size, small = TITLE_SIZE * size, SMALL_SIZE * size
+    title_size, small = TITLE_SIZE * size, Style.small * size
     columns = max(24, int(width / (small * 0.52)))
     lines = []
     for line in over:
@@ -191,7 +198,7 @@ def titled(
     )
     pad = 8 + gap + 1.35 * small * len(lines)
     _make_room(ax, pad + 1.25 * title_size * (1 + heading.count("\n")))
-    look: Any = {"fontsize": title_size, "fontweight": "bold", "color": TEXT}
+    look: Any = {"fontsize": title_size, "fontweight": "bold", "color": Style.text}
     ax.set_title(heading, loc="left", pad=pad, **look)
     if lines:
         note(
@@ -240,7 +247,7 @@ def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> No
     below = ax.set_xlabel(_name(x, wide, scale(ax)), loc="left")
     beside = ax.set_ylabel(_name(y, high, scale(ax)), loc="bottom")
     for label, term, length in ((below, term_x, wide), (beside, term_y, high)):
-        label.set(fontsize=LABEL_SIZE * scale(ax), color=TEXT)
+        label.set(fontsize=LABEL_SIZE * scale(ax), color=Style.text)
         _beside(ax, label, term, length)
 
 
@@ -268,8 +275,8 @@ def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
     high = room(ax)[1]
     bar.set_label(_name(text, high, scale(ax)), loc="bottom")
     label = bar.ax.yaxis.label
-    label.set(fontsize=LABEL_SIZE * scale(ax), color=TEXT)
-    bar.ax.tick_params(labelsize=TICK_SIZE, color=RULE, labelcolor=TEXT, width=0.8)
+    label.set(fontsize=LABEL_SIZE * scale(ax), color=Style.text)
+    bar.ax.tick_params(labelsize=TICK_SIZE, color=Style.rule, labelcolor=Style.text, width=0.8)
     bar.outline.set_visible(False)
     _beside(bar.ax, label, term, high)
 
@@ -291,7 +298,7 @@ def empty(ax: Axes, lines: Iterable[str]) -> None:
         ha="center",
         va="center",
         fontsize=LABEL_SIZE,
-        color=QUIET,
+        color=Style.quiet,
         linespacing=1.5,
     )
 
@@ -311,7 +318,7 @@ def note(
 ) -> Annotation:
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
     places = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    given = {**places, "fontsize": SMALL_SIZE, "color": QUIET, **style}
+    given = {**places, "fontsize": Style.small, "color": Style.quiet, **style}
     return ax.annotate(without_formula(text), place, step, **given)
 
 
@@ -414,15 +421,3 @@ def spread(length: int, most: int, log: bool = False) -> np.ndarray:
     else:
         at = np.linspace(0, length - 1, most)
     return np.unique(at.round().astype(int))
-
-
-def percent(value: float, _: Any = None) -> str:
-    """Return a round rate in per cent; also as the formatter of an axis."""
-    return f"{100 * value:.3g} %"
-
-
-def measured(value: float) -> str:
-    """Return a rate in per cent, with two decimals or, below 0.1 %, two digits."""
-    if 0 < value < 0.001:
-        return f"{100 * value:.2g} %"
-    return f"{100 * value:.2f} %"

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, counted, short_name
-from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
+from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.results.layouts import former_names
 from bioeval.results.words import enumerated
 from bioeval.views.plots import style as look
@@ -47,22 +47,40 @@ class System:
         """Return an attribute of its dataset as text; empty where it has none."""
         return str(self.dataset.attrs.get(attribute, ""))
 
+    @staticmethod
+    def pick(data: Any, plot: str, single: bool = False) -> list[System]:
+        """Return the datasets in `data` that a plot can draw, under distinct names.
 
-def pick(data: Any, plot: str, single: bool = False) -> list[System]:
-    """Return the datasets in `data` that a plot can draw, under distinct names.
+        `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or
+        a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
+        one is an error.
+        """
+        systems = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
+        if single and len(systems) > 1:
+            names = ", ".join(repr(system.name) for system in systems)
+            raise DataError(
+                f"be.plot.{plot} shows one system, but {len(systems)} are given ({names}); draw "
+                "each on its own axes, with ax="
+            )
+        return systems
 
-    `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or a
-    mapping of name to either; `plot` is the public name of the plot. With `single`, more than one
-    is an error.
-    """
-    systems = _pick(data, PLOTS[plot], needs_of(data, PLOTS[plot]))
-    if single and len(systems) > 1:
-        names = ", ".join(repr(system.name) for system in systems)
-        raise DataError(
-            f"be.plot.{plot} shows one system, but {len(systems)} are given ({names}); draw each "
-            "on its own axes, with ax="
-        )
-    return systems
+    @staticmethod
+    def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
+        """Return an attribute in words where all systems have the same value, else nothing."""
+        value = _shared(systems, lambda system: system.said(attribute))
+        if value:
+            return words.format(value)
+        return ""
+
+    @staticmethod
+    def convention(systems: Sequence[System]) -> str:
+        """Return the convention of re-identification, as far as all systems agree."""
+        counts = System.agreed(systems, "cmc_counts", "counts {}")
+        if counts == "counts first-match":
+            counts = ""
+        queries = _shared(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
+        ties = System.agreed(systems, "ties", "{} ties")
+        return _semicolons([System.agreed(systems, "convention"), counts, ties, queries])
 
 
 def drawable(data: Any, plot: Plot) -> Any:
@@ -108,7 +126,7 @@ def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
             continue
         parts = [shown]
         if plot.one_system:
-            parts = pick(shown, plot.name)
+            parts = System.pick(shown, plot.name)
         for stem, options in plot.files.items():
             for part in parts:
                 name = ""
@@ -402,27 +420,19 @@ def _ranges(systems: Sequence[System]) -> str:
     return _semicolons(parts)
 
 
-def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
-    """Return an attribute in words where all systems have the same value, else nothing."""
-    value = _shared(systems, lambda system: system.said(attribute))
-    if value:
-        return words.format(value)
-    return ""
-
-
 def identification_details(systems: Sequence[System]) -> list[str]:
     """Return the galleries, the unit of ranks and the tie policy common to all systems."""
     said = []
-    templates = agreed(systems, "gallery")
+    templates = System.agreed(systems, "gallery")
     if templates not in ("", "multi"):
         number = "1 template"
         if templates != "single":
             number = f"{templates} templates"
         said.append(f"{number} a subject")
-    said.append(agreed(systems, "rank_unit", "ranks count {}s"))
-    said.append(agreed(systems, "ties", "{} ties"))
-    genuine = _with_commas(agreed(systems, "genuine_gallery_subjects"))
-    impostor = _with_commas(agreed(systems, "impostor_gallery_subjects"))
+    said.append(System.agreed(systems, "rank_unit", "ranks count {}s"))
+    said.append(System.agreed(systems, "ties", "{} ties"))
+    genuine = _with_commas(System.agreed(systems, "genuine_gallery_subjects"))
+    impostor = _with_commas(System.agreed(systems, "impostor_gallery_subjects"))
     if genuine and genuine == impostor:
         said.append(f"gallery of N = {genuine}")
     elif genuine and impostor:
@@ -483,16 +493,6 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     return f"{name} is not defined (NaN)"
 
 
-def convention(systems: Sequence[System]) -> str:
-    """Return the convention of re-identification, as far as all systems agree."""
-    counts = agreed(systems, "cmc_counts", "counts {}")
-    if counts == "counts first-match":
-        counts = ""
-    queries = _shared(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
-    ties = agreed(systems, "ties", "{} ties")
-    return _semicolons([agreed(systems, "convention"), counts, ties, queries])
-
-
 def kind_of(systems: Sequence[System], plot: str) -> str:
     """Return the kind of score that several systems share, or raise :class:`DataError`."""
     kinds = {s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}
@@ -504,13 +504,6 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
     return next(iter(kinds.values()))
 
 
-def score_label(kind: str) -> str:
-    """Return the label of an axis of scores, with the direction of closer scores."""
-    noun = "order within the row" if kind == "order" else noun_of(kind)
-    closer = "larger" if larger_is_closer(kind) else "smaller"
-    return f"{look.sentence(noun)} ({closer} is closer)"
-
-
 def steps_of(kind: str) -> str:
     """Return how a curve of counts over thresholds is drawn between them.
 
@@ -519,11 +512,3 @@ def steps_of(kind: str) -> str:
     if larger_is_closer(kind):
         return "steps-pre"
     return "steps-post"
-
-
-def threshold_label(kind: str) -> str:
-    """Return the label of a threshold axis, with the rule of acceptance."""
-    sign = "≤"
-    if larger_is_closer(kind):
-        sign = "≥"
-    return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"

@@ -75,7 +75,7 @@ def test_three_histograms_count_the_attempts_of_the_result(scores, result):
         if name != "attack":
             assert not found.unplaced
     colours = [to_rgb(c.colour) for c in display.labels_.curves[:3]]
-    assert colours == [look.colour_of(k) for k in (look.GENUINE, look.IMPOSTOR, look.ATTACK)]
+    assert colours == [look.Style.colour(k) for k in (look.GENUINE, look.IMPOSTOR, look.ATTACK)]
     used = float(result["threshold_used"])
     assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
 
