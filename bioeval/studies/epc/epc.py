@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     VERIFICATION,
     Argument,
@@ -47,7 +48,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     leaves_out_attacks,
     require_scores,
     threads_for,

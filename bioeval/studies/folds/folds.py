@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval import PairScores, Scores
 from bioeval.base import (
     Argument,
     BioevalWarning,
@@ -27,9 +28,7 @@ from bioeval.partition import ClaimSampler, LabelCodes, PredefinedPairFolds
 from bioeval.results import rate
 from bioeval.scores import (
     BlockReader,
-    PairScores,
     Provenance,
-    Scores,
     are_pairs,
     as_embeddings,
     as_labels,

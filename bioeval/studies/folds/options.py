@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -18,7 +19,7 @@ from bioeval.base import (
     require_choice,
 )
 from bioeval.partition import ClaimSampler, Experiment
-from bioeval.scores import Scores, codes_of
+from bioeval.scores import codes_of
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores

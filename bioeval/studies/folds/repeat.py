@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     AVERAGED,
     OPEN_SET,
@@ -33,7 +34,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     knows_people,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bioeval import PairScores, Scores
 from bioeval.base import BioevalWarning, DataError, Name, ProtocolError, counted
 from bioeval.partition import (
     EnrolledSplit,
@@ -26,7 +27,7 @@ from bioeval.partition import (
     TrainValidationTest,
     splits_of_other,
 )
-from bioeval.scores import PairScores, Scores, are_pairs, codes_of
+from bioeval.scores import are_pairs, codes_of
 from bioeval.tallies import IndexSet
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -16,7 +17,7 @@ from bioeval.base import (
     require_array,
     require_choice,
 )
-from bioeval.scores import Scores, require_subjects
+from bioeval.scores import require_subjects
 from bioeval.tallies import RankUnit
 
 # Largest memory of the facts kept of sampled galleries, in bytes.

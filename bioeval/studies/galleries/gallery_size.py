@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     CLOSED_SET,
     MOST_DRAWS,
@@ -48,7 +49,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     leaves_out_attacks,
     parse_fusion,
     require_subjects,

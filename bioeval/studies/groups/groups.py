@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     OPEN_SET,
     Argument,
@@ -51,7 +52,6 @@ from bioeval.scores import (
     Codes,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     leaves_out_attacks,

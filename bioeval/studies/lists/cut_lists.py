@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import TopKScores
 from bioeval.base import (
     OPEN_SET,
     Argument,
@@ -40,7 +41,7 @@ from bioeval.results import (
     rate,
     support_warnings,
 )
-from bioeval.scores import Provenance, TopKScores, codes_of, parse_fusion
+from bioeval.scores import Provenance, codes_of, parse_fusion
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled

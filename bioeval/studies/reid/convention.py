@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     CardError,
     DataError,
@@ -25,7 +26,7 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.protocol import Protocol, Reid, available, fields_of, is_path, load
-from bioeval.scores import Scores, are_pairs, knows_people, missing_values
+from bioeval.scores import are_pairs, knows_people, missing_values
 
 FIELDS = fields_of(Reid)
 

@@ -29,7 +29,7 @@ from bioeval.views.plots import (
 )
 
 if TYPE_CHECKING:
-    from bioeval.scores import Scores
+    from bioeval import Scores
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -28,7 +29,6 @@ from bioeval.scores import (
     Archive,
     Progress,
     Provenance,
-    Scores,
     existing_file,
     guarded,
     leaves_out_attacks,

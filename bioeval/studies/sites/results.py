@@ -233,7 +233,9 @@ NO_MEANS = (
 
 
 #: Means over queries that lie between 0 and 1: bounded by hundredths.
-FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS.values() if not x.cut and x.bounds == (0.0, 1.0))
+FOLDED_MEANS: tuple[str, ...] = tuple(
+    x.name for x in QUERY_MEANS.values() if not x.cut and x.bounds == (0.0, 1.0)
+)
 
 
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     CLOSED_SET,
     OPEN_SET,
@@ -32,7 +33,7 @@ from bioeval.results import (
     shown_ranks,
     tree_of,
 )
-from bioeval.scores import Scores, threads_for
+from bioeval.scores import threads_for
 from bioeval.tallies import (
     IdentificationRules,
     ImpostorProbes,

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     MOST_DRAWS,
     VERIFICATION,
@@ -43,7 +44,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     knows_people,

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     CLOSED_SET,
     OPEN_SET,
@@ -56,7 +57,6 @@ from bioeval.scores import (
     FusionRule,
     Progress,
     Provenance,
-    Scores,
     codes_of,
     leaves_out_attacks,
     require_scores,
