@@ -32,7 +32,6 @@ from bioeval.scores.embeddings import (
 )
 from bioeval.scores.enrolment_times import EnrolmentTimes as EnrolmentTimes
 from bioeval.scores.failure_codes import EndValue as EndValue
-from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.formats.archive import Archive as Archive
 from bioeval.scores.formats.cells import Cells as Cells
 from bioeval.scores.formats.files import (
@@ -59,14 +58,11 @@ from bioeval.scores.labels import (
 )
 from bioeval.scores.listed_templates import pattern_of_pairs as pattern_of_pairs
 from bioeval.scores.matrix import (
-    Scores as Scores,
     are_pairs as are_pairs,
     codes_of as codes_of,
     knows_people as knows_people,
     places_of as places_of,
     require_scores as require_scores,
 )
-from bioeval.scores.pairs import PairScores as PairScores
 from bioeval.scores.provenance import Provenance as Provenance, mates_among as mates_among
 from bioeval.scores.template_values import template_columns as template_columns
-from bioeval.scores.top_k import TopKScores as TopKScores

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     BioevalWarning,
@@ -39,7 +40,6 @@ from bioeval.results import (
 from bioeval.scores import (
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     knows_people,
     leaves_out_attacks,
@@ -67,7 +67,7 @@ POINTS, STRICTEST = 64, 0.1
 _APART = 0.1
 
 
-ASSURED = {
+ASSURED: dict[str, Name] = {
     "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
     "assured_far": Name(
         "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores import Block, BlockReader, Scores, are_pairs, as_row, codes_of, threads_for
+from bioeval import Scores
+from bioeval.scores import Block, BlockReader, are_pairs, as_row, codes_of, threads_for
 from bioeval.stats import QuadraticForms, subject_weights
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (

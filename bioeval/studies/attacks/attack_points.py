@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -22,15 +23,7 @@ from bioeval.base import (
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
-from bioeval.scores import (
-    BlockReader,
-    Provenance,
-    Scores,
-    are_pairs,
-    codes_of,
-    plain,
-    threads_for,
-)
+from bioeval.scores import BlockReader, Provenance, are_pairs, codes_of, plain, threads_for
 from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,

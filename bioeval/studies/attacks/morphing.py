@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -39,14 +40,7 @@ from bioeval.results import (
     build,
     percent,
 )
-from bioeval.scores import (
-    BlockReader,
-    Progress,
-    Scores,
-    knows_people,
-    require_scores,
-    require_subjects,
-)
+from bioeval.scores import BlockReader, Progress, knows_people, require_scores, require_subjects
 from bioeval.stats import IntervalOptions, QuadraticForms
 from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap, spaced_thresholds
 from bioeval.studies.attacks.words import rate_with_limits, thresholds_in_one_precision

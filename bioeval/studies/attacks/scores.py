@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import PairScores, Scores
 from bioeval.base import Argument, DataError, counted, nearest_name, require_text
 from bioeval.scores import (
     ATTACK,
-    PairScores,
-    Scores,
     are_pairs,
     attacks_of,
     codes_of,

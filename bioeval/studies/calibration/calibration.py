@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -40,7 +41,7 @@ from bioeval.results import (
     number,
     rate,
 )
-from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, template_columns
+from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies import Templates, to_user
 
@@ -76,7 +77,7 @@ CALIBRATION = {
 }
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
-LOG_ODDS = np.linspace(-10.0, 10.0, 81)
+LOG_ODDS: np.ndarray = np.linspace(-10.0, 10.0, 81)
 RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
 
 _EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is

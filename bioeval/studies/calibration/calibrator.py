@@ -17,6 +17,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     BioevalWarning,
     DataError,
@@ -27,7 +28,7 @@ from bioeval.base import (
     require_number,
 )
 from bioeval.partition import Parameters
-from bioeval.scores import Scores, are_pairs, derived, require_scores, without_attacks
+from bioeval.scores import are_pairs, derived, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 

@@ -82,7 +82,7 @@ def command(data: str, **options: Any) -> None:
                 systems = {}
             systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:
-                from bioeval.scores import save
+                from bioeval import save
 
                 save(made, how["save_to"])
         datasets, costs = {}, []

@@ -13,7 +13,8 @@ from itertools import chain
 import numpy as np
 import scipy
 
-from bioeval.scores import BlockReader, Provenance, Scores, threads_for
+from bioeval import Scores
+from bioeval.scores import BlockReader, Provenance, threads_for
 from bioeval.studies.calibration import kernel as log_odds
 from bioeval.tallies import ImpostorBlock, ThresholdCounter, VerificationJob, hull_of
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.scores import BlockReader, Mask, Scores, are_pairs, as_row, knows_people, threads_for
+from bioeval import Scores
+from bioeval.scores import BlockReader, Mask, are_pairs, as_row, knows_people, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 from bioeval.tallies import require_values
 

@@ -21,9 +21,9 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
+    from bioeval import Scores
     from bioeval.cli import Stages
     from bioeval.protocol import Protocol
-    from bioeval.scores import Scores
     from bioeval.studies.check.findings import DataCheck
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import larger_is_closer, reporter, stage
 from bioeval.kernels import RawRows
-from bioeval.scores import Block, BlockReader, Mask, Scores, knows_people, threads_for
+from bioeval.scores import Block, BlockReader, Mask, knows_people, threads_for
 from bioeval.studies.check.kernel import KINDS, label_medians, scan_rows
 
 

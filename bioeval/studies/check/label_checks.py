@@ -26,18 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import PairScores, Scores
 from bioeval.base import counted
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
-from bioeval.scores import (
-    BlockReader,
-    PairScores,
-    Scores,
-    are_pairs,
-    attempts,
-    codes_of,
-    knows_people,
-    plain,
-)
+from bioeval.scores import BlockReader, are_pairs, attempts, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import Finding, is_or_are, listed
 from bioeval.tallies import per_cent

@@ -28,8 +28,8 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval import Scores
     from bioeval.protocol import Protocol
-    from bioeval.scores import Scores
 
 
 # Options that may differ between the systems.

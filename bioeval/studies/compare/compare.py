@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores, TopKScores
 from bioeval.base import (
     Argument,
     Client,
@@ -27,16 +28,7 @@ from bioeval.base import (
 from bioeval.evaluation import distributable
 from bioeval.protocol import with_exclusions
 from bioeval.results import KindVerdict, along, build
-from bioeval.scores import (
-    BlockReader,
-    FusionRule,
-    Progress,
-    Scores,
-    TopKScores,
-    are_pairs,
-    as_row,
-    leaves_out_attacks,
-)
+from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, as_row, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.limits import DifferenceLimits, difference_limits, least_discordant

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import SCALARS, Stream, engine, report, rows_reported_to, stage
-from bioeval.scores import BlockReader, Scores, mates_among
+from bioeval.scores import BlockReader, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
 from bioeval.tallies import SubjectAttempts

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from bioeval.stats import IntervalOptions, confidence_limits, zero_error_bound
+from bioeval import stats
+from bioeval.stats import IntervalOptions, confidence_limits
 from bioeval.studies.compare.measures import PairedMeasure
 
 
@@ -131,6 +132,6 @@ def bounded_limits(
     As for a rate without an error among `trials` subjects: where every replicate has the same
     difference, resampling says nothing of its spread.
     """
-    bound = float(zero_error_bound(trials, confidence))
+    bound = float(stats.zero_error_bound(trials, confidence))
     apart = min(max(low - tolerance, -high - tolerance, 0.0), 1.0)
     return DifferenceLimits(low - bound, high + bound, (1 - apart) ** trials)

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import Scores, TopKScores, stats
 from bioeval.base import SCALARS, ProtocolError, Scalar, stage
 from bioeval.base.study import offered
 from bioeval.protocol import OpenSet
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
-from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for
+from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
 from bioeval.stats import (
     IntervalOptions,
     QuerySubjects,
@@ -25,7 +26,6 @@ from bioeval.stats import (
     rank_one_decisions,
     sample_of,
     weight_columns,
-    zero_error_bound,
 )
 from bioeval.studies.compare.counts import (
     ENOUGH,
@@ -141,7 +141,7 @@ class PairedMeasure:
 
     def bound(self, confidence: float) -> float:
         """Return the upper bound of the rate of subjects decided differently if none of them is."""
-        return float(zero_error_bound([max(self.trials, 1)], confidence)[0])
+        return float(stats.zero_error_bound([max(self.trials, 1)], confidence)[0])
 
 
 class ComparedSystem:

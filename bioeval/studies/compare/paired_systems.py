@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import PairScores, Scores, TopKScores
 from bioeval.base import Argument, DataError, counted
-from bioeval.scores import (
-    CodedSides,
-    PairScores,
-    Scores,
-    TopKScores,
-    are_pairs,
-    codes_of,
-    knows_people,
-    plain,
-)
+from bioeval.scores import CodedSides, are_pairs, codes_of, knows_people, plain
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"

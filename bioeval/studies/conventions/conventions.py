@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -42,14 +43,7 @@ from bioeval.results import (
     build,
     number,
 )
-from bioeval.scores import (
-    Progress,
-    Provenance,
-    Scores,
-    codes_of,
-    leaves_out_attacks,
-    require_scores,
-)
+from bioeval.scores import Progress, Provenance, codes_of, leaves_out_attacks, require_scores
 from bioeval.studies.conventions.readings import (
     EQUAL,
     RANKS,

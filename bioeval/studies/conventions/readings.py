@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     CardError,
@@ -21,7 +22,7 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.protocol import Protocol, available, for_layout, load
-from bioeval.scores import Scores, are_pairs, knows_people
+from bioeval.scores import are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 
 #: Two values are equal within this.

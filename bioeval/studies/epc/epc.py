@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -46,7 +47,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     leaves_out_attacks,
     require_scores,
     threads_for,

@@ -19,7 +19,7 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
-    from bioeval.scores import Scores
+    from bioeval import Scores
     from bioeval.studies.explain.explain import Explanation, Steps
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -23,7 +24,6 @@ from bioeval.protocol import Protocol, for_layout
 from bioeval.scores import (
     NAME_COLUMNS,
     BlockReader,
-    Scores,
     are_pairs,
     attacks_of,
     codes_of,

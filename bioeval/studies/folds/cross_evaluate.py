@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import partition
+from bioeval import Scores, partition
 from bioeval.base import (
     Argument,
     BioevalWarning,
@@ -38,7 +38,6 @@ from bioeval.scores import (
     FusionRule,
     Metric,
     Progress,
-    Scores,
     are_pairs,
     leaves_out_attacks,
     require_subjects,

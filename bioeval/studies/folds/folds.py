@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import partition
+from bioeval import PairScores, Scores, partition
 from bioeval.base import (
     Argument,
     BioevalWarning,
@@ -28,9 +28,7 @@ from bioeval.partition import LabelCodes
 from bioeval.results import rate
 from bioeval.scores import (
     BlockReader,
-    PairScores,
     Provenance,
-    Scores,
     are_pairs,
     as_embeddings,
     as_labels,

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import partition
+from bioeval import Scores, partition
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -19,7 +19,7 @@ from bioeval.base import (
     require_choice,
 )
 from bioeval.protocol import OpenSet
-from bioeval.scores import Scores, codes_of
+from bioeval.scores import codes_of
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores

@@ -10,11 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval import partition
+from bioeval import Scores, partition
 from bioeval.base import DataError, engine
 from bioeval.protocol import Search
 from bioeval.results import OpenSetPoints
-from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
+from bioeval.scores import Block, BlockReader, Provenance, threads_for
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import Place
 from bioeval.tallies import (

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval import partition
+from bioeval import Scores, partition
 from bioeval.base import (
     SCALARS,
     Name,
@@ -30,7 +30,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     knows_people,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -23,7 +24,6 @@ from bioeval.evaluation import closed_set, verification
 from bioeval.scores import (
     BlockReader,
     Metric,
-    Scores,
     kind_of_metric,
     require_scores,
     threads_for,

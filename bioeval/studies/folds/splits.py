@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval import partition
+from bioeval import PairScores, Scores, partition
 from bioeval.base import BioevalWarning, DataError, Name, ProtocolError, counted
 from bioeval.partition import LabelCodes, split_samples
-from bioeval.scores import PairScores, Scores, are_pairs, codes_of
+from bioeval.scores import are_pairs, codes_of
 from bioeval.tallies import IndexSet
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.

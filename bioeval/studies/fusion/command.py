@@ -25,7 +25,7 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.scores import Scores
+    from bioeval import Scores
     from bioeval.studies.fusion.fusion import Fusion
 
 
@@ -119,7 +119,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         else:
             datasets = _in_folds(read, fusion, card(protocol), given)
         if out is not None:
-            from bioeval.scores import save
+            from bioeval import save
 
             assert fused is not None
             run.stages(f"writing {out}")

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -20,7 +21,7 @@ from bioeval.base import (
     require_choice,
     require_number,
 )
-from bioeval.scores import Scores, derived, require_scores, without_attacks
+from bioeval.scores import derived, require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,

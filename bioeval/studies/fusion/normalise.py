@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -17,7 +18,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
 )
-from bioeval.scores import Mask, Scores, codes_of, derived, knows_people, plain, require_scores
+from bioeval.scores import Mask, codes_of, derived, knows_people, plain, require_scores
 from bioeval.tallies import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]

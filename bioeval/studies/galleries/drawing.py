@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import RandomState, larger_is_closer
 from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
-from bioeval.scores import BlockReader, Scores
+from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification

@@ -8,15 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    ProtocolError,
-    RandomState,
-    require_array,
-)
+from bioeval import Scores
+from bioeval.base import Argument, DataError, ProtocolError, RandomState, require_array
 from bioeval.protocol import Search
-from bioeval.scores import Scores, require_subjects
+from bioeval.scores import require_subjects
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -45,7 +46,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     leaves_out_attacks,
     require_subjects,
 )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -47,7 +48,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     leaves_out_attacks,
     parse_fusion,
     require_subjects,

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -49,7 +50,6 @@ from bioeval.scores import (
     Codes,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     leaves_out_attacks,

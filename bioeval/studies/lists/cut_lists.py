@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import TopKScores
 from bioeval.base import Argument, DataError, Name, ProtocolError, counted, names_of
 from bioeval.protocol import OpenSet
 from bioeval.results import (
@@ -31,7 +32,7 @@ from bioeval.results import (
     rate,
     support_warnings,
 )
-from bioeval.scores import Provenance, TopKScores, codes_of
+from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled

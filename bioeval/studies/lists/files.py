@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bioeval import TopKScores
 from bioeval.base import Argument, DataError
-from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_side, read_text
+from bioeval.scores import Format, ReadOptions, matrix_advice, read_side, read_text
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:

@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import TopKScores
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -30,7 +31,7 @@ from bioeval.results import (
     build,
     rate,
 )
-from bioeval.scores import Codes, Provenance, TopKScores, codes_of
+from bioeval.scores import Codes, Provenance, codes_of
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.matches import (
     MatchLists,

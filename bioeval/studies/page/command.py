@@ -26,8 +26,8 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval import Scores
     from bioeval.cli import Stages
-    from bioeval.scores import Scores
 
 
 @click.command("report", cls=Command)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -30,7 +31,6 @@ from bioeval.protocol import Protocol
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores import (
     MatrixMemory,
-    Scores,
     are_pairs,
     codes_of,
     knows_people,

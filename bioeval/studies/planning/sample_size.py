@@ -12,6 +12,7 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -39,7 +40,6 @@ from bioeval.results import (
 )
 from bioeval.scores import (
     BlockReader,
-    Scores,
     codes_of,
     leaves_out_attacks,
     require_scores,

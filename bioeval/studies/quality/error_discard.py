@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -42,7 +43,6 @@ from bioeval.scores import (
     FusionRule,
     Progress,
     Provenance,
-    Scores,
     leaves_out_attacks,
     require_subjects,
     template_columns,

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import Argument, DataError, engine, reporter, rows_reported_to
 from bioeval.scores import (
     BlockReader,
     Codes,
     Mask,
     Provenance,
-    Scores,
     codes_of,
     require_subjects,
     threads_for,

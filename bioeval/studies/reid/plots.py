@@ -22,7 +22,7 @@ from bioeval.views.plots import (
 )
 
 if TYPE_CHECKING:
-    from bioeval.scores import Scores
+    from bioeval import Scores
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

@@ -9,6 +9,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores, TopKScores
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -43,8 +44,6 @@ from bioeval.scores import (
     NOT_ENROLLED,
     Codes,
     Progress,
-    Scores,
-    TopKScores,
     codes_of,
     leaves_out_attacks,
     require_scores,

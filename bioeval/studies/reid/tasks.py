@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.evaluation import EvaluationOptions, TaskCounts
 from bioeval.protocol import Protocol
 from bioeval.results import Scalars
-from bioeval.scores import BlockReader, Scores
+from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions, query_mean_intervals
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.counts import GomTally, ReidTally

@@ -108,7 +108,7 @@ def best_mates_command(
     """
     place = take_out(out, force, (data,))
     with StudyCommand(data, options) as run:
-        from bioeval.scores import load
+        from bioeval import load
         from bioeval.studies.sites.gallery_parts import best_mates
 
         run.options["protocol"] = card(run.options["protocol"])

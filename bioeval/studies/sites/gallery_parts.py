@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import Protocol, load
@@ -20,7 +21,6 @@ from bioeval.scores import (
     Archive,
     Progress,
     Provenance,
-    Scores,
     existing_file,
     guarded,
     leaves_out_attacks,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.protocol import Protocol
@@ -16,7 +17,6 @@ from bioeval.scores import (
     BlockReader,
     Progress,
     Provenance,
-    Scores,
     are_pairs,
     leaves_out_attacks,
     threads_for,

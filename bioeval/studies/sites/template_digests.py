@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bioeval import Scores
 from bioeval.base import Argument, DataError, MergeError, counted, require_text
-from bioeval.scores import Scores, are_pairs, codes_of, knows_people, plain
+from bioeval.scores import are_pairs, codes_of, knows_people, plain
 
 if TYPE_CHECKING:
-    from bioeval.scores import PairScores
+    from bioeval import PairScores
 
 
 # The default key: it separates probes, but names can be tried against it.

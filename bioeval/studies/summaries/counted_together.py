@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import BioevalError, DataError, Name, __version__, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol
@@ -23,7 +24,7 @@ from bioeval.results import (
     shown_ranks,
     tree_of,
 )
-from bioeval.scores import Scores, threads_for
+from bioeval.scores import threads_for
 from bioeval.tallies import (
     IdentificationRules,
     ImpostorProbes,

@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     Argument,
     DataError,
@@ -20,7 +21,7 @@ from bioeval.base import (
     stage,
 )
 from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
-from bioeval.scores import FusionRule, Progress, Scores, leaves_out_attacks, require_scores
+from bioeval.scores import FusionRule, Progress, leaves_out_attacks, require_scores
 from bioeval.stats import IntervalOptions, quantiles
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.pairs_of_people import PairShares

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import partition, stats
+from bioeval import Scores, partition, stats
 from bioeval.base import (
     Argument,
     Client,
@@ -39,7 +39,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     knows_people,

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -52,7 +53,6 @@ from bioeval.scores import (
     FusionRule,
     Progress,
     Provenance,
-    Scores,
     codes_of,
     leaves_out_attacks,
     require_scores,

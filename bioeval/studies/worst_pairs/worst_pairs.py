@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bioeval import Scores
 from bioeval.base import Name, ProtocolError, require_integer, rows_reported_to
 from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
@@ -16,7 +17,6 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
-    Scores,
     are_pairs,
     codes_of,
     knows_people,

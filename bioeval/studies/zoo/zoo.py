@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
+from bioeval import Scores
 from bioeval.base import (
     Client,
     DataError,
@@ -42,14 +43,7 @@ from bioeval.results import (
     percent,
     threshold_text,
 )
-from bioeval.scores import (
-    BlockReader,
-    FusionRule,
-    Progress,
-    Scores,
-    leaves_out_attacks,
-    require_subjects,
-)
+from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
 from bioeval.studies.zoo.results import Quantile, zoo_dataset
