@@ -97,10 +97,7 @@ def number_in(text: str) -> float:
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64, or raise :class:`DataError` where one is not exact there.
-
-    Scores are compared with the number that was given, never with its neighbour.
-    """
+    """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
     given = np.asarray(values)
     with np.errstate(over="ignore"):
         doubles = given.astype(np.float64)
@@ -127,10 +124,7 @@ def require_probability(name: str, value: Any) -> np.ndarray:
 
 
 def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
-    """Return numbers by their decimal values, 0.29 as 29 / 100.
-
-    Raise :class:`DataError` unless they increase within [0, 1].
-    """
+    """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
     array = numbers_or_nothing(values)
     inside = len(array) > 0 and ((array >= 0) & (array <= 1)).all()
     if not inside or (np.diff(array) <= 0).any():

@@ -1,7 +1,4 @@
-"""Notebooks: progress below the cell, and how a tree of results is shown.
-
-Imported when bioeval is imported inside a Jupyter kernel.
-"""
+"""Notebooks: progress below the cell, and how a tree of results is shown."""
 
 from __future__ import annotations
 

@@ -156,10 +156,7 @@ class Evaluation:
         return document
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
-        """Write the results, the table, the curves, and the plots in each of the formats.
-
-        `tell` receives why a plot is left out.
-        """
+        """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
         write_results(folder, self.tree, self.table())
         for path, dataset in self.datasets.items():
             file = path.replace("/", "_")

@@ -213,10 +213,7 @@ class SplitInput:
         return _quarter(numbers, numbers)
 
     def binned_subjects(self, name: str) -> np.ndarray:
-        """Return the stratum of each subject: its commonest name, or the quarter of its median.
-
-        Of equally common names the first in canonical order counts.
-        """
+        """Return the stratum of each subject: its commonest name, or the quarter of its median."""
         who, numbers = self.subjects, self._finite(name)
         if numbers is None:
             names = self.labelled(name)

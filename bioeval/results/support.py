@@ -65,10 +65,7 @@ def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
 
 
 def people_with_pairs(pairs: int) -> int:
-    """Return the smallest number of people who form at least this number of pairs.
-
-    A pair of people counts once, however many templates it has.
-    """
+    """Return the smallest number of people who form this many pairs, a pair counting once."""
     n = (1 + math.isqrt(8 * pairs + 1)) // 2
     if n * (n - 1) // 2 >= pairs:
         return n

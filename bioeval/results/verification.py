@@ -200,10 +200,7 @@ def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
 
 
 def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Scalars:
-    """Return the operating points.
-
-    Those of several partitions are arrays over them, as are the `independent` impostor attempts.
-    """
+    """Return the operating points; of several partitions they are arrays over them."""
     over = ("far_target",)
     numbers = []
     for scalar in VERIFICATION_POINTS:

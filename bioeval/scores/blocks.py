@@ -429,10 +429,7 @@ class BlockReader:
         return GivenRows(self.scores)
 
     def attempted(self, low: int, high: int) -> np.ndarray:
-        """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt.
-
-        The columns are in the order of the scores.
-        """
+        """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
         scores = self.scores
         raw = scores._read_rows(low, high)
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))

@@ -111,10 +111,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function evaluate scores without their attack presentations.
-
-    Where its argument `attack` names their column, it evaluates them itself.
-    """
+    """Let a function leave attacks out, unless its argument `attack` names their column."""
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:

@@ -301,10 +301,7 @@ def confidence_limits(
 
 
 def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return a quantile over the last axis, at a level for each row, ignoring NaN.
-
-    Linear between order statistics, as numpy does by default.
-    """
+    """Return a quantile over the last axis, at a level for each row; linear, without NaN."""
     ordered = np.sort(drawn, axis=-1)  # NaN last
     number = (~np.isnan(ordered)).sum(axis=-1)
     place = np.clip(level, 0, 1) * np.maximum(number - 1, 0)

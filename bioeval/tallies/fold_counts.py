@@ -635,10 +635,7 @@ class FoldSweep:
         return self._grid_for(extent.low, extent.high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
-        """Return cells, `number` of which cover the range, as far as they are exact.
-
-        The outermost ones are open.
-        """
+        """Return cells, `number` of which cover the range as far as exact; outermost are open."""
         if low > high:
             low = high = 0.0
         info = np.finfo(self.dtype)

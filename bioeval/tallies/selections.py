@@ -429,10 +429,7 @@ class _Points:
         return np.where(defined, counts / attempts, np.nan)
 
     def of(self, at: slice, verifies: bool) -> Any:
-        """Return the points of some lists; of open set with DIR in place of FRR.
-
-        They are :class:`VerificationPoints` of arrays in place of numbers.
-        """
+        """Return the points of some lists, as arrays, of open set with DIR in place of FRR."""
         eer, far, frr, low, high = iter(self.found.equal_error[at].T)
         thresholds, rates = self.found_thresholds[at], self.rates[at]
         arrays: dict[str, Any] = {

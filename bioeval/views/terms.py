@@ -51,10 +51,7 @@ def words_of(dataset: xr.Dataset) -> str:
 
 
 def term_translator(dataset: xr.Dataset, task: str | None = None) -> TermTranslator:
-    """Return the translator of texts about a dataset, by the terms of its views and its task.
-
-    Another `task` is one of :class:`TermTranslator`.
-    """
+    """Return the translator of texts on a dataset: terms of its views, and its task or another."""
     return TermTranslator(words_of(dataset), _task_of(dataset) if task is None else task)
 
 

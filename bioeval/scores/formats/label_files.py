@@ -258,10 +258,7 @@ def check_cells(values: np.ndarray, what: str, named: Path) -> None:
 def write_labels(
     target: Path, label: np.ndarray, meta: Mapping[str, np.ndarray], *, named: Path | None = None
 ) -> None:
-    """Write labels and metadata as CSV; refuse text that would not be read back the same.
-
-    `named` is the final name of the file, for messages, where `target` is a temporary one.
-    """
+    """Write labels and metadata as CSV; refuse text that would not be read back the same."""
     named = named or target
     columns = {"label": label, **meta}
     cells = []

@@ -656,10 +656,7 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
 
 
 def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndarray:
-    """Return the subject of each template that a column names.
-
-    A name of a template is one within its subject: two subjects that use it are refused.
-    """
+    """Return the subject of each template that a column names; two subjects cannot share a name."""
     whose = np.empty(len(column.values), dtype=np.int64)
     whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
     for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:

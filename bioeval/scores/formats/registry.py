@@ -38,10 +38,7 @@ _HOME = "bioeval.scores.formats.{}".format
 
 @functools.cache
 def formats() -> tuple[Format, ...]:
-    """Return every format, in the order in which they are tried.
-
-    A module has one, ``FORMAT``, or several, ``FORMATS``.
-    """
+    """Return every format, one or several of a module, in the order in which they are tried."""
     homes = list(map(_HOME, _NAMES))
     for study in doors().values():
         homes += study.formats

@@ -502,10 +502,7 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
 
 @dataclass(frozen=True)
 class FoundPairs:
-    """Pairs as indices of templates; without `same`, the labels decide.
-
-    `missing` pairs are left out, since an image of theirs is not among the templates.
-    """
+    """Pairs as indices of templates without the `missing`; without `same`, labels decide."""
 
     a: np.ndarray
     b: np.ndarray

@@ -46,10 +46,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """One side of a comparison: the person of each row, sorted, enrolled subjects first.
-
-    `meta` has ``session`` and ``camera``, numbered from 1, where there are any.
-    """
+    """One side, sorted by person, enrolled ones first, with ``session`` and ``camera`` if there."""
 
     person: np.ndarray
     meta: dict[str, np.ndarray]

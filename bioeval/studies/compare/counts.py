@@ -159,10 +159,7 @@ def count_units(
 
 
 def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
-    """Replace a unit by two if possible.
-
-    `alive` are the subjects in no unit, among whom there is no other; it is changed.
-    """
+    """Replace a unit by two of the subjects `alive`, which are in none, if possible."""
     for k, unit in enumerate(units):
         for member in unit:
             free = alive.copy()

@@ -1,7 +1,4 @@
-"""The measures of two systems in each replicate, and the subjects that they decide differently.
-
-Of verification and identification, and of re-identification.
-"""
+"""The measures of two systems in each replicate, and the subjects decided differently."""
 
 from __future__ import annotations
 
@@ -193,10 +190,7 @@ class ComparedSystem:
     def by_subject(
         self, scores: Scores | None = None, numbers: np.ndarray | None = None
     ) -> SubjectAttempts:
-        """Return the verification attempts by subject, of all scores or of a selection.
-
-        `numbers`, of the codes of all scores, give the order of the subjects.
-        """
+        """Return attempts by subject, of all scores or a selection, in the order of `numbers`."""
         if scores is None:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)

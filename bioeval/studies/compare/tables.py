@@ -51,10 +51,7 @@ class _MeasureRow:
 
 
 class ComparisonTable:
-    """The result of :func:`bioeval.compare`, for rich to print.
-
-    `reword` is as for :class:`ResultTable`.
-    """
+    """The result of :func:`bioeval.compare` for rich; `reword` is as for :class:`ResultTable`."""
 
     def __init__(self, dataset: xr.Dataset, reword: Callable[[str], str] = str):
         self.dataset, self._reword = dataset, reword

@@ -380,10 +380,7 @@ def templates_of(explained: RowExplanation) -> list[str]:
 
 
 def strip_of(explained: RowExplanation) -> str:
-    """Return the pictures of the probe and of the templates of its first list, as HTML.
-
-    Empty where the templates are none of the faces that come with bioeval.
-    """
+    """Return pictures of the probe and its first list as HTML, empty for templates without any."""
     from bioeval.views import Images, pictures_of_templates
 
     names, captions = [explained.name], ["probe"]

@@ -263,11 +263,7 @@ def _parts(
 
 
 class _Curves:
-    """The counts of each partition on a common grid.
-
-    `grid` is in the units of the scores, and empty for a closed set. `roles` are the
-    impostors of the partitions so far.
-    """
+    """The counts of each partition on a common grid of scores, empty for a closed set."""
 
     def __init__(
         self, scores: Scores, part: FoldOptions, ties: str, thresholds: Any, max_rank: int | None

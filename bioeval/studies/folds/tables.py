@@ -35,11 +35,7 @@ _GIVEN = {
 
 
 class FoldTable:
-    """Results over folds that rich can print.
-
-    They are of :func:`bioeval.cross_evaluate` or of a card with folds; `reword` is as for
-    :class:`ResultTable`.
-    """
+    """Results over folds for rich to print; `reword` is as for :class:`ResultTable`."""
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] = str):
         self.datasets, self._reword = dict(datasets(tree, once=True)), reword

@@ -429,10 +429,7 @@ def gom_of_lists(
     thresholds: np.ndarray,
     scale: bool | tuple[float, float],
 ) -> xr.Dataset:
-    """Return the measures of GOM of top-K lists; see :func:`bioeval.gom`.
-
-    `scale` are the distances that become 0 and 1, or False where they stay as they are.
-    """
+    """Return the measures of GOM of lists; False for `scale` leaves distances as they are."""
     _require_gom(options, scale)
     given_ends = None
     if isinstance(scale, tuple):

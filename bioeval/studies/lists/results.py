@@ -335,10 +335,7 @@ class ListedMatches:
     candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
 
     def reach(self, open_: np.ndarray) -> int | None:
-        """Return the last rank covered by every list; None if all ranks are.
-
-        `open_` is a mask of the queries with matches beyond their lists.
-        """
+        """Return the last rank covered by every list, None for all; `open_` masks cut queries."""
         if open_.any():
             return int(self.depth[open_].min())
         return None

@@ -53,10 +53,7 @@ class Axis:
     first: bool = False  # whether the beginning has a tick
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return the places of values; values below the axis are put at its start.
-
-        Those above are at its end; beyond normal deviates they have none.
-        """
+        """Return places of values; beyond the axis its ends, beyond normal deviates none."""
         values = np.asarray(values, dtype=float)
         clipped = np.clip(values, self.low, self.high)
         if self.scale == "probit":

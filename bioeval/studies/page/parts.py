@@ -255,11 +255,7 @@ class ArrayStore:
         self._places: dict[bytes, dict] = {}
 
     def add(self, values: np.ndarray) -> dict:
-        """Store numbers as float64 and return their place.
-
-        Where few values repeat, as in rates at ranks and thresholds, each is stored once, with its
-        places.
-        """
+        """Store numbers as float64, a few repeated values once, and return their place."""
         values = np.ascontiguousarray(values, dtype=np.float64)
         place: dict
         unique, inverse = np.unique(values, return_inverse=True, equal_nan=True)
@@ -388,10 +384,7 @@ class LivePart:
         return self.outside
 
     def row_at_far(self, far: float) -> int:
-        """Return the loosest row whose FAR is at most this; -1 for none.
-
-        Of rows with the same rates it is the strictest, where a score is.
-        """
+        """Return the loosest row whose FAR is at most this, the strictest of equals, or -1."""
         within = np.flatnonzero(self.columns["far"] <= far)
         if not len(within):
             return -1

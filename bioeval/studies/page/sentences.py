@@ -352,10 +352,7 @@ def _moving_of_all(by_system: dict[str, list[PageItem]], state: LiveState) -> li
 
 
 def _ranked(by_system: dict[str, list[PageItem]], state: LiveState) -> list[LiveRow]:
-    """Return the row of each system, the one with the smallest FRR first.
-
-    Nothing unless all are of one task, with rates at thresholds.
-    """
+    """Return the row of each system, smallest FRR first; none where tasks or thresholds differ."""
     rows = _moving_of_all(by_system, state)
     if not all(_has_rates(at.live) for at in rows):
         return []

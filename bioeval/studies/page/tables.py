@@ -461,10 +461,7 @@ def _people_of(dataset: Any) -> ComparedPeople | None:
 
 
 def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
-    """Return the evidence for a FAR target, by the rules of 30 and 3.
-
-    It is that of the pairs of people, or of the expected false accepts where these are fewer.
-    """
+    """Return the evidence for a FAR target, by the rules of 30 and 3, of pairs or false accepts."""
     if np.isnan(expected) or not target > 0:
         return ""
     attempts = expected / target * (1 + 1e-12)

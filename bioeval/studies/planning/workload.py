@@ -390,10 +390,7 @@ def _variables(
 
 
 def _people_tested(needed: Callable[[float], int], rate: float, pairs: bool) -> float:
-    """Return how many people a test of a rate needs; NaN of a rate of 0 or unknown.
-
-    `needed` gives its attempts.
-    """
+    """Return how many people a test of a rate with `needed` attempts takes; NaN of a rate of 0."""
     if not rate > 0:
         return math.nan
     attempts = needed(rate)

@@ -313,10 +313,7 @@ def _with_limits(
     options: IntervalOptions | None,
     people: np.ndarray | None = None,
 ) -> xr.Dataset:
-    """Return a result with confidence intervals, if there are options of an interval.
-
-    `people` of the queries, where they are not those of the scores alone.
-    """
+    """Return a result with intervals, if wanted, by the `people` of the queries."""
     if options is None:
         return result
     if options.by_subject:

@@ -467,10 +467,7 @@ def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
-    """Return the measures of GOM that are means over queries, by each query's contribution.
-
-    Over thresholds they are in the order of the result.
-    """
+    """Return the measures of GOM that are means over queries; over thresholds in their order."""
     measures = _over_distances(tally, options)
     if not is_turned(tally.about.kind, tally.low, tally.high):
         return measures
@@ -649,10 +646,7 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`.
-
-    NaN where there are no queries.
-    """
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`; NaN of none."""
     names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
     if "mvp" in means:
         names.append("max_mvp")

@@ -66,10 +66,7 @@ def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -
 
 
 def union_of_tallies(mine: Any, theirs: Any) -> Any:
-    """Return the counts of the same probes against both parts of a gallery.
-
-    Attempts of verification add up. The ranks of the shared mates do, too.
-    """
+    """Return the counts of probes against both parts of a gallery: attempts and ranks add up."""
     about = mine.about.over_galleries(theirs.about)
     if mine.form == "verification":
         return replace(mine.merge(theirs), about=about)
@@ -361,10 +358,7 @@ class Tally:
         return merged
 
     def _require_same_system(self, other: Tally) -> None:
-        """Raise :class:`MergeError` where the names of the systems differ.
-
-        A name that is the name of the site, as of a file that is named by it, names no system.
-        """
+        """Raise :class:`MergeError` where names of systems differ, but for names of sites."""
         about, other_about = self._about, other._about
         mine = {*about.name.split(" + ")} - {*about.sites, ""}
         theirs = {*other_about.name.split(" + ")} - {*other_about.sites, ""}
@@ -539,10 +533,7 @@ class Tally:
         return disclosed(self.parts, self.counted, self.shared)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
-
-        The file appears whole or not at all.
-        """
+        """Write the tally, whole or not at all, as an ``.npz`` of arrays and one JSON header."""
         write_tally(path, self)
 
     @staticmethod

@@ -1,7 +1,4 @@
-"""Saved tallies: an ``.npz`` file of plain arrays and one JSON header.
-
-Nothing in a file is taken on trust: what was read is checked before it is used.
-"""
+"""Saved tallies: ``.npz`` files of arrays and one JSON header, checked before they are used."""
 
 from __future__ import annotations
 

@@ -44,10 +44,7 @@ from bioeval.tallies import (
 
 
 class PartitionScalars(NamedTuple):
-    """Scalars of some partitions: every variable has an entry a partition, first.
-
-    `partitions` are their places in the list.
-    """
+    """Scalars of some partitions (by place in the list), each with an entry a partition, first."""
 
     partitions: np.ndarray
     nodes: dict[str, Scalars]
@@ -157,10 +154,7 @@ def names_of(node: str) -> Mapping[str, Name]:
 def summaries_tree(
     parts: Sequence[PartitionScalars], number: int, attrs: Mapping[str, str | int | float]
 ) -> xr.DataTree:
-    """Join the scalars of all partitions.
-
-    A number that a partition lacks is NaN, and its variable then float64.
-    """
+    """Join the scalars of all partitions; what a partition lacks is NaN, of float64."""
     by_node: dict[str, list[_Piece]] = defaultdict(list)
     for part in parts:
         for node, scalars in part.nodes.items():
@@ -298,10 +292,7 @@ def counted_together(
 def scalars_together(
     scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
 ) -> dict[str, Scalars] | None:
-    """Return the scalars of all scores as if they were one of many partitions.
-
-    None where they cannot be counted so, or must be refused.
-    """
+    """Return the scalars of all scores as of one of many partitions; None where refused."""
     if not OrderedScores.can_hold(scores):
         return None
     plan = Plan(scores, card, options, automatic=automatic)

@@ -247,10 +247,7 @@ _LOOKED = 20  # lines of a file that are looked at to recognise boxes
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
-    """Read a file with a box in each row, comma-separated or separated by blanks.
-
-    Blank lines and lines that begin with ``#`` are skipped.
-    """
+    """Read a box in each row, comma-separated or by blanks; skip blank lines and ``#``."""
     text = read_text(existing_file(path, _WHAT))
     lines = text.split("\n")
     kept = list(map(_is_row, lines))
@@ -374,10 +371,7 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """The ground truth and the result of a sequence of `frames` frames, if given.
-
-    The name is empty for a single sequence without one.
-    """
+    """The ground truth and the result of a sequence, if given; a single one may have no name."""
 
     name: str
     truth: Rows

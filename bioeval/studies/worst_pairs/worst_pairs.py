@@ -72,10 +72,7 @@ class WorstPairs(xr.Dataset):
 
 
 class LeastCells:
-    """The `most` smallest values of all that were added, with their rows and columns.
-
-    In order of value, ties by row, then column.
-    """
+    """The `most` smallest values that were added, in order of value, row and column."""
 
     def __init__(self, most: int):
         self.most = most

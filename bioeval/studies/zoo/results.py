@@ -121,10 +121,7 @@ class Quantile:
 def zoo_dataset(
     tally: SubjectTally, quantile: Quantile, tests: Variables, warnings: list[str]
 ) -> xr.Dataset:
-    """Return the dataset of a zoo; see :func:`bioeval.zoo`.
-
-    `tests` are the variables of the tests of existence.
-    """
+    """Return the dataset of :func:`bioeval.zoo`; `tests` are those of the existence of kinds."""
     kind = tally.about.kind
     genuine, probe, claimed = tally.genuine, tally.as_probe, tally.as_claimed
     either = BySubject(*map(np.add, probe, claimed))

@@ -364,10 +364,7 @@ class CurveSpec:
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
-        """Return one curve per system and rank, with its rank; by default at known ranks.
-
-        Of one system each rank has its colour, of several each system.
-        """
+        """Return one curve per system and rank, coloured by system, or of one system by rank."""
         curves = []
         ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
         if not ranks:

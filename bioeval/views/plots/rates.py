@@ -461,10 +461,7 @@ class DetDisplay(CurvesDisplay):
         return _below(low_x), _below(low_y), high_x, high_y
 
     def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
-        """Yield both rates of the operating points of a result that are shown.
-
-        Of the default FAR targets, those that the impostor attempts support.
-        """
+        """Yield both rates of the points shown: of default FAR targets, the supported ones."""
         if "far_targets" in dataset.attrs:  # of folds: every point of the curves is one
             frr = dataset["fold_frr"].values.max(axis=0)
             yield from zip(dataset["far"].values, frr, strict=True)

@@ -1,7 +1,4 @@
-"""Style of all plots: colours, axes, titles, ticks and notes.
-
-Matplotlib's global settings stay as they are; each artist is styled by itself.
-"""
+"""Style of all plots: colours, axes, titles, ticks and notes; matplotlib's own stays as it is."""
 
 from __future__ import annotations
 
