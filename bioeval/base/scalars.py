@@ -710,7 +710,7 @@ SCALARS: dict[str, Scalar]
 
 def of_studies() -> list[Scalar]:
     """Return the scalars that studies have besides these, in the order of their folders."""
-    scalars: list[Scalar] = []
+    scalars = []
     for study in doors().values():
         if study.scalars:
             module, _, name = study.scalars.rpartition(".")

@@ -120,7 +120,7 @@ def _gallery(text: str) -> float | int | str:
 
 def _claims(text: str) -> dict[str, float | int]:
     """Return the options of claims, as in ``genuine=0.5,per_probe=1``."""
-    options: dict[str, float | int] = {}
+    options = {}
     for part in text.split(","):
         written, _, value = part.partition("=")
         name = written.strip().replace("-", "_")

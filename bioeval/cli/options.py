@@ -401,7 +401,7 @@ def _is_key(value: str, data: str) -> bool:
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    columns: dict[str, str] = {}
+    columns = {}
     for name, key in pairs:
         if name in columns:
             raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")

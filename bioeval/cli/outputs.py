@@ -183,7 +183,7 @@ def write_csv(target: Path, table: Table) -> None:
 
     No cell is a control character or a formula.
     """
-    columns: dict[str, Iterable[Any]] = {}
+    columns = {}
     if not isinstance(table, list):
         columns = dict(table)
     elif table:

@@ -81,7 +81,7 @@ def _canonical_order(values: list) -> np.ndarray:
     kinds = set(map(type, values))
     plain = kinds <= set(_NUMBERS) or kinds == {str} or kinds == {bytes}
     if plain:
-        key: Any = values.__getitem__
+        key = values.__getitem__
     else:
         names = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
         key = names.__getitem__

@@ -125,7 +125,7 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
             back = _chain(may, b, a)
             if back:
                 chains.append([a, *back])
-        shortest: list[int] = min(chains, key=len)
+        shortest = min(chains, key=len)
         first, *others = itertools.pairwise(shortest)
         moves = [(stratum, *first)]
         for a, b in others:

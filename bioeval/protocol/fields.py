@@ -321,7 +321,7 @@ def _assigned(statement: str) -> Place:
 
 def _keys(table: object) -> Place:
     """Return the nested keys of a table that has one key at each level."""
-    parts: list[str] = []
+    parts = []
     while isinstance(table, dict) and table:
         ((part, table),) = table.items()
         parts.append(part)

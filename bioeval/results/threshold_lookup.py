@@ -80,7 +80,7 @@ def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
 
 def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
     """Return for each system the operating points of all systems in its units."""
-    curves: dict[str, list[xr.Dataset]] = {}
+    curves = {}
     for name, tree in trees.items():
         tasks = [leaf.to_dataset() for leaf in tree.leaves]
         curves[name] = [task for task in tasks if "threshold" in task.dims]
@@ -225,7 +225,7 @@ def _one_or_many(rows: np.ndarray) -> Any:
 
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:
     """Return every task of a tree that has thresholds, at these ones, or at its own by a rule."""
-    curves: dict[str, xr.Dataset] = {}
+    curves = {}
     scales, others = set(), []
     for leaf in tree.leaves:
         path = leaf.path.strip("/")

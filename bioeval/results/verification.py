@@ -208,7 +208,7 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
             numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
         else:
             numbers.append((scalar, getattr(points, scalar.name)))
-    variables: Variables = {
+    variables = {
         **points.equal_error.variables(kind),
         **point_variables(numbers, kind),
         "frr_at_far": (over, points.frr_at_far),

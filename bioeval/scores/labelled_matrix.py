@@ -599,7 +599,7 @@ class LabelledMatrix:
         embeddings may, some rows are selected, an engine counts, or there is a mask without labels:
         the last digits of its d' depend on the blocks of rows.
         """
-        base: Any = self._base
+        base = self._base
         if not self._is_stored or self._limited or self._selects_rows or engine() is not None:
             return self
         size = math.prod(base.shape) * base.dtype.itemsize

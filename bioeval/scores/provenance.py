@@ -85,7 +85,7 @@ class Provenance:
     def of(cls, scores: Scores) -> Provenance:
         """Return the provenance of counts of scores."""
         pairs = are_pairs(scores)
-        names: list[str] = []
+        names = []
         enrolled = probing = np.zeros(0, dtype=bool)
         if not pairs and scores._labelled:
             codes = scores._codes

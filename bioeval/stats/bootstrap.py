@@ -603,7 +603,7 @@ class SubjectMeans:
         few = self.few(hits)
         ends = np.array([few[0].place, np.nextafter(-few[1].place, -np.inf)])
         ends = np.unique(ends[np.isfinite(ends)])
-        beside: Limits = (np.empty(0), np.empty(0))
+        beside = (np.empty(0), np.empty(0))
         if len(ends):
             layers = by_subject(hits.place, hits.person, ends, len(self.attempts), hits.weight)
             beside = self.limits(layers[:-1])

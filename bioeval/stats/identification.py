@@ -441,7 +441,7 @@ def closed_set_intervals(
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
     remarks = []
-    inside: dict[str, np.ndarray] = {}
+    inside = {}
     options = _of_population(options, left_out)
     if left_out is not None:
         people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)

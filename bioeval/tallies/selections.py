@@ -224,7 +224,7 @@ class SelectionAttempts:
 
 def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
     """Yield selections, some at a time."""
-    batch: list[IndexSet] = []
+    batch = []
     filled = 0
     for rows, columns in sets:
         batch.append((rows, columns))
@@ -291,12 +291,12 @@ class _Batch:
         """Return the counts, with the points of tasks."""
         table, number = self.found.counts, len(self.sets)
         names = [name for name in ("single", "multi", "open_set") if name in tasks]
-        points: dict[str, Any] = {}
+        points = {}
         if names:
             lists = _lists(self.places, [self._attempts_of(name) for name in names])
             verified = [name for name in names if name != "open_set"]
             finder = _Points(self.ordered.values, lists, wanted, number * len(verified))
-            rows: list[ImpostorRows] = []
+            rows = []
             if wanted.every_score:
                 for name in verified:
                     rows += self._rows(name)

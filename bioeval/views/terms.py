@@ -134,7 +134,7 @@ def _as_begun(text: str, like: str) -> str:
 
 def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return a pattern of the lecture's words for rates, and ISO's for each, in lower case."""
-    words: dict[str, str] = {}
+    words = {}
     for name, rate in names.items():
         ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
         words[name] = rate.symbol

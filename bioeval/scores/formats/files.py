@@ -389,7 +389,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     if len(parts) == 1 and parts[0].is_file():
         move(os.replace, parts[0], places[0])
         return
-    aside: list[tuple[Path, Path]] = []
+    aside = []
     with turn_at(places[0]):
         try:
             for place in places:

@@ -48,7 +48,7 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     a, b = table.text[first], table.text[second]
     if a.given_up or b.given_up:
         return None
-    shared: set[str] = set()
+    shared = set()
     if layout.probe == 1 and (layout.header or layout.subjects is not None):
         shared = set(a.values).intersection(b.values)
     one_set = not shared or not all(map(str.isdigit, shared))

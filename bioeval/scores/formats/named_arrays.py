@@ -126,7 +126,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     """
     given = options.given()
     chosen = given.keys() & {"scores_key", "embeddings_key", "indices_key", "pairs_key"}
-    keys: dict[str, Any] = {}
+    keys = {}
     if not chosen:
         named = {name for name in given if name.endswith("_key")}
         if named - _SIDES or not file.headers.keys().isdisjoint(_OWN):

@@ -103,7 +103,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     """
     file = Found(path, content(path), options)
     if file.suffix in (".npz", ".npy"):
-        of_numpy: Format = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
+        of_numpy = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
         if of_numpy.recognise(file):
             return of_numpy
     promised = [form for form in formats() if file.suffix in form.suffixes]

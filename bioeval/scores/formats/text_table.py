@@ -99,7 +99,7 @@ def open_text(path: Path) -> IO[bytes]:
     existing_file(path)
     kind = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
-    file: IO[bytes] = place
+    file = place
     if kind == "a zstandard file":
         arrow = optional(COMPRESSED[kind], path, kind)
         file = arrow.CompressedInputStream(arrow.PythonFile(place), "zstd")
@@ -500,7 +500,7 @@ def _pieces(
 
     # Before 3.1, numbers were the nearest float64 only where that was said.
     version = tuple(map(int, pd.__version__.split(".")[:2]))
-    exact: dict[str, Any] = {} if version >= (3, 1) else {"float_precision": "round_trip"}
+    exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
     plain: set[int] = set()
     fast = plain

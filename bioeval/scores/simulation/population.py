@@ -124,7 +124,7 @@ class Population:
         self, embeddings: np.ndarray, labels: np.ndarray, meta: dict[str, np.ndarray], metric: Any
     ) -> Scores:
         """Compare embeddings with each other or, in the other layout, with the gallery."""
-        gallery: dict[str, Any] = {}
+        gallery = {}
         if self.layout != "all-against-all":
             enrolled = self.enrolled
             gallery = {

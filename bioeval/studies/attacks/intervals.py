@@ -46,8 +46,8 @@ def presentation_limits(
     def rates_at(at: np.ndarray) -> dict[str, np.ndarray]:
         return data.rates_of(np.stack([x.accepted(at) for x in weighed]), number)
 
-    lows: dict[str, list[np.ndarray]] = defaultdict(list)
-    highs: dict[str, list[np.ndarray]] = defaultdict(list)
+    lows = defaultdict(list)
+    highs = defaultdict(list)
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         for rate, values in rates_at(part).items():
             few = trials_of_rate.get(rate, trials[:-1].min())

@@ -337,7 +337,7 @@ class Calibrator(ScoreTransformer):
         """
         require_scores(X, "the data")
         X = without_attacks(X)
-        said: list[str] = []
+        said = []
         self._map: LogOdds | _Steps
         if self.method == "logistic":
             line = fit_log_odds([X], float(self.prior), "logistic calibration")

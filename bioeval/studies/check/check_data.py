@@ -211,7 +211,7 @@ def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copi
         return Copies(0, [], math.nan, [])
     exact = int(scanned.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
-    near: list[tuple[int, int]] = []
+    near = []
     rows = np.empty(0, dtype=np.int64)
     if limit and knows_people(scores):
         rows = np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit)

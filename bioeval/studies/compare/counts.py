@@ -86,7 +86,7 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     if chosen is None:
         return work.part(0, a.shape[0])
     with rows_reported_to(None):
-        alone: int = chosen.count(work)
+        alone = chosen.count(work)
     return alone
 
 
@@ -362,7 +362,7 @@ class PairedAttempts:
         if OPTIMA or len(frr_targets):
             corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
-        parts: dict[str, list[np.ndarray]] = defaultdict(list)
+        parts = defaultdict(list)
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]

@@ -184,7 +184,7 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        operating_points: VerificationPoints = self.tallies[0].points
+        operating_points = self.tallies[0].points
         return operating_points
 
     def by_subject(

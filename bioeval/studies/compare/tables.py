@@ -115,7 +115,7 @@ class ComparisonTable:
             if attrs["kind_a"] == attrs["kind_b"]:
                 kind = str(attrs["kind_a"])
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
-        shown: dict[str, tuple[str, ...]] = {"verification": ("far", "frr"), "identification": ()}
+        shown = {"verification": ("far", "frr"), "identification": ()}
         if "DIR" in " ".join(self.dataset["measure"].values):
             tasks.append(self._translate("DIR at rank 1"))
             shown["identification"] = ("far", "dir")

@@ -226,7 +226,7 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
     first = run[0][0]
     cells = []
     for of_task in zip(*run, strict=True):
-        counts: list[Count] = []
+        counts = []
         for entry in of_task:
             counts += entry.counts
         if of_task[0].conditional:
@@ -524,7 +524,7 @@ def adds(task: TaskExplanation) -> str:
 
 def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
     """Return counts in their order; for verification including those that are 0."""
-    complete: dict[Count, float] = {}
+    complete = {}
     for name in _ALWAYS.get(task.partition("/")[0], ()):
         complete[Count(name, None, 0)] = 0
     return complete | dict(counts)

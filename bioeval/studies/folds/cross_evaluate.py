@@ -371,7 +371,7 @@ def evaluate_tasks(
     reader.note_failure_codes()
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
-        resampled: list[PooledRates] = []
+        resampled = []
         if options.assurance is not None:
             _assure(sides, plan, folds, options)
         if options.attacks is not None:
@@ -649,7 +649,7 @@ def evaluate_folds(
     claims = None
     if (drawn := card.claims) is not None:
         claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
-    nodes: dict[str, FoldOptions] = {}
+    nodes = {}
     attacks = None
     if card.attacks is not None:
         given = scores

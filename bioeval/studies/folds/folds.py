@@ -219,8 +219,8 @@ def _verify_matrix(
     """Evaluate verification over a matrix, as many repeats together as memory allows."""
     scores = sides.scores
     judged: dict[int, list[Judged]] = {}
-    together: dict[int, CodedFolds] = {}
-    apart: list[int] = []
+    together = {}
+    apart = []
     for repeat in range(plan.shape[0]):
         coded = _coded(plan, repeat, sides.n)
         alone = sides.n < sides.templates  # templates that are in every part have no code
@@ -253,7 +253,7 @@ def _verify_matrix(
                     train, test = sides.views(plan.split((repeat, fold)))
                     judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
             reporter()(2 * scores.shape[0], scores.shape[0])  # both passes at once
-    folds: Folds = {}
+    folds = {}
     for place in plan.places:
         repeat, fold = place
         folds[place] = Fold.of_judged(judged[repeat][fold], sides.sizes(plan.split(place)))
@@ -297,7 +297,7 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
 
 def _verify_pairs(plan: SplitPlan, sides: PairSides, options: FoldOptions) -> Evaluated:
     """Evaluate verification over listed pairs."""
-    folds: Folds = {}
+    folds = {}
     for done, place in enumerate(plan.places, 1):
         split = plan.split(place)
         train = listed_attempts(sides.scores, sides.pairs_in(split.train))
@@ -696,7 +696,7 @@ def evaluate_fitted(
     system: TrainedSystem | TransformedScores, options: FoldOptions
 ) -> tuple[Folds, Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
-    folds: Folds = {}
+    folds = {}
     about = None
     places = system.plan.places
     said: Counter[str] = Counter()

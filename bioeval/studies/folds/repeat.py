@@ -225,7 +225,7 @@ def repeat(
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, ties, thresholds, max_rank)
     parts, shape = _parts(scores, splitter)
-    arrays: dict[str, np.ndarray] = {}
+    arrays = {}
     total = shape[0] * shape[1]
     left = None
     if enrols and scores.exclude:
@@ -387,7 +387,7 @@ class _Curves:
         """The dimensions of each rate, within a partition."""
         if self.part.task == "closed_set":
             return {"cms": ("rank",)}
-        over: tuple[str, ...] = ("threshold",)
+        over = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
         rates = [scalar.name for scalar in RATES_OF["repeats"]]
@@ -412,7 +412,7 @@ def _dataset(
     if "attempts" in arrays:
         arrays["genuine_attempts"] = arrays.pop("attempts")
     genuine = _or_nan(arrays["genuine_attempts"])
-    rates: dict[str, np.ndarray] = {}
+    rates = {}
     if "cms_count" in arrays:
         rates["cms"] = arrays["cms_count"] / genuine
     else:
@@ -434,7 +434,7 @@ def _dataset(
         else:
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    variables = {}
     averaged = rates | points
     for name in (*dims, *points):
         over = dims.get(name, dims_of_point(name))
@@ -465,7 +465,7 @@ def _dataset(
             "some partitions have unenrolled probes as impostors, and some have none; give "
             'impostors="leave-subject-out" or "unenrolled" for all'
         )
-    attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
+    attrs = about_attrs(about, f"{task}, over partitions", warnings)
     attrs |= {
         "splitter": repr(splitter),
         "partitions": int(np.prod(shape)),

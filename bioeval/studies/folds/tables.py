@@ -216,7 +216,7 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
         or all(row.summary("folds") == number for row in rows),
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
-    kept: list[str] = []
+    kept = []
     too_wide: list[str] = []
     for head in ("", "training", "test", "sd", "se", "pooled", "interval", "folds"):
         if left_out.get(head):

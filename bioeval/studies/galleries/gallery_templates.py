@@ -544,7 +544,7 @@ def drawn_verification(
     genuine, impostor = claims.numbers
     fr, fa = claims.errors(0, grid)
     points = claims.points(0, far_targets)
-    variables: dict[str, Any] = {
+    variables = {
         **decisions(genuine - fr, genuine, fa, impostor),
         "fr": (("threshold",), fr),
         "frr": (("threshold",), rate(fr, genuine)),

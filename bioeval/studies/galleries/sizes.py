@@ -305,7 +305,7 @@ class Sizes:
 
     @cached_property
     def _far_models(self) -> dict[int, list[BetaBinomial | None]]:
-        models: dict[int, list[BetaBinomial | None]] = {}
+        models = {}
         for kind in self.kinds:
             tables = self.tally.candidates[kind].astype(np.float64)
             models[kind] = [_fit(counts, self.population[kind]) for counts in tables]

@@ -26,7 +26,6 @@ from bioeval.results import (
     MatchCurve,
     QueryMean,
     QueryMeasures,
-    Variables,
     about_attrs,
     along,
     build,
@@ -283,7 +282,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     over_ranks = {}
     for name, curve in curves.items():
         over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
-    variables: Variables = {
+    variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
         "rank_k_mean_ap": means["rank_k_mean_ap"].mean,

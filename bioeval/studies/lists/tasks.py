@@ -33,7 +33,7 @@ def evaluate(
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
         scores._require_matrix()
     options.refuse_unused(card)
-    datasets: dict[str, xr.Dataset] = {}
+    datasets = {}
     if card.reid is not None:
         datasets["reid"] = _reid_of_lists(scores, card, options)
     elif options.interval is not None:

@@ -75,7 +75,7 @@ class Axis:
         """The places of the ticks and their labels."""
         at = np.array(self._ticks())
         at = at[(self.low <= at) & (at <= self.high)]
-        ticks: list[tuple[float, str]] = []
+        ticks = []
         before, least = "", -math.inf
         for place, value in zip(self.place(at).tolist(), at.tolist(), strict=True):
             label, room = self._label(value), 14.0
@@ -349,7 +349,7 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
 
     A figure without a curve, such as against a FAR without impostor attempts, is left out.
     """
-    figures: list[PageFigure] = []
+    figures = []
     rates, directed, ranked, opened = [], [], [], []
     at_once = False
     for live in parts:

@@ -104,7 +104,7 @@ def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
-    parts: dict[tuple[str, str], PageItem] = {}
+    parts = {}
     for place, part in enumerate(list(_items(results, name))):
         if (part.system, part.task) in parts:
             raise DataError(
@@ -219,7 +219,7 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
 
 def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings about systems that do not share their attempts."""
-    doubts: list[dict[str, Any]] = []
+    doubts = []
     first: dict[str, tuple[str, tuple[str, str]]] = {}
     for part in sorted(parts, key=lambda part: part.place):
         genuine = value_of(part.dataset, "genuine_attempts")
@@ -336,7 +336,7 @@ class LivePart:
         if coordinate is not None and coordinate.dims == ("threshold",):
             thresholds = coordinate.values.astype(float)
         over = bool(np.isfinite(thresholds).any())
-        columns: dict[str, np.ndarray] = {}
+        columns = {}
         if over:
             columns = variables.get(("threshold",), {})
         if not columns:
@@ -347,7 +347,7 @@ class LivePart:
         ranks = []
         if "rank" in part.dataset.coords:
             ranks = part.dataset["rank"].values.tolist()
-        ranked: dict[str, np.ndarray] = {}
+        ranked = {}
         if ranks != list(range(1, len(ranks) + 1)):
             ranks, by_rank = [], {}
         elif over:

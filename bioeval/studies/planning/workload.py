@@ -312,7 +312,7 @@ def workload(
         size = require_integer("gallery_size", gallery_size, low=1)
         point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
     level = confidence or point.confidence or IntervalOptions.CONFIDENCE
-    attrs: dict[str, Any] = {
+    attrs = {
         "task": "verification" if point.names == _VERIFICATION else "watch list",
         "rates": " ".join(point.names),
         "operating_point": point.where,

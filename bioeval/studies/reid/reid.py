@@ -416,7 +416,7 @@ def gom(
     """
     require_scores(scores)
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    given: dict[str, Any] = {
+    given = {
         "budget": budget,
         "variant": variant,
         "ties": ties,
@@ -617,7 +617,7 @@ def gom_blocks(found: Found) -> Iterator[Block]:
     if text := excluded({name: ds.attrs for name, ds in found.items()}):
         yield Note(f"Excluded: {text}")
     yield Sentence()
-    rows: list[list[str | None]] = []
+    rows = []
     for name, ds in found.items():
         if "interval_method" in ds.attrs:
             limits = {"_low": "  from", "_high": "  to"}
@@ -726,7 +726,7 @@ def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -
 def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -> Codes:
     """Return codes in which no query has an identity of the gallery, or one of `ids`."""
     codes = Codes(gallery, gallery)
-    stranger: object = "open query"
+    stranger = "open query"
     if codes.values.dtype.kind in "iufb":
         free = np.arange(len(codes.values) + len(ids) + 1)
         free = free[~np.isin(free, codes.values) & ~np.isin(free, ids)]

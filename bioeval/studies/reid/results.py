@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 from warnings import warn
@@ -113,7 +112,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
     absent = int((~tally.enrolled).sum())
-    variables: dict[str, Any] = {
+    variables = {
         "cmc": (("rank",), rate(counted, queries)),
         "cmc_count": (("rank",), counted),
         **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
@@ -312,7 +311,7 @@ def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> Match
                     "is not offered under expected ties; choose stable, pessimistic or optimistic"
                 )
             ties = "stable"
-        behind: Mapping[str, Any] = {"pessimistic": tied, "optimistic": 0, "stable": before}
+        behind = {"pessimistic": tied, "optimistic": 0, "stable": before}
         return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
     if tally.cmc == "allshots":
         places = counted_places
@@ -418,7 +417,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     valid = int(matched.sum())
     single = {name: means.pop(name) for name in GOM_MEANS}
     means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
-    variables: dict[str, Any] = {
+    variables = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
         **summary(tau, means),

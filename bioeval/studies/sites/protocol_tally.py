@@ -79,7 +79,7 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
 
 def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> dict[str, Any]:
     """Return the facts of each probe over both parts."""
-    joined: dict[str, Any] = {}
+    joined = {}
     for f in fields(mine):
         a, b = getattr(mine, f.name), getattr(theirs, f.name)
         if not isinstance(a, np.ndarray):
@@ -99,7 +99,7 @@ def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> di
 def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
     """Return the entries and the ranks of matches over both parts."""
     require_same_entries(mine.thresholds, theirs.thresholds)
-    joined: dict[str, Any] = {
+    joined = {
         "enrolled": mine.enrolled | theirs.enrolled,
         "removed_entries": mine.removed_entries + theirs.removed_entries,
     }
@@ -245,7 +245,7 @@ class Tally:
     @property
     def _about(self) -> Provenance:
         """The data of all tasks."""
-        about: Provenance = next(iter(self.parts.values())).tally.about
+        about = next(iter(self.parts.values())).tally.about
         return about
 
     def __repr__(self) -> str:
@@ -313,7 +313,7 @@ class Tally:
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ or not mine:
             raise MergeError(self._difference(other, differ))
         covered = self._joined_part(other, union_of_galleries)
-        merged: dict[tuple[int, int], Any] = {}
+        merged = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))

@@ -81,7 +81,7 @@ def folded_verification(
     thresholds = to_user(tally.thresholds, kind)
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
-    variables: Variables = {
+    variables = {
         **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
@@ -146,7 +146,7 @@ def folded_open_set(
         ranks=tally.ranks,
     )
     targets = check_targets(far_targets)
-    points: Variables = {}
+    points = {}
     if not tally.noise:
         points = counts.bounds(every, targets)
     options = _options(tally) | {"impostors": role}

@@ -222,7 +222,7 @@ def joined(cameras: Mapping[str, Rows]) -> Rows:
     for rows in parts:
         place.append(rows.place + len(places))
         places += rows.places
-    columns: dict[str, Any] = {}
+    columns = {}
     for name in ("line", "frame", "identity", "box", "flag", "category"):
         columns[name] = np.concatenate([getattr(rows, name) for rows in parts])
     return Rows(
@@ -439,7 +439,7 @@ def _one_scene(
 ) -> Pair:
     """Return the pair of a scene, from the files of its cameras."""
     names = in_order(truths)
-    lengths: dict[str, int] = {}
+    lengths = {}
     lacking = []
     for name in names:
         length, _ = _length(frames, name, truths[name])
@@ -487,7 +487,7 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
 
 def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
     """Return a mapping whose keys are text."""
-    by_name: dict[str, Any] = {}
+    by_name = {}
     for key, value in given.items():
         name = str(key)
         if not name or name in by_name:
@@ -523,7 +523,7 @@ def _files(folder: Path, entries: Sequence[Path]) -> dict[str, _Source]:
 
     Beside folders of sequences, text is something else, such as a README.txt.
     """
-    sources: dict[str, _Source] = {}
+    sources = {}
     for entry in entries:
         name = entry.name.removesuffix(".gz").removesuffix(".txt")
         if entry.name not in (f"{name}.txt", f"{name}.txt.gz") or entry.is_dir():

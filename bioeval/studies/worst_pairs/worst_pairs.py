@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -267,7 +266,7 @@ def worst_pairs(
     error = np.zeros(len(row), dtype=bool)
     error[:count] = _label_errors(scores, row[:count], column[:count])
     kinds = np.repeat(np.array(["impostor", "genuine"], dtype=object), [count, len(row) - count])
-    values: dict[str, Any] = {
+    values = {
         "comparison": kinds,
         "row": row,
         "column": column,
@@ -286,7 +285,7 @@ def worst_pairs(
     suspects = suspect_templates(reader, medians)
     rows = suspects.rows
     labels = scores.probe_labels[rows], codes_of(scores).values[suspects.nearest]
-    of_suspects: dict[str, Any] = {
+    of_suspects = {
         "suspect_templates": rows,
         "suspect_labels": _storable(labels[0]),
         "nearest_labels": _storable(labels[1]),

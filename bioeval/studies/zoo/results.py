@@ -133,7 +133,7 @@ def zoo_dataset(
     }
     rejected = genuine.attempts - genuine.within
     lost = genuine.infinite + probe.infinite
-    variables: Variables = {
+    variables = {
         "threshold": to_user(tally.threshold, kind),
         **{name: (_SUBJECT, to_user(mean, kind)) for name, mean in means.items()},
         **along(

@@ -656,8 +656,8 @@ class CurvesDisplay(Display):
 
         Each system is named at its first curve; what its curves are is said by their style.
         """
-        labels: dict[str, str] = {}
-        styles: dict[str, str] = {}
+        labels = {}
+        styles = {}
         named = set[int]()
         for name in self.lines_:
             curve = self.curves[name]

@@ -48,7 +48,7 @@ def mean_curves(data: Any) -> Any:
     if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
         return data
     given = former_names(data)
-    variables: dict[str, np.ndarray] = {}
+    variables = {}
     attrs = dict(given.attrs)
     if "threshold" in given.dims:
         for name in ("far", "frr", "gar"):
@@ -263,7 +263,7 @@ def shade_below_floor(
     text = "FAR below 1 impostor attempt"
     if len({round(1 / f) for f in floors.values() if f == f}) == 1:
         text = f"FAR < 1 / {round(1 / floor):,}"
-    style: Any = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
+    style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
     return [look.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)]
 
 

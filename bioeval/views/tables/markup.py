@@ -40,7 +40,7 @@ def as_markup(table: Any, form: Form) -> str:
     """Return a table for rich as Markdown, or as LaTeX with sentences as comments."""
     console = wide_console()
     latex = form == "latex"
-    blocks: list[list[str]] = []
+    blocks = []
     if latex:
         blocks.append(["% needs \\usepackage{booktabs}"])
     for _, item in leaves(table, console):
