@@ -195,12 +195,7 @@ class Plan:
 
     @classmethod
     def counted(
-        cls,
-        scores: Scores,
-        card: Protocol,
-        options: EvaluationOptions,
-        *,
-        automatic: bool,
+        cls, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ) -> tuple[Plan, dict[str, TaskCounts]]:
         """Return the plan of a card, and the counts of all tasks with their operating points."""
         limits = options.interval
@@ -259,11 +254,7 @@ class Plan:
         return self.scores._derives_subjects
 
     def count(
-        self,
-        *,
-        points: bool = False,
-        keep: int = 0,
-        beside: Sequence[Any] = (),
+        self, *, points: bool = False, keep: int = 0, beside: Sequence[Any] = ()
     ) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one sweep; `points` come next if wanted.
 

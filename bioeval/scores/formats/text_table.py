@@ -561,11 +561,7 @@ def _is_name(cell: str) -> bool:
 
 
 def _checked(
-    shape: Shape,
-    first: int,
-    piece: pd.DataFrame,
-    names: dict[int, str],
-    blanks: Collection[int],
+    shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str], blanks: Collection[int]
 ) -> pd.DataFrame:
     """Return a piece of text without blank lines; raise where the number of cells differs."""
     blank = (piece == "").to_numpy()

@@ -114,9 +114,7 @@ def check_data(
 
 
 def with_kind_finding(
-    tree: xr.DataTree,
-    scores: Scores,
-    protocol: str | Protocol = "auto",
+    tree: xr.DataTree, scores: Scores, protocol: str | Protocol = "auto"
 ) -> xr.DataTree:
     """Return results whose doubt of labels or kind is replaced by the data check's finding.
 
@@ -156,9 +154,7 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
 
 
 def _findings(
-    scores: Scores,
-    labels: Callable[..., Iterator[Finding]],
-    read_scores: bool,
+    scores: Scores, labels: Callable[..., Iterator[Finding]], read_scores: bool
 ) -> Iterator[Finding]:
     """Yield the findings, those that need no score first."""
     if are_pairs(scores):
@@ -442,9 +438,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
-        zip(ends, map(len, hits), strict=True),
-        counted(len(values), "pairs"),
-        _listed_pairs(places),
+        zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"), _listed_pairs(places)
     ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return

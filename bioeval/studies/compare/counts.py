@@ -320,11 +320,7 @@ class PairedAttempts:
 
     @stage("bootstrap")
     def points(
-        self,
-        system: int,
-        weights: np.ndarray,
-        targets: np.ndarray,
-        frr_targets: np.ndarray,
+        self, system: int, weights: np.ndarray, targets: np.ndarray, frr_targets: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return the operating points of one system in weighted replicates, exactly.
 

@@ -81,9 +81,7 @@ class MarginConclusion:
 
 
 def within_margins(
-    measures: list[PairedMeasure],
-    margin: float | dict[str, float],
-    interval: IntervalOptions,
+    measures: list[PairedMeasure], margin: float | dict[str, float], interval: IntervalOptions
 ) -> list[MarginConclusion]:
     """Decide for each measure by the interval of twice the error probability of `interval`.
 

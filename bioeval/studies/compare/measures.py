@@ -461,10 +461,7 @@ def _searches_in_another_order(
     changes = OrderChanges(
         (layers(first.mate[own], distinct), layers(second.mate[own], others_distinct)),
         person[own],
-        (
-            layers(first.other[searches], distinct),
-            layers(second.other[searches], others_distinct),
-        ),
+        (layers(first.other[searches], distinct), layers(second.other[searches], others_distinct)),
         (person[searches], person[searches]),
         people,
     )

@@ -193,10 +193,7 @@ def epc(
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
-    attrs |= claim.attrs | {
-        "chosen_on": "the development set",
-        "dev_fingerprint": dev.fingerprint,
-    }
+    attrs |= claim.attrs | {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return build(variables, EPC, {"alpha": alpha}, attrs)
 
 

@@ -614,10 +614,7 @@ def _column(scores: Scores, column: str | None) -> np.ndarray:
 
 
 def evaluate_folds(
-    scores: Scores,
-    card: Protocol,
-    far_targets: Any,
-    frr_targets: Any = (),
+    scores: Scores, card: Protocol, far_targets: Any, frr_targets: Any = ()
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation import compared
@@ -682,11 +679,7 @@ def evaluate_folds(
         )
         require_people(scores, uncertainty.interval)
     datasets = evaluate_tasks(
-        scores,
-        splitter_of(card, scores),
-        list(nodes.values()),
-        uncertainty.confidence,
-        resampling,
+        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling
     )
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

@@ -199,10 +199,7 @@ class Evaluated(NamedTuple):
 
 
 def verify(
-    reader: BlockReader,
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    options: FoldOptions,
+    reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
 ) -> Evaluated:
     """Evaluate verification over a matrix or over listed pairs."""
     if isinstance(sides, PairSides):
@@ -211,10 +208,7 @@ def verify(
 
 
 def _verify_matrix(
-    reader: BlockReader,
-    plan: SplitPlan,
-    sides: SplitSides,
-    options: FoldOptions,
+    reader: BlockReader, plan: SplitPlan, sides: SplitSides, options: FoldOptions
 ) -> Evaluated:
     """Evaluate verification over a matrix, as many repeats together as memory allows."""
     scores = sides.scores
@@ -329,10 +323,7 @@ def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectA
 
 
 def evaluate_by_parts(
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    tasks: Sequence[FoldOptions],
-    about: Provenance,
+    plan: SplitPlan, sides: SplitSides | PairSides, tasks: Sequence[FoldOptions], about: Provenance
 ) -> list[Folds]:
     """Evaluate several tasks in every split of a matrix."""
     assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`

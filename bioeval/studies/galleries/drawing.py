@@ -54,9 +54,7 @@ class RandomGalleries:
         return GalleryJob(reader, size=size, ties=task.ties, thresholds=grid, ranks=count), note
 
     def identification(
-        self,
-        plan: Callable[[], TaskPlan],
-        limits: IntervalOptions | None,
+        self, plan: Callable[[], TaskPlan], limits: IntervalOptions | None
     ) -> xr.Dataset:
         """Evaluate open-set or closed-set identification."""
         if limits is not None:

@@ -379,10 +379,7 @@ def _rule(threshold: Any) -> Rule:
 
 
 def _count(
-    reader: BlockReader,
-    parts: Sequence[_Part],
-    targets: np.ndarray,
-    rule: Rule | None,
+    reader: BlockReader, parts: Sequence[_Part], targets: np.ndarray, rule: Rule | None
 ) -> None:
     """Count all parts, and pass again over the scores around their operating points."""
     fixed: Sequence[float] = ()

@@ -21,9 +21,7 @@ from bioeval.tallies import check_targets, check_thresholds
 
 
 def evaluate(
-    scores: TopKScores,
-    protocol: str | Protocol,
-    options: EvaluationOptions,
+    scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
     if isinstance(protocol, str) and protocol == "auto":

@@ -165,10 +165,7 @@ class GomDisplay(CurvesDisplay):
 
 def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     """Return the convention and the numbers of queries, so far as all systems agree."""
-    said = [
-        agreed(display.systems, "convention"),
-        agreed(display.systems, "budget", "B = {}"),
-    ]
+    said = [agreed(display.systems, "convention"), agreed(display.systems, "budget", "B = {}")]
     if agreed(display.systems, "variant") == "reference":
         said.append("as the authors' program")
     queries = set()
@@ -285,15 +282,7 @@ class RankedListsDisplay(Display):
                 sign, face, edge, ink = "+", _MATCH, _MATCH, "white"
             box = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, **style}
             ax.add_patch(Rectangle((j + 0.58, i - 0.36), 0.84, 0.72, **box))
-            ax.text(
-                j + 1,
-                i,
-                sign,
-                ha="center",
-                va="center",
-                fontsize=SMALL_SIZE + 2,
-                color=ink,
-            )
+            ax.text(j + 1, i, sign, ha="center", va="center", fontsize=SMALL_SIZE + 2, color=ink)
         for k in range(len(self.thresholds)):
             for i, end in enumerate(self.within[:, k]):
                 ax.plot(

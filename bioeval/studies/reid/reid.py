@@ -416,12 +416,7 @@ def gom(
     """
     require_scores(scores)
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    given = {
-        "budget": budget,
-        "variant": variant,
-        "ties": ties,
-        "max_rank": max_rank,
-    }
+    given = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     given["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)

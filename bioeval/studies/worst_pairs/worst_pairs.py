@@ -104,11 +104,7 @@ class LeastCells:
 
 
 def worst_cells(
-    reader: BlockReader,
-    n: int,
-    fusion: str | None,
-    mirrored: bool,
-    medians: np.ndarray,
+    reader: BlockReader, n: int, fusion: str | None, mirrored: bool, medians: np.ndarray
 ) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 

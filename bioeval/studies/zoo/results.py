@@ -75,10 +75,7 @@ def _zoo() -> dict[str, Name]:
     return names
 
 
-ZOO = {
-    "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),
-    **_zoo(),
-}
+ZOO = {"animal": Name("animal of the zoo of Yager and Dunstone (2010)"), **_zoo()}
 
 #: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
 ANIMALS = {
