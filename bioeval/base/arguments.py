@@ -101,10 +101,7 @@ def number_in(text: str) -> float:
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64, or raise :class:`DataError` where one is not exact there.
-
-    Scores are compared with the number that was given, never with its neighbour.
-    """
+    """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
     given = np.asarray(values)
     with np.errstate(over="ignore"):
         doubles = given.astype(np.float64)
@@ -131,10 +128,7 @@ def require_probability(name: str, value: Any) -> np.ndarray:
 
 
 def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
-    """Return numbers by their decimal values, 0.29 as 29 / 100.
-
-    Raise :class:`DataError` unless they increase within [0, 1].
-    """
+    """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
     array = require_numbers(name, values, "increasing numbers from 0 to 1", _increase_within_1)
     return [Fraction(repr(value)) for value in array.tolist()]
 

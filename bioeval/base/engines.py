@@ -65,10 +65,7 @@ def engine() -> Engine | None:
 
 
 def refuse_engine(option: str = "interval") -> None:
-    """Raise :class:`EngineError` where work is about to be done here that an engine is to do.
-
-    `option` is one that may take such a step.
-    """
+    """Raise :class:`EngineError` where `option` may have work done here that an engine is to do."""
     chosen = engine()
     if chosen is not None and chosen.distributes:
         raise EngineError(

@@ -1,7 +1,4 @@
-"""Notebooks: progress below the cell, and how a tree of results is shown.
-
-Imported when bioeval is imported inside a Jupyter kernel.
-"""
+"""Notebooks: progress below the cell, and how a tree of results is shown."""
 
 from __future__ import annotations
 
@@ -223,7 +220,7 @@ def _variable(name: str, data: Any, coordinate: bool) -> str:
 def _values(array: Any) -> str:
     """Return the values of an array, or the first and last ones with others on a click."""
     flat = array.reshape(-1)
-    text_of: Any = "{:.4g}".format if flat.dtype.kind == "f" else str
+    text_of = "{:.4g}".format if flat.dtype.kind == "f" else str
     shown = [*map(text_of, flat[: _SHOWN - 1])]
     if len(flat) > len(shown):
         shown += ["\u2026"] * (len(flat) > _SHOWN)

@@ -101,10 +101,7 @@ def report_rows(done: int, total: int) -> None:
 
 
 def report(done: int, total: int) -> None:
-    """Report the steps done of the current stage; do nothing outside a stage.
-
-    In a notebook, where nothing else shows them, reports go below the cell.
-    """
+    """Report the steps done of the current stage (in a notebook below the cell), if any."""
     show, name = _SHOW.get(), _STAGE.get()
     if show is None and "ipykernel" in sys.modules:
         from bioeval.base.notebook import in_notebook

@@ -115,10 +115,7 @@ class Stream:
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
-    """Turn a seed into a seed sequence.
-
-    None takes fresh entropy from the system; a Generator or RandomState is advanced by one draw.
-    """
+    """Turn a seed into a seed sequence; a Generator or RandomState is advanced by one draw."""
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):

@@ -1,7 +1,4 @@
-"""Every dimension and variable of the results, described once.
-
-Attributes of results come from here, and ``docs/definitions.md`` explains each term at length.
-"""
+"""Every dimension and variable of the results, described once."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _gallery(text: str) -> float | int | str:
 
 def _claims(text: str) -> dict[str, float | int]:
     """Return the options of claims, as in ``genuine=0.5,per_probe=1``."""
-    options: dict[str, float | int] = {}
+    options = {}
     for part in text.split(","):
         written, _, value = part.partition("=")
         name = written.strip().replace("-", "_")
@@ -143,9 +143,7 @@ RATE = Typed("x", _far, "a rate (0.01, 1% or 1/100)")
 PROPORTION = Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
 CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Typed(
-    "n,n",
-    lambda text: list(map(int, text.split(","))),
-    "comma-separated whole numbers (10,100)",
+    "n,n", lambda text: list(map(int, text.split(","))), "comma-separated whole numbers (10,100)"
 )
 COUNTS = Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
 AMOUNT = Typed(

@@ -26,10 +26,7 @@ def terminal_width() -> int:
 
 
 def show_json(document: Any) -> None:
-    """Print one JSON document, and nothing else, on standard output.
-
-    What the encoding of the output lacks is escaped as JSON has it.
-    """
+    """Print one JSON document on standard output, escaped where its encoding lacks a character."""
     import json
 
     text = as_json(document) + "\n"
@@ -41,10 +38,7 @@ def show_json(document: Any) -> None:
 
 
 def as_json(document: Any) -> str:
-    """Return JSON text: NaN becomes null, and infinities the words "inf" and "-inf".
-
-    Text is readable, but what would not be printed, such as a control character, is escaped.
-    """
+    """Return readable JSON: NaN becomes null, and infinities the words "inf" and "-inf"."""
     import json
 
     text = json.dumps(_plain(document), indent=2, allow_nan=False, ensure_ascii=False)

@@ -25,10 +25,7 @@ images_option = option_group(
 
 
 def require_images(scores: Scores, column: str) -> None:
-    """Raise :class:`DataError` unless scores have the metadata column of images, if one is named.
-
-    Before anything is computed.
-    """
+    """Raise :class:`DataError` unless scores have the metadata column of images, if it is named."""
     from bioeval.scores.matrix import are_pairs
 
     if not column or are_pairs(scores):

@@ -296,10 +296,7 @@ def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None
 def output_options(
     files: str = "", plots: str = "", json: str = " instead of a table", report: bool = False
 ) -> Callable[[F], F]:
-    """Return the output options; `files` and `plots` say in the help what is written.
-
-    A command that writes no `files` prints alone.
-    """
+    """Return the output options; `files` and `plots` say in the help what is written, if any is."""
     replaced = "With --out"
     if report:
         replaced += " or --report"
@@ -404,7 +401,7 @@ def _is_key(value: str, data: str) -> bool:
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    columns: dict[str, str] = {}
+    columns = {}
     for name, key in pairs:
         if name in columns:
             raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")

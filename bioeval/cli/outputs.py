@@ -42,10 +42,7 @@ _RESULTS = (SUMMARY, "results.nc", "comparison.nc", "comparison.csv", "table.txt
 
 
 def check_folder(out: str, force: bool) -> Path:
-    """Return `out` if results can be written there, before anything is computed.
-
-    A folder with the results of an earlier run is refused, unless `force` is given.
-    """
+    """Return `out` if results can be written there; refuse a folder with results unless `force`."""
     from bioeval.scores.formats.files import no_folder, no_loop
 
     folder = no_loop(Path(out))
@@ -186,7 +183,7 @@ def write_csv(target: Path, table: Table) -> None:
 
     No cell is a control character or a formula.
     """
-    columns: dict[str, Iterable[Any]] = {}
+    columns = {}
     if not isinstance(table, list):
         columns = dict(table)
     elif table:

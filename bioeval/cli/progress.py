@@ -1,7 +1,4 @@
-"""Progress on a terminal, by rich; silent in a pipe.
-
-Imported by a command when it runs, since rich takes a while to load.
-"""
+"""Progress on a terminal, by rich; silent in a pipe."""
 
 from __future__ import annotations
 

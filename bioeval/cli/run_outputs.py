@@ -103,7 +103,7 @@ class Evaluation:
     def table(self) -> Any:
         """Return the table."""
         tables = [table_of(self.shown, self._reword)]
-        lines: list[Any] = []
+        lines = []
         for more in self.more:
             for results in more.results.values():
                 tables.append(table_of(results, self._reword))
@@ -156,10 +156,7 @@ class Evaluation:
         return document
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
-        """Write the results, the table, the curves, and the plots in each of the formats.
-
-        `tell` receives why a plot is left out.
-        """
+        """Write results, table, curves and plots in each format; `tell` why a plot is left out."""
         write_results(folder, self.tree, self.table())
         for path, dataset in self.datasets.items():
             file = path.replace("/", "_")
@@ -206,7 +203,7 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
     names = map("".join, itertools.product(curves, ends))
     if {"cms", "cmc", "cmc_at_least"} & set(dataset):
-        at_ranks: dict[str, list[Any]] = {"rank": ranks}
+        at_ranks = {"rank": ranks}
         for name in filter(set(dataset).__contains__, names):
             at_ranks[name] = dataset[name].sel(rank=ranks).values.tolist()
         document["ranks"] = rows_of(at_ranks)
@@ -226,7 +223,7 @@ def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
     """Return the values at each FAR target; values at ranks are keyed by rank."""
     rows = []
     for i, target in enumerate(dataset["far_target"].values):
-        row: dict[str, Any] = {"far_target": target}
+        row = {"far_target": target}
         for name, values in dataset.data_vars.items():
             if values.dims == ("far_target",):
                 row[str(name)] = values.values[i].item()
@@ -283,7 +280,7 @@ def _axes(dataset: xr.Dataset) -> list[str]:
 
 def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
     """Return the curves of a task: a row for each threshold, rank or recall level."""
-    columns: dict[str, list] = {over: dataset[over].values.tolist()}
+    columns = {over: dataset[over].values.tolist()}
     for name, values in dataset.data_vars.items():
         if values.dims == (over,):
             columns[str(name)] = values.values.tolist()
@@ -296,11 +293,11 @@ def curve_rows(dataset: xr.Dataset, over: str) -> list[dict[str, Any]]:
 def fold_columns(dataset: xr.Dataset) -> dict[str, list]:
     """Return the rates of a task: a row for each fold of each repetition."""
     repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
-    columns: dict[str, list] = {
+    columns = {
         "repeat": np.repeat(np.arange(repeats), folds).tolist(),
         "fold": np.tile(np.arange(folds), repeats).tolist(),
     }
-    ranked: dict[str, list] = {}
+    ranked = {}
     for name, values in dataset.data_vars.items():
         if values.dims[:2] != ("repeat", "fold"):
             continue

@@ -61,10 +61,7 @@ def _scalars(ds: xr.Dataset) -> dict[str, Any]:
 
 
 def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
-    """Return the variables over exactly these dimensions as rows of plain values.
-
-    Labels come first, if there are any. Without dimensions the scalars are one row.
-    """
+    """Return the variables over exactly these dimensions as rows of plain values, labels first."""
     places = itertools.product(*(ds[dim].values.tolist() for dim in dims))
     columns: dict[str, Any] = {}
     for dim, labels in zip(dims, zip(*places, strict=True), strict=False):
@@ -236,10 +233,7 @@ class StudyCommand:
         return scores
 
     def place(self, *scores: Scores) -> dict[str, Any]:
-        """Return the cluster and the checkpoint, as arguments of the library.
-
-        The first call starts the cluster, unless `scores` are given and too few for it.
-        """
+        """Return cluster and checkpoint as arguments; too few `scores` start no cluster."""
         if self._place is None:
             self._place = {}
             if self._where:
@@ -255,10 +249,7 @@ class StudyCommand:
     def save(
         self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any
     ) -> None:
-        """Write results where files are wanted, and keep the table for printing.
-
-        What is printed may be `shown` in place of the table.
-        """
+        """Write results where files are wanted; keep for printing the table or what is `shown`."""
         self._counting.close()
         self._files = self.output.save(document, results, table, self.stages, **how)
         self._document = document

@@ -1,7 +1,4 @@
-"""Real data that come with bioeval: :func:`faces`, 400 images of 40 people.
-
-``__init__.pyi`` lists the names; images and descriptors lie beside it.
-"""
+"""Real data that come with bioeval: :func:`faces`, 400 images of 40 people."""
 
 from bioeval.base.lazy import lazy_names
 

@@ -179,9 +179,7 @@ def _evaluate_system(
 
 
 def _evaluate_galleries(
-    galleries: Mapping[str, Scores],
-    card: Protocol,
-    options: EvaluationOptions,
+    galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
     study = offered("galleries", "mean")

@@ -195,12 +195,7 @@ class Plan:
 
     @classmethod
     def counted(
-        cls,
-        scores: Scores,
-        card: Protocol,
-        options: EvaluationOptions,
-        *,
-        automatic: bool,
+        cls, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ) -> tuple[Plan, dict[str, TaskCounts]]:
         """Return the plan of a card, and the counts of all tasks with their operating points."""
         limits = options.interval
@@ -259,18 +254,14 @@ class Plan:
         return self.scores._derives_subjects
 
     def count(
-        self,
-        *,
-        points: bool = False,
-        keep: int = 0,
-        beside: Sequence[Any] = (),
+        self, *, points: bool = False, keep: int = 0, beside: Sequence[Any] = ()
     ) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one sweep; `points` come next if wanted.
 
         Up to `keep` scores around them are kept for a merged tally. The jobs `beside` see the
         blocks of the first sweep, too.
         """
-        distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
+        distinct = list(dict.fromkeys(task.job for task in self.tasks.values()))
         # The one-sweep kernel knows no jobs of studies, such as drawn galleries; apart, they do not
         # slow the rest.
         of_studies = [job for job in distinct if job.form not in ("verification", "identification")]
@@ -281,7 +272,7 @@ class Plan:
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
-        sweeps: list[list[Any]] = [x for x in (counted, apart, of_studies) if x] or [[]]
+        sweeps = [x for x in (counted, apart, of_studies) if x] or [[]]
         sweeps[0].extend(beside)
         for jobs in sweeps:
             if jobs:
@@ -389,7 +380,7 @@ class Plan:
         self, counted: dict[str, TaskCounts]
     ) -> Iterator[tuple[VerificationJob, VerificationTally]]:
         """Yield the jobs of verification with their tallies."""
-        jobs: dict[str, Any] = {node: task.job for node, task in self.tasks.items()}
+        jobs = {node: task.job for node, task in self.tasks.items()}
         for node, job in jobs.items():
             if job.form == "verification":
                 tally: Any = counted[node].tally

@@ -60,7 +60,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         )
     reader = BlockReader(data)
     job = VerificationJob(reader)
-    counts: VerificationTally = run_jobs(reader, [job])[0]
+    counts = run_jobs(reader, [job])[0]
     if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
         job = job.fresh()
         job.given = ThresholdCounter(grid.boundaries)

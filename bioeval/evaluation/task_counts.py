@@ -50,10 +50,7 @@ class KindOfCounts(Protocol):
         reader: BlockReader,
         options: IntervalOptions,
     ) -> xr.Dataset | str:
-        """Return the result with confidence intervals, or why there are none.
-
-        `job` made the counts.
-        """
+        """Return the result with intervals, or why there are none; `job` made the counts."""
 
 
 def kind_of(form: str) -> KindOfCounts:

@@ -181,12 +181,7 @@ def verification(
             others["frr_targets"] = None
         with rows_reported_to(progress):
             return drawn.verification(
-                scores,
-                templates,
-                others,
-                fusion=fusion,
-                thresholds=thresholds,
-                far_targets=targets,
+                scores, templates, others, fusion=fusion, thresholds=thresholds, far_targets=targets
             )
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted

@@ -210,10 +210,7 @@ class ParallelRows:
 
 
 def in_turns(work: Callable[[Iterator[int]], None], steps: int) -> None:
-    """Run `work` on as many threads as numba may use, each taking the next of the steps in turn.
-
-    What runs there starts no other threads.
-    """
+    """Run `work` on as many threads as numba may use, each taking the next of the steps in turn."""
     turns = iter(range(steps))
     parts = max(1, min(numba.get_num_threads(), steps))
     _side_by_side([functools.partial(work, turns)] * parts)

@@ -10,10 +10,7 @@ from bioeval.kernels.compiling import parallel_rows
 
 
 class Embeddings(NamedTuple):
-    """Embeddings of one side, ``exact * factor``; products were computed from rounded ones.
-
-    `squared` are the squared lengths, in the dtype of the products.
-    """
+    """Embeddings of one side, ``exact * factor``, and squared lengths in the dtype of products."""
 
     exact: np.ndarray  # (n, f)
     factor: np.ndarray  # float64, (n,)

@@ -31,10 +31,7 @@ def find_hull(x, y, out):
 
 @compiled
 def lower_hull(x, y, out):
-    """Write the indices of the lower-left convex hull of points; return their number.
-
-    The points come with `x` not falling and `y` not rising, as the points of a ROC do.
-    """
+    """Write the indices of the lower-left hull of the points of a ROC; return their number."""
     return find_hull(x, y, out)
 
 

@@ -604,10 +604,7 @@ def take_back(missing, counts, chunk):
 
 @register_jitable
 def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
-    """Count row `i` without the probe's own subject; collect findings for operating points.
-
-    As many of its scores as are `missing` are NaN.
-    """
+    """Count row `i`, of which `missing` are NaN, without the probe's subject; collect findings."""
     counts, points = tables
     index = scratch.cells[chunk, : len(line)]
     marked = scratch.marked[chunk]
@@ -637,10 +634,7 @@ def group_size(starts):
 
 @parallel_rows("scratch.cells")
 def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
-    """Count the rows of a matrix in the chunks ``begin:end`` of `scratch`, for all tasks.
-
-    Everything is written, or added, to `found`.
-    """
+    """Count the rows of a matrix in the chunks ``begin:end`` of `scratch` for all tasks."""
     raw = matrix.raw
     b, gaps = len(raw.rows), matrix.gaps
     n, groups = len(gallery.places), len(gallery.starts) - 1

@@ -81,7 +81,7 @@ def _canonical_order(values: list) -> np.ndarray:
     kinds = set(map(type, values))
     plain = kinds <= set(_NUMBERS) or kinds == {str} or kinds == {bytes}
     if plain:
-        key: Any = values.__getitem__
+        key = values.__getitem__
     else:
         names = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
         key = names.__getitem__
@@ -213,10 +213,7 @@ class SplitInput:
         return _quarter(numbers, numbers)
 
     def binned_subjects(self, name: str) -> np.ndarray:
-        """Return the stratum of each subject: its commonest name, or the quarter of its median.
-
-        Of equally common names the first in canonical order counts.
-        """
+        """Return the stratum of each subject: its commonest name, or the quarter of its median."""
         who, numbers = self.subjects, self._finite(name)
         if numbers is None:
             names = self.labelled(name)

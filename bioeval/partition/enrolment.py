@@ -231,7 +231,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
         """Return the place of each candidate within its subject; the first are enrolled."""
         codes = samples.subjects.codes
-        rank: np.ndarray = np.zeros(samples.n)
+        rank = np.zeros(samples.n)
         if self.quality is not None:
             rank = -_as_quality(samples, self.quality)
         elif self._random_gallery:

@@ -50,7 +50,7 @@ class _Shuffle(Splitter[TrainTest]):
         require_column(who, stratify)
 
     def _splits(self, samples: SplitInput) -> Iterator[TrainTest]:
-        test: float | int | None = self.test_size
+        test = self.test_size
         if test is None and self.train_size is None:
             test = _DEFAULT_TEST
         sizes = {"test_size": test, "train_size": self.train_size}

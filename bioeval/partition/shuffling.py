@@ -85,10 +85,7 @@ def into_even_folds(order: np.ndarray, weights: np.ndarray, folds: int) -> np.nd
 
 
 def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -> np.ndarray:
-    """Return the part of each unit, -1 where it is in none.
-
-    With strata, each part gets a proportionate number of each stratum, rounded down or up.
-    """
+    """Return the part of each unit, -1 for none; each part has a proportion of every stratum."""
     part = np.full(len(order), -1, dtype=np.int64)
     left = order
     for number, size in enumerate(sizes):
@@ -128,7 +125,7 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
             back = _chain(may, b, a)
             if back:
                 chains.append([a, *back])
-        shortest: list[int] = min(chains, key=len)
+        shortest = min(chains, key=len)
         first, *others = itertools.pairwise(shortest)
         moves = [(stratum, *first)]
         for a, b in others:

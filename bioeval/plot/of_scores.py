@@ -1,7 +1,4 @@
-"""Plots that count first: of scores, and of everything that a result supports.
-
-Scores are counted here, by way of :mod:`bioeval.evaluation`: the displays compute nothing.
-"""
+"""Plots that count first, by :mod:`bioeval.evaluation`: of scores, and of a whole result."""
 
 from __future__ import annotations
 

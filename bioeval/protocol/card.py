@@ -501,8 +501,7 @@ class Protocol:
     title: str = card_field("the title, for headings")
     summary: str = card_field("the protocol in a few plain sentences")
     layout: str = card_field(
-        "the layout of the scores: which templates are compared",
-        choices=LAYOUTS,
+        "the layout of the scores: which templates are compared", choices=LAYOUTS
     )
     exclude: tuple[str, ...] = card_field(
         "further comparisons to leave out: pairs of one subject with the same value in a "

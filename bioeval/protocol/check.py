@@ -366,14 +366,14 @@ def _check_section(
     """Return the accepted values of a section, with the defaults; add problems to `problems`."""
     fields = _FIELDS[name]
     only_one_of = SECTIONS[name].only_one_of if name else ()
-    prefix: Place = (name,) if name else ()
+    prefix = (name,) if name else ()
     for key, value in data.items():
         if key not in fields:
             problems.add((*prefix, key), _unknown_field(name, key, value))
     given = [key for key in data if key in only_one_of]
     if len(given) > 1:
         problems.add((*prefix, given[-1]), f"holds {' and '.join(given)}; expected only one")
-    values: Values = {}
+    values = {}
     for key, field in fields.items():
         place = (*prefix, key)
         if key not in data:

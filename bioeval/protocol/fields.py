@@ -54,10 +54,7 @@ class NumberRange:
 
 @dataclass(frozen=True)
 class Choice:
-    """Accepted word of a field: its meaning in one line, and the layouts in which it is accepted.
-
-    `says` is text of the explanation, by layout and label.
-    """
+    """Accepted word of a field: its meaning, the layouts that accept it, and its explanation."""
 
     doc: str
     layouts: tuple[str, ...] = EVERY_LAYOUT
@@ -334,7 +331,7 @@ def _assigned(statement: str) -> Place:
 
 def _keys(table: object) -> Place:
     """Return the nested keys of a table that has one key at each level."""
-    parts: list[str] = []
+    parts = []
     while isinstance(table, dict) and table:
         ((part, table),) = table.items()
         parts.append(part)

@@ -96,10 +96,7 @@ def parse(text: str, where: str = "card") -> Protocol:
 
 
 def explain(protocol: Protocol, width: int | None = None, **options: Any) -> str:
-    """Return a protocol in plain words: attempts, denominators, and what is left open.
-
-    Lines have at most `width` columns, 92 unless given.
-    """
+    """Return a protocol in plain words, and what it leaves open; lines have `width` columns."""
     from bioeval.protocol.explanation import WIDTH, explain
 
     return explain(protocol, width or WIDTH, **options)

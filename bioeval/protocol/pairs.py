@@ -19,10 +19,7 @@ from bioeval.scores.matrix import Scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without the comparisons that a card, or its name, excludes.
-
-    What has columns to `exclude` itself may take the place of a card.
-    """
+    """Return the scores without the comparisons that a card, or whatever else can, excludes."""
     if hasattr(protocol, "exclude"):
         excluded = protocol.exclude
     else:

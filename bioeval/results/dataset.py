@@ -86,7 +86,7 @@ class Scalars(NamedTuple):
         """
         labels = {dim: values.tolist() for dim, values in self.labels.items()}
         shown = shown_ranks(ranks, labels.get("rank", ()))
-        numbers: dict[str, Any] = {}
+        numbers = {}
         for name, (dims, value) in in_order(self.variables).items():
             values = np.asarray(value)
             if dims == ("far_target", "rank"):
@@ -252,7 +252,7 @@ def _direct_variable(
     """Return a variable that keeps the attributes given."""
     if len(dims) != values.ndim or len(dims) > 1 and len(set(dims)) < len(dims):
         return _public_variable(dims, values, attrs)  # which says what differs
-    made: Any = object.__new__(xr.Variable)
+    made = object.__new__(xr.Variable)
     made._dims, made._data, made._attrs, made._encoding = dims, values, attrs or None, None
     return made
 
@@ -265,7 +265,7 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
         values = variable.values
         labels = _labels(values, name)
         index = indexes[name] = PandasIndex(labels, name, coord_dtype=values.dtype)
-        made: Any = object.__new__(xr.IndexVariable)
+        made = object.__new__(xr.IndexVariable)
         made._dims, made._data = (name,), PandasIndexingAdapter(index.index, index.coord_dtype)
         made._attrs, made._encoding = variable._attrs, None
         variables[name] = made
@@ -305,7 +305,7 @@ def _direct_tree(datasets: Datasets) -> xr.DataTree:
 
 
 def _direct_node(name: str | None, parent: xr.DataTree | None) -> xr.DataTree:
-    node: Any = object.__new__(xr.DataTree)
+    node = object.__new__(xr.DataTree)
     node._name, node._parent, node._children = name, parent, {}
     node._set_node_data(xr.Dataset._construct_direct({}, set(), {}, None, {}))
     return node

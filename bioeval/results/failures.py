@@ -130,7 +130,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
             f"{failed} failed comparisons are rejected attempts already, and {Argument('fta')} "
             f"would count failures twice; give {Argument('nan', 'exclude')}, or leave it out"
         )
-    added: dict[str, tuple] = {}
+    added = {}
     for name, variable in ds.data_vars.items():
         for rate, values in _rates(str(name), variable.values, fta, fte).items():
             added[rate] = variable.dims, values, FAILURES[rate].attrs()

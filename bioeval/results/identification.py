@@ -81,7 +81,7 @@ class ClosedSetCounts:
     def scalars(self, about: Provenance) -> Scalars:
         """Return CMS over the ranks, and the attempts."""
         cms = rate(self.found, self.attempts)
-        variables: Variables = {
+        variables = {
             "cms": (("rank",), cms),
             "cms_count": (("rank",), self.found),
             "recognition_rate": ((), cms[0]),
@@ -283,7 +283,7 @@ class OpenSetAttempts:
 
         `impostors` is the name of the impostor probes, resolved.
         """
-        variables: Variables = {
+        variables = {
             "genuine_attempts": ((), np.int64(self.genuine)),
             "impostor_attempts": ((), np.int64(self.impostor)),
             "tied": ((), self.tied),
@@ -391,7 +391,7 @@ class OpenSetCounts:
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
         first = self._at_thresholds(self.identified[:, 0])
-        curves: Variables = {
+        curves = {
             "dir": (both, self._at_thresholds(rate(self.identified, genuine))),
             "di": (both, self._at_thresholds(self.detected)),
             **along(

@@ -130,8 +130,8 @@ _Variables = dict[str, xr.Variable]
 def _by_statistic(dataset: xr.Dataset) -> _Variables:
     """Return the variables of results over folds, one for each statistic."""
     labels = dataset["statistic"].values.tolist()
-    variables: _Variables = {}
-    summaries: _Variables = {}
+    variables = {}
+    summaries = {}
     for name, x in dataset.data_vars.items():
         if "statistic" in x.dims:
             summaries[str(name).removesuffix("_summary")] = x.variable
@@ -163,8 +163,8 @@ def _over_places(dataset: xr.Dataset) -> tuple[_Variables, _Variables]:
     for name, x in dataset.data_vars.items():
         place = tuple(x.attrs[dim] for dim in str(x.attrs.get("over", "")).split())
         columns.setdefault(str(x.attrs.get("of", name)), {})[place] = x.variable
-    variables: _Variables = {}
-    coords: _Variables = {}
+    variables = {}
+    coords = {}
     for name, column in columns.items():
         first = next(iter(column.values()))
         dims = str(first.attrs.get("over", "")).split()

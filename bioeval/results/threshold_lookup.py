@@ -105,8 +105,8 @@ class ResultThresholds:
             listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
             eer = ", eer" * ("eer_threshold" in dataset)
             raise DataError(
-                f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen on "
-                f'the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
+                f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen "
+                f'on the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
             )
         return float(thresholds[0])
 
@@ -236,7 +236,7 @@ def _one_or_many(rows: np.ndarray) -> Any:
 
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:
     """Return every task of a tree that has thresholds, at these ones, or at its own by a rule."""
-    curves: dict[str, xr.Dataset] = {}
+    curves = {}
     scales, others = set(), []
     for leaf in tree.leaves:
         path = leaf.path.strip("/")

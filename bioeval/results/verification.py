@@ -203,10 +203,7 @@ def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
 
 
 def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Scalars:
-    """Return the operating points.
-
-    Those of several partitions are arrays over them, as are the `independent` impostor attempts.
-    """
+    """Return the operating points; of several partitions they are arrays over them."""
     over = ("far_target",)
     numbers = []
     for scalar in VERIFICATION_POINTS:
@@ -214,7 +211,7 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
             numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
         else:
             numbers.append((scalar, getattr(points, scalar.name)))
-    variables: Variables = {
+    variables = {
         **points.equal_error.variables(kind),
         **point_variables(numbers, kind),
         "frr_at_far": (over, points.frr_at_far),

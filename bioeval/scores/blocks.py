@@ -178,7 +178,7 @@ def give_back(scores: LabelledMatrix) -> None:
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     """Return the memory map behind scores; None where it is small, or has private changes."""
-    array: Any = getattr(scores._base, "_values", scores._base)
+    array = getattr(scores._base, "_values", scores._base)
     most = MAPPED
     if scores._limited:
         most = scores._memory_limit // 4
@@ -381,7 +381,7 @@ class GivenRows:
             return scores._read_rows(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        rows: np.ndarray = scores._base.read(low, high, self._room[: high - low])
+        rows = scores._base.read(low, high, self._room[: high - low])
         return rows
 
     def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
@@ -429,10 +429,7 @@ class BlockReader:
         return GivenRows(self.scores)
 
     def attempted(self, low: int, high: int) -> np.ndarray:
-        """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt.
-
-        The columns are in the order of the scores.
-        """
+        """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
         scores = self.scores
         raw = scores._read_rows(low, high)
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))

@@ -39,7 +39,7 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
         raise DataError(f"{subject(what)} has shape {given.shape}; expected (n,), a name for each")
     missing = missing_values(given)
     values = given[~missing].tolist()
-    written: dict[Any, str] = {}
+    written = {}
     for value in dict.fromkeys(values):
         name = str(plain(value))
         if is_bona_fide(name):
@@ -111,17 +111,14 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function evaluate scores without their attack presentations.
-
-    Where its argument `attack` names their column, it evaluates them itself.
-    """
+    """Let a function leave attacks out, unless its argument `attack` names their column."""
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
         if options.get("attack") is not None:
             return function(*args, **options)
-        plain_args: Any = map(_plain, args)
-        plain_options: Any = {name: _plain(x) for name, x in options.items()}
+        plain_args = map(_plain, args)
+        plain_options = {name: _plain(x) for name, x in options.items()}
         return function(*plain_args, **plain_options)
 
     return called

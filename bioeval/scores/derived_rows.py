@@ -68,10 +68,7 @@ def farthest(kind: str) -> float:
 def derived(
     systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str, *, limit: int = MEMORY_LIMIT
 ) -> Scores:
-    """Return scores over the templates of the first system, computed by a rule.
-
-    A matrix of more than `limit` bytes is computed in blocks whenever it is read.
-    """
+    """Return scores by a rule over the first system's templates, in blocks beyond `limit` bytes."""
     first = systems[0]
     rows = DerivedRows(systems, rule, kind)
     made: Scores

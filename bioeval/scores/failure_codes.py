@@ -132,10 +132,7 @@ class FailureCodeWatch:
         self.value, self.count = np.full(m, np.nan), np.zeros(m, dtype=np.int64)
 
     def look(self, low: int, raw: RawRows, places: np.ndarray, sign: float) -> None:
-        """Examine rows of the scores from `low` on: raw ones, times `sign`.
-
-        Column ``j`` of the scores is ``raw.values[:, places[j]]``.
-        """
+        """Examine raw rows from `low` on, times `sign`; score ``j`` is in column ``places[j]``."""
         high = low + len(raw.rows)
         value = self.value[low:high]
         constant_rows(raw, places, self.itself[low:high], value, self.count[low:high])

@@ -446,10 +446,7 @@ class LabelledMatrix:
         return excluded | times.not_enrolled(i, j)
 
     def _mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cells of probes with other templates of their subject.
-
-        As places in `probes`, in order, and columns.
-        """
+        """Return rows (places in `probes`) and columns of other templates of their subject."""
         gallery = self._codes.gallery
         order = np.argsort(gallery, kind="stable")
         first = np.searchsorted(gallery[order], self._codes.probe[probes], side="left")
@@ -602,7 +599,7 @@ class LabelledMatrix:
         embeddings may, some rows are selected, an engine counts, or there is a mask without labels:
         the last digits of its d' depend on the blocks of rows.
         """
-        base: Any = self._base
+        base = self._base
         if not self._is_stored or self._limited or self._selects_rows or engine() is not None:
             return self
         size = math.prod(base.shape) * base.dtype.itemsize
@@ -631,10 +628,7 @@ class LabelledMatrix:
         return view
 
     def with_mask(self, mask: Any) -> Self:
-        """Return a view with another mask, an array or an object read by rows.
-
-        Its rows and columns are those of this view.
-        """
+        """Return a view with another mask of its rows and columns, an array or read by rows."""
         view = self.select()
         if self._rows is not None or self._columns is not None:
             view._base, view._embeddings = SelectedRows(self), self._embedded_probes

@@ -309,7 +309,7 @@ def _levels(index: Any, what: str) -> Labelled:
 def _arrow_columns(table: Any) -> Mapping[str, Any]:
     """Return the columns of a table that offers only a stream of Arrow."""
     try:
-        pyarrow: Any = importlib.import_module("pyarrow")
+        pyarrow = importlib.import_module("pyarrow")
     except ImportError:
         raise DataError(
             f"{type(table).__name__} is a table of Arrow; pyarrow is not installed to read it: "

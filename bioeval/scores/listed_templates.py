@@ -63,7 +63,7 @@ class ListRules:
         """Check the arguments of a reader."""
         unordered = require_flag("unordered", unordered)
         words = () if keep is None else keep
-        kept: Any = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
+        kept = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
         for word in kept:
             require_choice("keep", word, KEEP)
         if unordered and "repeated" in kept:
@@ -294,8 +294,8 @@ class ListedTemplates:
 
     def _compared_with_themselves(self, tally: _Tally, keep: bool) -> int:
         """Find comparisons of a template with itself; return the number of these templates."""
-        templates: set[int] = set()
-        impostors: list[int] = []
+        templates = set()
+        impostors = []
         for some in self._slices():
             itself = some.start + np.flatnonzero(self.names.a[some] == self.names.b[some])
             itself = itself[tally.keep[itself]]

@@ -90,10 +90,7 @@ def _reduce(
     row_edges: np.ndarray,
     column_edges: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the finite scores under each pixel, and the state of other pixels.
-
-    Rows are read in the order in which they are stored.
-    """
+    """Return the mean of the finite scores under each pixel, and the state of other pixels."""
     shape = (len(row_edges) - 1, len(column_edges) - 1)
     total, finite, failed, infinite = np.zeros((4, *shape))
     place = np.empty(len(rows), dtype=np.int64)
@@ -171,10 +168,7 @@ def _caption(text: str) -> str:
 
 
 def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
-    """Return the scores to draw with their description; None with the reason for no picture.
-
-    Of a large matrix these are the templates of some subjects, evenly taken.
-    """
+    """Return scores to draw (of some subjects, if large) with a description, or None and why."""
     m, n = scores.shape
     base = scores._base
     if scores._streams and callable(base.metric):

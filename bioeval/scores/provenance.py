@@ -85,7 +85,7 @@ class Provenance:
     def of(cls, scores: Scores) -> Provenance:
         """Return the provenance of counts of scores."""
         pairs = are_pairs(scores)
-        names: list[str] = []
+        names = []
         enrolled = probing = np.zeros(0, dtype=bool)
         if not pairs and scores._labelled:
             codes = scores._codes
@@ -192,19 +192,13 @@ def disjoint_pairs(left: int, right: int, people: int) -> int:
 
 
 def pairs_of_people(left: int, right: int, people: int) -> int:
-    """Return the number of pairs of different people, one of either side.
-
-    A pair counts once, in whichever order it is compared; the sides hold `people` in all.
-    """
+    """Return the number of pairs of different people, one of either side, whatever their order."""
     both = left + right - people
     return left * right - both - both * (both - 1) // 2
 
 
 def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
-    """Return the largest number of disjoint pairs of subjects among some pairs.
-
-    Pairs of a subject with itself are left out.
-    """
+    """Return the largest number of disjoint pairs among some pairs of different subjects."""
     return int((mates_among(left, right, people) >= 0).sum()) // 2
 
 

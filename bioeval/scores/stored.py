@@ -314,10 +314,7 @@ class FileCheck:
 
 
 def checksum(what: str, data: np.ndarray, expected: int) -> FileCheck:
-    """Verify the checksum of the bytes of a mapped array.
-
-    All in one call, during which other threads run: between two calls it would wait for a kernel.
-    """
+    """Verify the checksum of a mapped array in one call, during which other threads run."""
 
     def compute() -> None:
         if zlib.crc32(data) != expected:

@@ -133,10 +133,7 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
 def _least(
     known: np.ndarray | None, rows: np.ndarray, number: np.ndarray, count: int
 ) -> np.ndarray:
-    """Return the smallest distance of the rows of each number, and of earlier rows.
-
-    NaN, no attempt, is left out.
-    """
+    """Return the smallest distance of the rows of each number and of earlier rows, without NaN."""
     if known is None:
         known = np.full((count, rows.shape[1]), np.nan, dtype=rows.dtype)
     starts = np.flatnonzero(np.append(True, number[1:] != number[:-1]))

@@ -301,10 +301,7 @@ def confidence_limits(
 
 
 def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return a quantile over the last axis, at a level for each row, ignoring NaN.
-
-    Linear between order statistics, as numpy does by default.
-    """
+    """Return a quantile over the last axis, at a level for each row; linear, without NaN."""
     ordered = np.sort(drawn, axis=-1)  # NaN last
     number = (~np.isnan(ordered)).sum(axis=-1)
     place = np.clip(level, 0, 1) * np.maximum(number - 1, 0)
@@ -606,7 +603,7 @@ class SubjectMeans:
         few = self.few(hits)
         ends = np.array([few[0].place, np.nextafter(-few[1].place, -np.inf)])
         ends = np.unique(ends[np.isfinite(ends)])
-        beside: Limits = (np.empty(0), np.empty(0))
+        beside = (np.empty(0), np.empty(0))
         if len(ends):
             layers = by_subject(hits.place, hits.person, ends, len(self.attempts), hits.weight)
             beside = self.limits(layers[:-1])

@@ -328,10 +328,7 @@ class ErringPairs:
             end.add(*found[name].array().T)
 
     def few(self, trials: int, copies: int = 1) -> tuple[FewErrors, FewErrors]:
-        """Return where few pairs are accepted, and where few are rejected.
-
-        Each attempt was counted as often as it has `copies`.
-        """
+        """Return where few pairs are accepted, and where few are rejected, each in `copies`."""
         same = (self._same + self._squares(self._open)) / copies**2
         of_each = self._attempts / copies
         sharing = max(float((of_each**2).sum()) - 2 * same, 0.0)

@@ -441,7 +441,7 @@ def closed_set_intervals(
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
     remarks = []
-    inside: dict[str, np.ndarray] = {}
+    inside = {}
     options = _of_population(options, left_out)
     if left_out is not None:
         people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
@@ -609,10 +609,7 @@ def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: 
 
 
 class _ProbeSubjects:
-    """Identification attempts by the subject of the probe, with the weights of the subjects.
-
-    Probes of no person have a negative number, and are not resampled.
-    """
+    """Identification attempts by the probe's subject; probes of no person are not resampled."""
 
     def __init__(
         self,

@@ -23,10 +23,7 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 
 
 class QuerySubjects:
-    """The queries of re-identification by subject, with the weights of the subjects.
-
-    Queries of no person have a negative number, and are not resampled.
-    """
+    """The queries by subject, with the subjects' weights; those of no person are not resampled."""
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
         who = np.unique(subjects[counted])

@@ -326,7 +326,7 @@ def _resampled(
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
     frr = confidence_limits(drawn.frr, options, drawn.subjects)
     limits["frr"] = genuine.frr_limits(grid, frr)
-    of_points: dict[str, tuple[int, list[tuple[FewErrors, FewErrors]]]] = {
+    of_points = {
         "frr_at_far": (drawn.subjects, [genuine.few]),
         "far_at_frr": (drawn.pairs, [drawn.few_far]),
         "eer": (mixed, [genuine.few, drawn.few_far]),

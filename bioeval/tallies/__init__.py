@@ -1,7 +1,4 @@
-"""Integer counts that merge, the sweeps that fill them, and operating points from counts.
-
-``__init__.pyi`` lists what studies use.
-"""
+"""Integer counts that merge, the sweeps that fill them, and operating points from counts."""
 
 from bioeval.base.lazy import lazy_names
 

@@ -44,7 +44,7 @@ def extent_of(reader: BlockReader, attempts: Callable[[Block], Iterable[Impostor
 
 def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
     """Return the extent of some attempts."""
-    counts: dict[str, Any] = _NONE
+    counts = _NONE
     for one in attempts:
         counts = _added(counts, one)
     return found(counts)
@@ -52,7 +52,7 @@ def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
 
 def found(counts: dict[str, Any]) -> Found:
     """Return the extent as it was counted."""
-    extent: Extent = counts["extent"]
+    extent = counts["extent"]
     return extent.low, extent.high, counts["negative"] > 0, counts["positive"] > 0
 
 

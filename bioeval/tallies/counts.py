@@ -103,10 +103,7 @@ class KeptScores:
         return held & np.isfinite(edges)
 
     def agrees(self, edges: np.ndarray, counts: np.ndarray) -> bool:
-        """Whether windows, scores and options are valid and agree with the counts of bins.
-
-        The first bin holds -inf, and the last one inf.
-        """
+        """Whether windows, scores and options are valid and agree with the counts, -inf to inf."""
         lows, highs, scores, targets, costs = (
             self.lows,
             self.highs,

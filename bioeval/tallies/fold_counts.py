@@ -417,7 +417,7 @@ class CountPass(FoldPass):
     def over(self, swept: Swept) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
-        gathered: list[PlacedScores] = []
+        gathered = []
         for rows, block in swept:
             for table in itertools.chain(*tables):
                 table.add(rows, block)
@@ -496,7 +496,7 @@ class CollectPass(FoldPass):
     def _collect(self, swept: Swept) -> tuple[list[PlacedScores], list[list[Weighted]]]:
         """Return scores as found, and those of each partition after joining."""
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
-        kept: list[PlacedScores] = []
+        kept = []
         waiting = 0
         for rows, block in swept:
             inside = self._inside(rows, block)
@@ -635,10 +635,7 @@ class FoldSweep:
         return self._grid_for(extent.low, extent.high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
-        """Return cells, `number` of which cover the range, as far as they are exact.
-
-        The outermost ones are open.
-        """
+        """Return cells, `number` of which cover the range as far as exact; outermost are open."""
         if low > high:
             low = high = 0.0
         info = np.finfo(self.dtype)

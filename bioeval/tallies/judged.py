@@ -33,10 +33,7 @@ class Judged:
 
     @classmethod
     def of_folds(
-        cls,
-        sweep: FoldSweep,
-        rule: Rule,
-        folds: Sequence[Sequence[tuple[Subset, Subset]]],
+        cls, sweep: FoldSweep, rule: Rule, folds: Sequence[Sequence[tuple[Subset, Subset]]]
     ) -> list[list[Self]]:
         """Choose a threshold on the first part of each fold and count both parts at it.
 

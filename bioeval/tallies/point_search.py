@@ -188,10 +188,7 @@ class PointFinder:
         return PointFinder(tally, wanted, symmetric=symmetric, second_pass=second_pass)
 
     def next_second_pass(self) -> SecondPass | None:
-        """Return the next second pass over all impostor scores; None if all is known.
-
-        The caller takes it before the next call.
-        """
+        """Return the next second pass, to take before the next call; None if all is known."""
         attempts = self._attempts
         if not attempts.defined:
             return None

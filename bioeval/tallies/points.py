@@ -208,10 +208,7 @@ def allowed_errors(target: float, attempts: int) -> int:
 
 
 def hull_of(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return the places of the corners of the lower-left convex hull of a ROC.
-
-    Its points go from (0, 1) to (1, 0), FAR not falling, FRR not rising.
-    """
+    """Return the places of the corners of the lower-left hull of a ROC, from (0, 1) to (1, 0)."""
     from bioeval.kernels.hull import lower_hull
 
     chosen = np.empty(len(far), dtype=np.int64)

@@ -230,7 +230,7 @@ class SelectionAttempts:
 
 def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
     """Yield selections, some at a time."""
-    batch: list[IndexSet] = []
+    batch = []
     filled = 0
     for rows, columns in sets:
         batch.append((rows, columns))
@@ -297,12 +297,12 @@ class _Batch:
         """Return the counts, with the points of tasks."""
         table, number = self.found.counts, len(self.sets)
         names = [name for name in ("single", "multi", "open_set") if name in tasks]
-        points: dict[str, Any] = {}
+        points = {}
         if names:
             lists = _lists(self.places, [self._attempts_of(name) for name in names])
             verified = [name for name in names if name != "open_set"]
             finder = _Points(self.ordered.values, lists, wanted, number * len(verified))
-            rows: list[ImpostorRows] = []
+            rows = []
             if wanted.every_score:
                 for name in verified:
                     rows += self._rows(name)
@@ -435,10 +435,7 @@ class _Points:
         return np.where(defined, counts / attempts, np.nan)
 
     def of(self, at: slice, verifies: bool) -> Any:
-        """Return the points of some lists; of open set with DIR in place of FRR.
-
-        They are :class:`VerificationPoints` of arrays in place of numbers.
-        """
+        """Return the points of some lists, as arrays, of open set with DIR in place of FRR."""
         eer, far, frr, low, high = iter(self.found.equal_error[at].T)
         thresholds, rates = self.found_thresholds[at], self.rates[at]
         arrays: dict[str, Any] = {

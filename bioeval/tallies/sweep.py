@@ -386,7 +386,7 @@ class RowCounts:
 
 def _mask_in_place(scores: Scores) -> bool:
     """Whether the kernel can read scores and their mask in place."""
-    mask: Any = scores._mask
+    mask = scores._mask
     if mask is None or not scores._in_memory:
         return scores._in_memory
     fits = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
@@ -558,7 +558,7 @@ class RowSweep:
         column = gallery.columns[0][place]
         cells = self.scores._base_rows(row), self.scores._base_columns(column)
         self.digits = 0
-        exact: np.ndarray | None = None
+        exact = None
         if not self.scores._streams:
             exact = self._gathered(*cells)
         elif not self.scores._selects_rows:

@@ -289,10 +289,7 @@ class Attempts:
     def curve(
         self, threshold: np.ndarray, fa: np.ndarray | None = None, *, reject_all: bool = True
     ) -> ErrorCurve:
-        """Return the operating points at increasing scores, after reject-all if it is one.
-
-        The false accepts are counted where they are not given.
-        """
+        """Return the operating points at increasing scores, after reject-all if it is one."""
         if fa is None:
             fa = self.false_accepts(threshold)
         fr = self.false_rejects(threshold)

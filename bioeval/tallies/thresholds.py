@@ -117,10 +117,7 @@ def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarr
 
 
 def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
-    """Return thresholds evenly spaced from the smallest to the largest finite score.
-
-    Without a `count`, as many as by default.
-    """
+    """Return `count` thresholds evenly spaced from the smallest to the largest finite score."""
     if count is None:
         count = DEFAULT_COUNT
     if not low <= high:

@@ -1,7 +1,4 @@
-"""Verification: from blocks of scores to genuine and impostor attempts.
-
-The classes of attempts are defined in ``docs/definitions.md``.
-"""
+"""Verification: from blocks of scores to genuine and impostor attempts."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "galler
 
 def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
     """Return the metadata columns of text that all sides have, with their distinct values."""
-    columns: dict[str, list[str]] = {}
+    columns = {}
     start = f"{sides[0]}_meta_"
     for name in map(str, dataset.data_vars):
         column = name.removeprefix(start)

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def each_once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return the datasets of tasks, with equal single- and multi-template verification as one.
-
-    They do where every subject has one template.
-    """
+    """Return the datasets of tasks, equal single- and multi-template verification as one."""
     shown = dict(found)
     for path, single in found.items():
         multi = shown.get(f"{path.removesuffix('single')}multi")

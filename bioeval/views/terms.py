@@ -51,10 +51,7 @@ def words_of(dataset: xr.Dataset) -> str:
 
 
 def term_translator(dataset: xr.Dataset, task: str | None = None) -> TermTranslator:
-    """Return the translator of texts about a dataset, by the terms of its views and its task.
-
-    Another `task` is one of :class:`TermTranslator`.
-    """
+    """Return the translator of texts on a dataset: terms of its views, and its task or another."""
     return TermTranslator(words_of(dataset), _task_of(dataset) if task is None else task)
 
 
@@ -137,7 +134,7 @@ def _as_begun(text: str, like: str) -> str:
 
 def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return a pattern of the lecture's words for rates, and ISO's for each, in lower case."""
-    words: dict[str, str] = {}
+    words = {}
     for name, rate in names.items():
         ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
         words[name] = rate.symbol

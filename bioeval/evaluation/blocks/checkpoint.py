@@ -42,10 +42,7 @@ _PIECE = 1 << 24
 
 
 def digest_of_rows(scores: Scores, low: int, high: int) -> str:
-    """Return the XXH3-128 digest of the raw scores of rows ``low:high``.
-
-    Of embeddings it is empty: their own digest is among those of :func:`digests_of`.
-    """
+    """Return the XXH3-128 digest of the raw scores of rows ``low:high``; empty for embeddings."""
     if scores._streams:
         return ""
     digest = xxhash.xxh3_128()

@@ -154,7 +154,7 @@ def pack(work: RowWork, by_path: bool = True) -> Packed:
 
     matrices = _matrices(work, by_path)
     names = {id(values): name for name, (values, _) in matrices.items()}
-    arrays: dict[str, np.ndarray] = {}
+    arrays = {}
 
     class Pickler(cloudpickle.Pickler):
         def persistent_id(self, value: Any) -> Any:
@@ -269,7 +269,7 @@ def count_rows(
     from distributed import get_worker
 
     token, data = work
-    worker: Any = get_worker()
+    worker = get_worker()
     # One of several workers writes the line about compilation, and none into a terminal: names are
     # numbers in a cluster that was started on this machine.
     quiet = isinstance(worker.name, int) and worker.name > 0

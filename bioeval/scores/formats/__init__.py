@@ -1,7 +1,4 @@
-"""Reading and writing files of scores, whatever their format.
-
-A file is read by its content; a suffix of another format is an error.
-"""
+"""Reading and writing files of scores, whatever their format."""
 
 from __future__ import annotations
 

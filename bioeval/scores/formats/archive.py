@@ -98,10 +98,7 @@ class Arrays:
         return parse_json(self.read(key).tobytes(), f"{self.path}: {key}")
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return an array, mapped from the file if possible, and what must still be verified.
-
-        The latter is None where the array is verified already, or the format has no checksum.
-        """
+        """Return an array, mapped if possible, and what must still be verified, or None."""
         return self.read(key), None
 
     def text(self, key: str) -> str:

@@ -25,10 +25,7 @@ from bioeval.scores.formats.text_table import Shape, open_text, shape_of
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a list by column, and the number of each line.
-
-    `header` is the first line; where it names the columns, `names` are these in lower case.
-    """
+    """The cells of a list by column, and the number of each line; `names` are of the header."""
 
     path: Path
     header: list[str]

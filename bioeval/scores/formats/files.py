@@ -211,10 +211,7 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
 
 
 def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
-    """Return the bytes of a file, or of an open one, read in pieces; at most `most` bytes.
-
-    Every text is read by this function, so that no file can take all the memory.
-    """
+    """Return the bytes of a file, or of an open one, in pieces; no more than `most` bytes."""
     pieces, size = [], 0
     with file or open(path, "rb") as stream:
         while piece := stream.read(1 << 20):
@@ -392,7 +389,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     if len(parts) == 1 and parts[0].is_file():
         move(os.replace, parts[0], places[0])
         return
-    aside: list[tuple[Path, Path]] = []
+    aside = []
     with turn_at(places[0]):
         try:
             for place in places:

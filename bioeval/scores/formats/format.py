@@ -219,7 +219,7 @@ def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
         return {}
-    words: list[Any] = [0]
+    words = [0]
     if isinstance(meta, Mapping):
         words = [*meta.keys(), *meta.values()]
     if not all(isinstance(word, str) for word in words):

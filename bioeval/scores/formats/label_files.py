@@ -117,7 +117,7 @@ def read_table(path: str | Path) -> TextTable:
     text.seek(0)
     reader = csv.reader(text, delimiter=_mark(first) or ",", strict=True)
     columns: dict[str, list[str]] = {}
-    lines: list[int] = []
+    lines = []
     blank = 0  # the first of the blank lines, of which none may be followed by others
     line = 1
     try:
@@ -258,10 +258,7 @@ def check_cells(values: np.ndarray, what: str, named: Path) -> None:
 def write_labels(
     target: Path, label: np.ndarray, meta: Mapping[str, np.ndarray], *, named: Path | None = None
 ) -> None:
-    """Write labels and metadata as CSV; refuse text that would not be read back the same.
-
-    `named` is the final name of the file, for messages, where `target` is a temporary one.
-    """
+    """Write labels and metadata as CSV; refuse text that would not be read back the same."""
     named = named or target
     columns = {"label": label, **meta}
     cells = []
@@ -401,7 +398,7 @@ def _renamed(
     nothing: str = "nothing but labels",
 ) -> Labels:
     """Return labels whose metadata columns are renamed by `meta`."""
-    new_names: dict[str, str] = {}
+    new_names = {}
     for name, column in (meta or {}).items():
         if column not in labels.meta:
             raise DataError(
@@ -438,9 +435,9 @@ def _sigset(
 
     BEE has a row of a matrix for each signature, OpenBR one for each presentation.
     """
-    subjects: list[str] = []
-    images: list[dict[str, str]] = []
-    subject_of_images: list[str] = []
+    subjects = []
+    images = []
+    subject_of_images = []
     for name, attributes in elements[1:]:
         if name.endswith("biometric-signature"):
             subjects.append(attributes.get("name", "").strip())
@@ -511,7 +508,7 @@ def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
 
     path = existing_file(path, "an XML list of labels")
     raw = read_bounded(path)
-    elements: list[tuple[str, dict[str, str]]] = []
+    elements = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
         elements.append((name.rpartition(":")[2], attributes))

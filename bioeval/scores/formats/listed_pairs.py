@@ -48,7 +48,7 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     a, b = table.text[first], table.text[second]
     if a.given_up or b.given_up:
         return None
-    shared: set[str] = set()
+    shared = set()
     if layout.probe == 1 and (layout.header or layout.subjects is not None):
         shared = set(a.values).intersection(b.values)
     one_set = not shared or not all(map(str.isdigit, shared))
@@ -656,10 +656,7 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
 
 
 def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndarray:
-    """Return the subject of each template that a column names.
-
-    A name of a template is one within its subject: two subjects that use it are refused.
-    """
+    """Return the subject of each template that a column names; two subjects cannot share a name."""
     whose = np.empty(len(column.values), dtype=np.int64)
     whose[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
     for row in np.flatnonzero(whose[column.codes] != subjects.codes)[:1]:

@@ -126,7 +126,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     """
     given = options.given()
     chosen = given.keys() & {"scores_key", "embeddings_key", "indices_key", "pairs_key"}
-    keys: dict[str, Any] = {}
+    keys = {}
     if not chosen:
         named = {name for name in given if name.endswith("_key")}
         if named - _SIDES or not file.headers.keys().isdisjoint(_OWN):
@@ -503,10 +503,7 @@ def _of_both_sides(file: Arrays, key: str) -> str:
 
 
 def no_labels(file: Arrays, m: int, n: int | None) -> str:
-    """Return the error of `m` rows and `n` columns without labels, and arrays that could be.
-
-    Without `n`, the columns are those of the rows.
-    """
+    """Return the error of a matrix without labels, with the arrays that could be labels."""
     rows, columns = [], []
     for key, header in file.headers.items():
         if header.dtype.kind in "iuSU":

@@ -294,10 +294,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def read_bare(path: Path, values: Any, options: ReadOptions) -> Scores:
-    """Read the one array of a file; its labels are in other files.
-
-    It holds embeddings where a metric, an average or the gallery's are given, else a matrix.
-    """
+    """Read an array whose labels are elsewhere: embeddings if options say so, else a matrix."""
     if {options.metric, options.average, options.gallery_embeddings} != {None}:
         return _read_embeddings(path, values, options)
     return _read_matrix(path, values, options)

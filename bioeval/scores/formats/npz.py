@@ -561,7 +561,7 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
     """Return labels, metadata and, if needed, template identities."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays = {}
     square = is_square(scores)
     if scores._labelled:
         arrays["probe_labels"] = scores.probe_labels

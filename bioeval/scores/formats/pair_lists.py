@@ -71,12 +71,12 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     if scores.kind != "order":
         score = scores.kind
     if are_pairs(scores):
-        columns: dict[str, Any] = {score: scores.values, "genuine": scores.genuine.astype(int)}
+        columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 columns[f"subject_{side}"] = _words(scores.pair_subjects[:, i])
         called = np.empty(0, dtype=object)
-        sides: dict[str, np.ndarray] = {}
+        sides = {}
         if (listed := scores._templates) is not None:
             called = _words(np.array(listed.values, dtype=object))
             sides = {"template_a": listed.a, "template_b": listed.b}

@@ -39,10 +39,7 @@ _HOME = "bioeval.scores.formats.{}".format
 
 @functools.cache
 def formats() -> tuple[Format, ...]:
-    """Return every format, in the order in which they are tried.
-
-    A module has one, ``FORMAT``, or several, ``FORMATS``.
-    """
+    """Return every format, one or several of a module, in the order in which they are tried."""
     homes = list(map(_HOME, _NAMES))
     for study in own_doors().values():
         homes += study.formats
@@ -108,7 +105,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     """
     file = Found(path, content(path), options)
     if file.suffix in (".npz", ".npy"):
-        of_numpy: Format = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
+        of_numpy = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
         if of_numpy.recognise(file):
             return of_numpy
     promised = [form for form in formats() if file.suffix in form.suffixes]

@@ -434,7 +434,7 @@ class _Hdf5Writer:
 
     def _created(self, key: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """Return a new dataset with checksums; HDF5 has them of chunks and of headers."""
-        how: dict[str, Any] = {}
+        how = {}
         if not shape:  # in the header of the dataset, which has a checksum
             how["dcpl"] = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
             how["dcpl"].set_layout(self._h5py.h5d.COMPACT)

@@ -433,7 +433,7 @@ def _read_wide(
 ) -> Scores:
     """Return the matrix in the columns `numbers`, with the metadata in `words`."""
     columns = {i: TextColumn() for i in (0, *words)}
-    cells: GrowingColumn | None = None
+    cells = None
     for piece in pieces(range(len(names))):
         before = len(cells or ()) // len(numbers)
         rows = np.column_stack([_floats(piece[i], names[i], path, before) for i in numbers])
@@ -476,7 +476,7 @@ def _columns(
     text = {}
     for i in sorted(layout.called(wanted)):
         text[i] = TextColumn(most=most if i in templates else None)
-    numbers: GrowingColumn | None = None
+    numbers = None
     for values, *words in pieces([score, *text]):
         scores = _floats(values, layout.names[score], path, len(numbers or ()))
         if numbers is None:
@@ -560,7 +560,7 @@ def read_table_object(table: Any, options: ReadOptions) -> Scores:
         gap = missing_values(column)
         if gap.any() and name.casefold() not in SCORE_NAMES:
             raise DataError(f"row {int(np.argmax(gap))} of the table: {name} has no value")
-    pieces: Pieces = lambda wanted: [[whole[i] for i in wanted]]  # noqa: E731 - all at once
+    pieces = lambda wanted: [[whole[i] for i in wanted]]  # noqa: E731 - all at once
     return _read_table(Path("the table"), names, pieces, options)
 
 

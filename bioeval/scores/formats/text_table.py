@@ -99,7 +99,7 @@ def open_text(path: Path) -> IO[bytes]:
     existing_file(path)
     kind = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
-    file: IO[bytes] = place
+    file = place
     if kind == "a zstandard file":
         arrow = optional(COMPRESSED[kind], path, kind)
         file = arrow.CompressedInputStream(arrow.PythonFile(place), "zstd")
@@ -500,7 +500,7 @@ def _pieces(
 
     # Before 3.1, numbers were the nearest float64 only where that was said.
     version = tuple(map(int, pd.__version__.split(".")[:2]))
-    exact: dict[str, Any] = {} if version >= (3, 1) else {"float_precision": "round_trip"}
+    exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # Names are read fastest as what pandas takes them for, unless it could be a number.
     plain: set[int] = set()
     fast = plain
@@ -561,11 +561,7 @@ def _is_name(cell: str) -> bool:
 
 
 def _checked(
-    shape: Shape,
-    first: int,
-    piece: pd.DataFrame,
-    names: dict[int, str],
-    blanks: Collection[int],
+    shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str], blanks: Collection[int]
 ) -> pd.DataFrame:
     """Return a piece of text without blank lines; raise where the number of cells differs."""
     blank = (piece == "").to_numpy()

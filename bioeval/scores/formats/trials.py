@@ -120,7 +120,7 @@ def _columns_of_keys(
     table: Columns, keys: tuple[int, ...], trials: Columns, others: list[int]
 ) -> tuple[int, ...]:
     """Return the columns of the trials that have the names of the scores' columns `keys`."""
-    chosen: list[int] = []
+    chosen = []
     for key in keys:
         column = table.text[key]
         sample = {column.values[code] for code in column.codes[:_SAMPLE]}
@@ -341,7 +341,7 @@ def read_media(path: Path) -> MediaList:
 def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
     """Return the place of each column, and whether the first line names them."""
     names = [*map(str.casefold, shape.cells[0])]
-    places: dict[str, int] = {}
+    places = {}
     for word, known in _MEDIA_NAMES.items():
         for name in reversed(known):
             if name in names:
@@ -408,8 +408,8 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     kind = content(place)
     if kind != "text":
         raise DataError(f"{place}: is {kind}; expected text, a list of pairs in LFW's form")
-    rows: list[list[str]] = []
-    lines: list[int] = []
+    rows = []
+    lines = []
     for number, line in enumerate(decoded_lines(place), 1):
         if line.strip():
             rows.append(line.split())
@@ -502,10 +502,7 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
 
 @dataclass(frozen=True)
 class FoundPairs:
-    """Pairs as indices of templates; without `same`, the labels decide.
-
-    `missing` pairs are left out, since an image of theirs is not among the templates.
-    """
+    """Pairs as indices of templates without the `missing`; without `same`, labels decide."""
 
     a: np.ndarray
     b: np.ndarray

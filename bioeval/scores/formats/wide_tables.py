@@ -222,11 +222,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     probe, gallery = matrix_labels(path, options, {}, *values.shape)
     kind, notes = options.kind_of()
     scores = Scores(
-        values,
-        **given_sides(probe, gallery),
-        kind=kind,
-        nan=options.nan or "raise",
-        name=path.stem,
+        values, **given_sides(probe, gallery), kind=kind, nan=options.nan or "raise", name=path.stem
     )
     scores._reading = (*shape.reading, *notes)
     return scores

@@ -46,10 +46,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """One side of a comparison: the person of each row, sorted, enrolled subjects first.
-
-    `meta` has ``session`` and ``camera``, numbered from 1, where there are any.
-    """
+    """One side, sorted by person, enrolled ones first, with ``session`` and ``camera`` if there."""
 
     person: np.ndarray
     meta: dict[str, np.ndarray]
@@ -127,7 +124,7 @@ class Population:
         self, embeddings: np.ndarray, labels: np.ndarray, meta: dict[str, np.ndarray], metric: Any
     ) -> Scores:
         """Compare embeddings with each other or, in the other layout, with the gallery."""
-        gallery: dict[str, Any] = {}
+        gallery = {}
         if self.layout != "all-against-all":
             enrolled = self.enrolled
             gallery = {

@@ -319,7 +319,7 @@ def simulate(
             each = PRESENTATIONS
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
         design = draw_design(
             subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state

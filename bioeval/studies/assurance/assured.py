@@ -523,7 +523,7 @@ def check_claim(
     estimated = means.people_to_settle(claim, confidence)
     if verdict == "open":  # by the limit that the number leaves out
         estimated = max(estimated, people + 1)
-    variables: dict[str, Any] = {
+    variables = {
         "verdict": verdict,
         name: rate,
         f"{name}_low": low[0],

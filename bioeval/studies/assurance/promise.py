@@ -170,10 +170,7 @@ def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:
 
 
 def _korn_graubard(means: PeopleMeans, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Clopper and Pearson at the effective number of trials.
-
-    Korn and Graubard (1998), Survey Methodology 24.
-    """
+    """Return limits by Clopper and Pearson at effective trials (Korn and Graubard, 1998)."""
     u, delta, effective = means.mean, 1 - confidence, _effective(means, confidence)
     without_error = 1.0
     if means.independent:

@@ -213,7 +213,7 @@ class ClassCounts:
         frr = rate(self.genuine - self.ga(flat), self.genuine)
         rates = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
         rates |= self.attacks.rates(flat, frr)
-        variables: Variables = {}
+        variables = {}
         for name in names:
             values = rates[name].reshape(thresholds.shape)
             if not defined:
@@ -260,7 +260,7 @@ def find_points(
     tally, at = bona_fide.tally, math.nan
     of_points = rule is not None and rule.name in ("eer", "far")  # found with the other points
     if rule is not None and not of_points:
-        options: Any = bona_fide.options
+        options = bona_fide.options
         at = chosen_threshold(bona_fide.reader, rule, **options, missed=tally.missed)
     if rule is not None and rule.name == "far":
         targets = np.append(targets, rule.values)
@@ -390,7 +390,7 @@ def with_attack_intervals(
     rates["riapar_of_species"] = of_species + frr[:, None]
     target = codes_of(parts.attacks).probe[attacks.rows]
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
-    trials: dict[str, Any] = {
+    trials = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
         "iapar_of_species": np.array([sample_of(number) for number in targets]),
@@ -398,7 +398,7 @@ def with_attack_intervals(
         "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
-    shown: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    shown = {}
     for point, where in wanted.items():
         place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
         known = np.isfinite(where)

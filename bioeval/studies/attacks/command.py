@@ -81,7 +81,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
 
 def _levels(text: str) -> dict[str, float]:
     """Return the level of each species from ``name=level,name=level``."""
-    levels: dict[str, float] = {}
+    levels = {}
     for part in text.split(","):
         name, _, level = part.rpartition("=")
         if not name or name in levels:

@@ -32,10 +32,7 @@ def presentation_limits(
     options: IntervalOptions,
     places: np.ndarray,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the confidence limits of the rates at distances, and of ``d_eer``.
-
-    By a bootstrap of units; the crossing is found anew in each replicate.
-    """
+    """Return the limits of rates at distances and of ``d_eer``, by a bootstrap of units."""
     if not units:
         raise DataError(
             f"{Argument('interval', options.method)} resamples people or objects; give "
@@ -49,8 +46,8 @@ def presentation_limits(
     def rates_at(at: np.ndarray) -> dict[str, np.ndarray]:
         return data.rates_of(np.stack([x.accepted(at) for x in weighed]), number)
 
-    lows: dict[str, list[np.ndarray]] = defaultdict(list)
-    highs: dict[str, list[np.ndarray]] = defaultdict(list)
+    lows = defaultdict(list)
+    highs = defaultdict(list)
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         for rate, values in rates_at(part).items():
             few = trials_of_rate.get(rate, trials[:-1].min())
@@ -193,10 +190,7 @@ def _morph_weights(people: list[list[str]], place: dict[str, int], drawn: np.nda
 def morph_limits(
     values: np.ndarray, people: list[list[str]], options: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of means over morphs, by a bootstrap of people.
-
-    `values` are by distance and morph; a morph weighs the product of its contributors' weights.
-    """
+    """Return the limits of means over morphs, weighed by the product of contributors' weights."""
     place = _places(set().union(*people))
     drawn = weight_columns(len(place), options).astype(np.float64)
     weights = _morph_weights(people, place, drawn)

@@ -341,7 +341,7 @@ def _read(scores: Scores, people: list[list[str]]) -> _Morphs:
     order = reader.gallery.order
     if order is None:
         order = np.arange(len(people))
-    parts: dict[tuple[int, str], list[np.ndarray]] = defaultdict(list)  # of morph and contributor
+    parts = defaultdict(list)  # of morph and contributor
     for block in reader.blocks():
         high = block.low + len(block.values)
         inside = {who: x[(x >= block.low) & (x < high)] for who, x in rows.items()}

@@ -175,7 +175,7 @@ def pad(
     warnings = [*_doubts(data, targets, units.get("instrument"))]
     points = [data.at_apcer(x) for x in targets.tolist()]
     at_target = _pick(data.points.threshold, points)
-    made: Variables = {
+    made = {
         "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
         "bpcer_at_apcer": (("apcer_target",), _pick(data.points.fr, points)),
         "d_eer": data.d_eer.eer,
@@ -211,7 +211,7 @@ def pad(
         attrs |= {"resampled": " and ".join(units)}
     if math.isnan(data.d_eer.eer):
         warnings.append("d_eer is not defined (NaN): APCER and BPCER do not cross")
-    about: dict[str, str | int | float] = {
+    about = {
         "task": "presentation attack detection",
         "system": name,
         "kind": kind,
@@ -329,7 +329,7 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
     """Return the rates at a threshold; NaN where there is none."""
     used = math.nan if at is None else at
     rates = data.rates(np.array([used]))
-    variables: Variables = {}
+    variables = {}
     for name, values in rates.items():
         if at is None:
             values[:] = math.nan
@@ -459,7 +459,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence("APNRR of bona fide presentations is BPNRR.")
     yield Sentence()
     yield Title("Operating points, chosen on these data")
-    points: list[list[Any]] = []
+    points = []
     points.append(["D-EER", float(ds["d_eer_threshold"]), rate_with_limits(ds, "d_eer")])
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"

@@ -225,7 +225,7 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
         weight_frr, weight_far = _weights(scipy.special.expit(LOG_ODDS))
         min_bayes_error = pooled.least_cost(weight_frr, weight_far)
         min_ece = pooled.cross_entropy(LOG_ODDS)
-    variables: Variables = {
+    variables = {
         "min_dcf": (("prior",), min_dcf),
         "min_bayes_error": (("prior_log_odds",), min_bayes_error),
         "min_ece": (("prior_log_odds",), min_ece),

@@ -338,7 +338,7 @@ class Calibrator(ScoreTransformer):
         """
         require_scores(X, "the data")
         X = without_attacks(X)
-        said: list[str] = []
+        said = []
         self._map: LogOdds | _Steps
         if self.method == "logistic":
             line = fit_log_odds([X], float(self.prior), "logistic calibration")
@@ -428,10 +428,7 @@ class _Steps:
 
 
 def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Interpolate as `numpy.interp`, between knots of any distance.
-
-    A gap over the largest float overflows, and so does a slope over a subnormal one.
-    """
+    """Interpolate as `numpy.interp`, without overflow between knots of any distance."""
     values = np.interp(x, knots, y)
     with np.errstate(over="ignore"):
         gaps = np.diff(knots)

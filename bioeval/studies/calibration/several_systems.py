@@ -82,10 +82,7 @@ class SeveralSystems:
         return min(map(BlockReader.rows_per_block, self._readers))
 
     def blocks(self, every: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the class of each cell, 0 without an attempt, and the scores of all systems.
-
-        Of all blocks of rows, or one in `every`.
-        """
+        """Yield the class of each cell, 0 for none, and all scores, of one block in `every`."""
         first = self.systems[0]
         if are_pairs(first):
             rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]

@@ -113,9 +113,7 @@ def check_data(
 
 
 def with_kind_finding(
-    tree: xr.DataTree,
-    scores: Scores,
-    protocol: str | Protocol = "auto",
+    tree: xr.DataTree, scores: Scores, protocol: str | Protocol = "auto"
 ) -> xr.DataTree:
     """Return results whose doubt of labels or kind is replaced by the data check's finding.
 
@@ -155,9 +153,7 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
 
 
 def _findings(
-    scores: Scores,
-    labels: Callable[..., Iterator[Finding]],
-    read_scores: bool,
+    scores: Scores, labels: Callable[..., Iterator[Finding]], read_scores: bool
 ) -> Iterator[Finding]:
     """Yield the findings, those that need no score first."""
     if are_pairs(scores):
@@ -210,7 +206,7 @@ def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copi
         return Copies(0, [], math.nan, [])
     exact = int(scanned.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
-    near: list[tuple[int, int]] = []
+    near = []
     rows = np.empty(0, dtype=np.int64)
     if limit and knows_people(scores):
         rows = np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit)
@@ -441,9 +437,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
-        zip(ends, map(len, hits), strict=True),
-        counted(len(values), "pairs"),
-        _listed_pairs(places),
+        zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"), _listed_pairs(places)
     ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return

@@ -118,7 +118,7 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
         rows = checked.records()
         for row in rows:
             row |= {name: reword(x) for name, x in row.items() if isinstance(x, str)}
-        document: dict[str, Any] = {
+        document = {
             "bioeval": __version__,
             "file": data,
             "data": checked.data,

@@ -138,7 +138,7 @@ def scan(scores: Scores) -> DataScan:
         reader=reader,
         medians=np.empty((judged, 3)),
     )
-    genuine: list[np.ndarray] = []
+    genuine = []
     with threads_for(scores):
         for low in range(0, m, reader.rows_per_block()):
             high = min(low + reader.rows_per_block(), m)

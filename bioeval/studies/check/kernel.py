@@ -1,7 +1,4 @@
-"""Scan of every score: failed, infinite and perfect scores; digests of rows and columns.
-
-Digests of rows of numbers do not depend on the order of the columns.
-"""
+"""Scan of every score: failed, infinite and perfect ones; digests of rows and columns."""
 
 from __future__ import annotations
 
@@ -193,10 +190,7 @@ def digest_rows(begin, end, raw, columns, own, sign, keys, summed, least, sums, 
 
 @register_jitable
 def smallest(values, k):
-    """Return the value with `k` others before it in increasing order; `values` are reordered.
-
-    Hoare's selection; ``np.partition`` takes ten seconds to compile.
-    """
+    """Return the value with `k` others before it in order (Hoare); `values` are reordered."""
     low = 0
     high = len(values) - 1
     while low < high:

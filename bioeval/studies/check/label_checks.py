@@ -207,7 +207,7 @@ def _labels(scores: Scores) -> Finding:
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = codes.values[size > 0].tolist()
-    alike: dict[str, list[Any]] = defaultdict(list)
+    alike = defaultdict(list)
     for label in map(plain, present):
         alike[_spelling(label)].append(label)
     variants = [_shown(labels) for labels in alike.values() if len(labels) > 1]
@@ -283,7 +283,7 @@ def _names(scores: Scores) -> Finding:
 
 def _repeated(names: np.ndarray) -> dict[str, list[int]]:
     """Return the names that occur several times, with their places."""
-    places_of: dict[str, list[int]] = defaultdict(list)
+    places_of = defaultdict(list)
     for place, name in enumerate(names.tolist()):
         places_of[str(name)].append(place)
     return {name: places for name, places in places_of.items() if len(places) > 1}

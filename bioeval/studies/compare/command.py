@@ -199,7 +199,7 @@ def command(
     is given. Both systems are resampled together by subject, and each line of the table says
     whether they differ.
     """
-    of_b: dict[str, Any] = {}
+    of_b = {}
     not_of_b: dict[str, Any] = {}
     for what in _OF_B:
         value = options.pop(f"{what}_b")

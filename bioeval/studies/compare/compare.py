@@ -356,7 +356,7 @@ class _Conclusion:
         measure, at_most = self.measure, np.nan
         if not measure.discordant and measure.trials > 0 and measure.change[0] == 0:
             at_most = measure.bound(self.interval.confidence)
-        values: dict[str, float | str] = {
+        values = {
             "value_a": measure.values[0, 0],
             "value_b": measure.values[1, 0],
             "difference": measure.change[0],
@@ -505,7 +505,7 @@ def _dataset(
             f"differ); attempts of each class: {_listed(first.attempts)} and "
             f"{_listed(second.attempts)}"
         )
-    attrs: dict[str, str | int | float] = {
+    attrs = {
         "task": "comparison of two systems",
         "system_a": names[0],
         "system_b": names[1],

@@ -87,7 +87,7 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     if chosen is None:
         return work.part(0, a.shape[0])
     with rows_reported_to(None):
-        alone: int = chosen.count(work)
+        alone = chosen.count(work)
     return alone
 
 
@@ -160,10 +160,7 @@ def count_units(
 
 
 def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
-    """Replace a unit by two if possible.
-
-    `alive` are the subjects in no unit, among whom there is no other; it is changed.
-    """
+    """Replace a unit by two of the subjects `alive`, which are in none, if possible."""
     for k, unit in enumerate(units):
         for member in unit:
             free = alive.copy()
@@ -324,11 +321,7 @@ class PairedAttempts:
 
     @stage("bootstrap")
     def points(
-        self,
-        system: int,
-        weights: np.ndarray,
-        targets: np.ndarray,
-        frr_targets: np.ndarray,
+        self, system: int, weights: np.ndarray, targets: np.ndarray, frr_targets: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return the operating points of one system in weighted replicates, exactly.
 
@@ -366,7 +359,7 @@ class PairedAttempts:
         if SCALARS.optima or len(frr_targets):
             corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
-        parts: dict[str, list[np.ndarray]] = defaultdict(list)
+        parts = defaultdict(list)
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]

@@ -24,10 +24,7 @@ MARGINS = {
 
 
 def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | None:
-    """Return a margin as a number, or as numbers by the name of a measure.
-
-    Raise :class:`DataError` unless each is above 0 and below 1.
-    """
+    """Return a margin above 0 and below 1, or those of measures by name, as numbers."""
     if margin is None:
         return None
     if confidence <= 0.5:
@@ -83,9 +80,7 @@ class MarginConclusion:
 
 
 def within_margins(
-    measures: list[PairedMeasure],
-    margin: float | dict[str, float],
-    interval: IntervalOptions,
+    measures: list[PairedMeasure], margin: float | dict[str, float], interval: IntervalOptions
 ) -> list[MarginConclusion]:
     """Decide for each measure by the interval of twice the error probability of `interval`.
 

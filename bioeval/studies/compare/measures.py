@@ -1,7 +1,4 @@
-"""The measures of two systems in each replicate, and the subjects that they decide differently.
-
-Of verification and identification, and of re-identification.
-"""
+"""The measures of two systems in each replicate, and the subjects decided differently."""
 
 from __future__ import annotations
 
@@ -192,16 +189,13 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        operating_points: VerificationPoints = self.tallies[0].points
+        operating_points = self.tallies[0].points
         return operating_points
 
     def by_subject(
         self, scores: Scores | None = None, numbers: np.ndarray | None = None
     ) -> SubjectAttempts:
-        """Return the verification attempts by subject, of all scores or of a selection.
-
-        `numbers`, of the codes of all scores, give the order of the subjects.
-        """
+        """Return attempts by subject, of all scores or a selection, in the order of `numbers`."""
         if scores is None:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)
@@ -472,10 +466,7 @@ def _searches_in_another_order(
     changes = OrderChanges(
         (layers(first.mate[own], distinct), layers(second.mate[own], others_distinct)),
         person[own],
-        (
-            layers(first.other[searches], distinct),
-            layers(second.other[searches], others_distinct),
-        ),
+        (layers(first.other[searches], distinct), layers(second.other[searches], others_distinct)),
         (person[searches], person[searches]),
         people,
     )

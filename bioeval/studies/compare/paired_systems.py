@@ -163,7 +163,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
     """Return what each system lacks of the first one with names, and what it adds."""
     known = [(name, named) for name, named in systems.items() if named is not None]
-    said: dict[str, str] = {}
+    said = {}
     for name, named in known[1:]:
         first, reference = known[0]
         if not named.is_like(reference):

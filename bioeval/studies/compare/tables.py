@@ -56,10 +56,7 @@ class _MeasureRow:
 
 
 class ComparisonTable:
-    """The result of :func:`bioeval.compare`, for rich to print.
-
-    `reword` is as for :class:`ResultTable`.
-    """
+    """The result of :func:`bioeval.compare` for rich; `reword` is as for :class:`ResultTable`."""
 
     def __init__(self, dataset: xr.Dataset, reword: Callable[[str], str] = str):
         self.dataset, self._reword = dataset, reword
@@ -123,7 +120,7 @@ class ComparisonTable:
             if attrs["kind_a"] == attrs["kind_b"]:
                 kind = str(attrs["kind_a"])
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
-        shown: dict[str, tuple[str, ...]] = {"verification": ("far", "frr"), "identification": ()}
+        shown = {"verification": ("far", "frr"), "identification": ()}
         if "DIR" in " ".join(self.dataset["measure"].values):
             tasks.append(self._translate("DIR at rank 1"))
             shown["identification"] = ("far", "dir")

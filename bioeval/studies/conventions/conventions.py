@@ -291,7 +291,7 @@ def _measures(result: Any, task: str) -> dict[str, float]:
     ds = result
     if isinstance(result, xr.DataTree):
         ds = result.to_dataset()
-    values: dict[str, float] = {}
+    values = {}
     for name in MEASURES[task]:
         stem = name.rstrip("=")
         if stem not in ds:
@@ -413,7 +413,7 @@ def blocks(found: Found) -> Iterator[Block]:
     scale, unit = 1, ""
     if measure not in SCALARS or SCALARS[measure].percent:
         scale, unit = 100, ", %"
-    rows: list[tuple[str, str]] = []
+    rows = []
     if measure:
         heads = f"{f'value{unit}':>9}{f'difference{unit}':>14}"
         if published:

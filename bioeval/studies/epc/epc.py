@@ -175,7 +175,7 @@ def epc(
     if defined and attempts["genuine_attempts"]:
         frr = fr / attempts["genuine_attempts"]
     alpha = np.array(chosen, dtype=np.float64)
-    variables: dict[str, Any] = {
+    variables = {
         **along(
             ("alpha",),
             threshold=to_user(at, dev.kind),
@@ -192,10 +192,7 @@ def epc(
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
-    attrs |= claim.attrs | {
-        "chosen_on": "the development set",
-        "dev_fingerprint": dev.fingerprint,
-    }
+    attrs |= claim.attrs | {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return build(variables, EPC, {"alpha": alpha}, attrs)
 
 
@@ -270,7 +267,7 @@ def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[li
         shown = [first[rate] for rate in rates]
     else:
         shown = [ds[rates[0]] for ds in found.values()]
-    rows: list[list[Any]] = []
+    rows = []
     for i in shown_points(first.sizes[weight]):
         row: list[Any] = [f"{weight} {float(first[weight][i]):g}"]
         if len(found) == 1:
@@ -431,7 +428,7 @@ def epsc(
         iapar = rate(ia, attempts["attack_attempts"])
     omega, part = np.array(chosen, dtype=np.float64), float(weight)
     far_w = _weighted(omega, far, iapar)
-    variables: dict[str, Any] = along(
+    variables = along(
         ("omega",),
         threshold=to_user(at, dev.kind),
         far_w=far_w,
@@ -571,7 +568,7 @@ class _Search:
         fr, fa, ia = self._errors(attempts, cheap)
         cost = float(a) * fr + float(b) * fa + float(c) * ia
         near = np.flatnonzero(cost <= cost.min(initial=np.inf) * (1 + SLACK))
-        least: float = a * self.number["genuine_attempts"]
+        least = a * self.number["genuine_attempts"]
         at = self.reject_all
         for i in near.tolist():
             exact = a * int(fr[i]) + b * int(fa[i]) + c * int(ia[i])

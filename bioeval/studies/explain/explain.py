@@ -432,8 +432,8 @@ class RowExplainer:
     def row(self, i: int) -> Explanation:
         """Return the explanation of row `i`."""
         scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
-        tasks: list[TaskExplanation] = []
-        notes: list[str] = []
+        tasks = []
+        notes = []
         for node, (job, options) in self.plan.tasks.items():
             if isinstance(job, VerificationJob):
                 job = self._claiming(job, i)

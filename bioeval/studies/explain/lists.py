@@ -499,8 +499,8 @@ class QueryRow:
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     """Return the matches of a query in order, nearest first."""
-    own: list[Candidate] = []
-    others: list[tuple[float, int]] = []
+    own = []
+    others = []
     for candidate in ordered(candidates, "stable"):
         if candidate.own:
             own.append(candidate)
@@ -629,7 +629,7 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
     adds: dict[int, list[Count]] = {}
     for match in matches:
         adds[match.candidate.column] = []
-    reasons: dict[int, str] = {}
+    reasons = {}
     if matches and role != OF_AP:
         for column, counts in cmc_counts(candidates, matches, convention).items():
             adds[column] += counts

@@ -80,7 +80,7 @@ def _list(
     what = "By template"
     if shown.unit == "template":
         what = "Template"
-    rows: list[list[Any]] = []
+    rows = []
     for line in shown.lines:
         accepted = {None: "", True: "yes", False: "no"}[line.accepted]
         place = {"text": line.place, "right": True}

@@ -303,7 +303,7 @@ class RowWalkDisplay(Display):
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
         """Write the columns of words on the right: role, and counters by task."""
-        given: dict[str, Any] = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
+        given = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
         for column in _columns(shown):
             head, at = column.head.replace(", ", "\n"), column.start
             self._note(head, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
@@ -359,7 +359,7 @@ def _columns(shown: ShownList) -> list[WordColumn]:
         heads.append("")
         for k, line in enumerate(shown.lines):
             rows[k] += (textwrap.shorten(line.reason, 60),)
-    columns: list[WordColumn] = []
+    columns = []
     start = _GAP
     for k, head in enumerate(heads):
         columns.append(WordColumn(head, tuple(row[k] for row in rows), start))

@@ -307,7 +307,7 @@ class TaskExplanation:
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        document: dict[str, Any] = {"task": self.task}
+        document = {"task": self.task}
         if self.role:
             document["role"] = self.role
         return document | {

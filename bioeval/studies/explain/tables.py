@@ -218,7 +218,7 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
     first = run[0][0]
     cells = []
     for of_task in zip(*run, strict=True):
-        counts: list[Count] = []
+        counts = []
         for entry in of_task:
             counts += entry.counts
         if of_task[0].conditional:
@@ -372,10 +372,7 @@ def templates_of(explained: RowExplanation) -> list[str]:
 
 
 def strip_of(explained: RowExplanation) -> str:
-    """Return the pictures of the probe and of the templates of its first list, as HTML.
-
-    Empty where the templates are none of the faces that come with bioeval.
-    """
+    """Return pictures of the probe and its first list as HTML, empty for templates without any."""
     from bioeval.views import Images, pictures_of_templates
 
     names, captions = [explained.name], ["probe"]
@@ -520,7 +517,7 @@ def adds(task: TaskExplanation) -> str:
 
 def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
     """Return counts in their order; for verification including those that are 0."""
-    complete: dict[Count, float] = {}
+    complete = {}
     for name in _ALWAYS.get(task.partition("/")[0], ()):
         complete[Count(name, None, 0)] = 0
     return complete | dict(counts)

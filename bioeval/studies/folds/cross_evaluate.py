@@ -364,7 +364,7 @@ def evaluate_tasks(
     reader.note_failure_codes()
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
-        resampled: list[PooledRates] = []
+        resampled = []
         if options.assurance is not None:
             _assure(sides, plan, folds, options)
         if options.attacks is not None:
@@ -606,10 +606,7 @@ def _column(scores: Scores, column: Any) -> np.ndarray:
 
 
 def evaluate_folds(
-    scores: Scores,
-    card: Protocol,
-    far_targets: Any,
-    frr_targets: Any = (),
+    scores: Scores, card: Protocol, far_targets: Any, frr_targets: Any = ()
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation import compared
@@ -674,11 +671,7 @@ def evaluate_folds(
         )
         require_people(scores, uncertainty.interval)
     datasets = evaluate_tasks(
-        scores,
-        splitter_of(card, scores),
-        list(nodes.values()),
-        uncertainty.confidence,
-        resampling,
+        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling
     )
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name

@@ -198,10 +198,7 @@ class Evaluated(NamedTuple):
 
 
 def verify(
-    reader: BlockReader,
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    options: FoldOptions,
+    reader: BlockReader, plan: SplitPlan, sides: SplitSides | PairSides, options: FoldOptions
 ) -> Evaluated:
     """Evaluate verification over a matrix or over listed pairs."""
     if isinstance(sides, PairSides):
@@ -210,16 +207,13 @@ def verify(
 
 
 def _verify_matrix(
-    reader: BlockReader,
-    plan: SplitPlan,
-    sides: SplitSides,
-    options: FoldOptions,
+    reader: BlockReader, plan: SplitPlan, sides: SplitSides, options: FoldOptions
 ) -> Evaluated:
     """Evaluate verification over a matrix, as many repeats together as memory allows."""
     scores = sides.scores
     judged: dict[int, list[Judged]] = {}
-    together: dict[int, CodedFolds] = {}
-    apart: list[int] = []
+    together = {}
+    apart = []
     for repeat in range(plan.shape[0]):
         coded = _coded(plan, repeat, sides.n)
         alone = sides.n < sides.templates  # templates that are in every part have no code
@@ -252,7 +246,7 @@ def _verify_matrix(
                     train, test = sides.views(plan.split((repeat, fold)))
                     judged[repeat].append(judge_parts(FoldSide(train), FoldSide(test), options))
             reporter()(2 * scores.shape[0], scores.shape[0])  # both passes at once
-    folds: Folds = {}
+    folds = {}
     for place in plan.places:
         repeat, fold = place
         folds[place] = Fold.of_judged(judged[repeat][fold], sides.sizes(plan.split(place)))
@@ -296,7 +290,7 @@ def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
 
 def _verify_pairs(plan: SplitPlan, sides: PairSides, options: FoldOptions) -> Evaluated:
     """Evaluate verification over listed pairs."""
-    folds: Folds = {}
+    folds = {}
     for done, place in enumerate(plan.places, 1):
         split = plan.split(place)
         train = listed_attempts(sides.scores, sides.pairs_in(split.train))
@@ -328,10 +322,7 @@ def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectA
 
 
 def evaluate_by_parts(
-    plan: SplitPlan,
-    sides: SplitSides | PairSides,
-    tasks: Sequence[FoldOptions],
-    about: Provenance,
+    plan: SplitPlan, sides: SplitSides | PairSides, tasks: Sequence[FoldOptions], about: Provenance
 ) -> list[Folds]:
     """Evaluate several tasks in every split of a matrix."""
     assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
@@ -695,7 +686,7 @@ def evaluate_fitted(
     system: TrainedSystem | TransformedScores, options: FoldOptions
 ) -> tuple[Folds, Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
-    folds: Folds = {}
+    folds = {}
     about = None
     places = system.plan.places
     said: Counter[str] = Counter()

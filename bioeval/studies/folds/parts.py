@@ -58,7 +58,7 @@ def counted_parts(
         for place, part in parts:
             yield place, part, None
         return
-    some: list[tuple[Place, IndexSet]] = []
+    some = []
     size = 0
     for place, part in parts:
         some.append((place, part))
@@ -149,9 +149,9 @@ def list_attempts(
 
 def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
     """Return the scores of the attempts in some blocks."""
-    genuine: list[np.ndarray] = []
-    impostor: list[ImpostorBlock] = []
-    unenrolled: list[np.ndarray] = []
+    genuine = []
+    impostor = []
+    unenrolled = []
     for block in blocks:
         own, others = job.of_block(block)
         genuine.append(own)

@@ -98,7 +98,7 @@ class FoldsDisplay(OneResultDisplay):
         """Draw the mean FAR and FRR of folds with their intervals, if any."""
         ds = self._dataset
         far, frr = float(ds[value.format("far")]), float(ds[value.format("frr")])
-        bars: list[Any] = []
+        bars = []
         for rate, middle in (("far", far), ("frr", frr)):
             low = float(ds.get(f"{limits.format(rate)}_low", np.nan))
             high = float(ds.get(f"{limits.format(rate)}_high", np.nan))

@@ -219,7 +219,7 @@ def repeat(
         part = part.with_role(splitter, scores)
     curves = _Curves(scores, part, search.ties, thresholds, max_rank)
     parts, shape = _parts(scores, splitter)
-    arrays: dict[str, np.ndarray] = {}
+    arrays = {}
     total = shape[0] * shape[1]
     left = None
     if enrols and scores.exclude:
@@ -257,11 +257,7 @@ def _parts(
 
 
 class _Curves:
-    """The counts of each partition on a common grid.
-
-    `grid` is in the units of the scores, and empty for a closed set. `roles` are the
-    impostors of the partitions so far.
-    """
+    """The counts of each partition on a common grid of scores, empty for a closed set."""
 
     def __init__(
         self, scores: Scores, part: FoldOptions, ties: str, thresholds: Any, max_rank: int | None
@@ -384,7 +380,7 @@ class _Curves:
         """The dimensions of each rate, within a partition."""
         if self.part.task == "closed_set":
             return {"cms": ("rank",)}
-        over: tuple[str, ...] = ("threshold",)
+        over = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
         rates = [scalar.name for scalar in SCALARS.at_threshold["repeats"]]
@@ -409,7 +405,7 @@ def _dataset(
     if "attempts" in arrays:
         arrays["genuine_attempts"] = arrays.pop("attempts")
     genuine = _or_nan(arrays["genuine_attempts"])
-    rates: dict[str, np.ndarray] = {}
+    rates = {}
     if "cms_count" in arrays:
         rates["cms"] = arrays["cms_count"] / genuine
     else:
@@ -431,7 +427,7 @@ def _dataset(
         else:
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    variables = {}
     averaged = rates | points
     for name in (*dims, *points):
         over = dims.get(name, dims_of_point(name))
@@ -462,7 +458,7 @@ def _dataset(
             "some partitions have unenrolled probes as impostors, and some have none; give "
             'impostors="leave-subject-out" or "unenrolled" for all'
         )
-    attrs: dict[str, Any] = about_attrs(about, f"{task}, over partitions", warnings)
+    attrs = about_attrs(about, f"{task}, over partitions", warnings)
     attrs |= {
         "splitter": repr(splitter),
         "partitions": int(np.prod(shape)),

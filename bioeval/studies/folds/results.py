@@ -142,7 +142,7 @@ class Fold:
     @classmethod
     def of_judged(cls, judged: Judged, subjects: PartSizes) -> Fold:
         """Count both parts at the threshold."""
-        counts: dict[str, int] = {}
+        counts = {}
         chosen = judged.chosen
         for prefix, attempts in (("", judged.test), ("train_", judged.train)):
             genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
@@ -323,7 +323,7 @@ def assured_variables(
     at = places.spread(assured, "promise.threshold", np.nan)
     reasons = places.spread(assured, "promise.reason", "")
     counts = places.spread_each(assured, "counts")
-    variables: Variables = along(
+    variables = along(
         over,
         assured_threshold=to_user(at, kind),
         assured_limit=places.spread(assured, "promise.high", np.nan),
@@ -473,7 +473,7 @@ def _all_alike(column: np.ndarray) -> bool:
 
 def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
     """Return the attributes of the options, and on what a threshold is chosen."""
-    attrs: dict[str, Any] = {"splitter": repr(splitter), "confidence": float(confidence)}
+    attrs = {"splitter": repr(splitter), "confidence": float(confidence)}
     if options.interval == "quantile":
         attrs |= {"interval_method": "quantile", "interval": SPREAD}
     else:

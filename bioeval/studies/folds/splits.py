@@ -454,10 +454,7 @@ class PairSides:
         return len(set(self.scores.pair_subjects[pairs].ravel().tolist()))
 
     def subjects_in_both(self, split: Split) -> int | None:
-        """Return the number of subjects of test pairs that are in training pairs, too.
-
-        None where the subjects of pairs are unknown.
-        """
+        """Return how many subjects of test pairs are in training pairs; None if unknown."""
         if self.by_subject:
             return 0
         if not self.scores._knows_subjects:

@@ -35,11 +35,7 @@ _GIVEN = {
 
 
 class FoldTable:
-    """Results over folds that rich can print.
-
-    They are of :func:`bioeval.cross_evaluate` or of a card with folds; `reword` is as for
-    :class:`ResultTable`.
-    """
+    """Results over folds for rich to print; `reword` is as for :class:`ResultTable`."""
 
     def __init__(self, tree: xr.DataTree | xr.Dataset, reword: Callable[[str], str] = str):
         self.datasets, self._reword = dict(datasets(tree, once=True)), reword
@@ -220,7 +216,7 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
         or all(row.summary("folds") == number for row in rows),
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
-    kept: list[str] = []
+    kept = []
     too_wide: list[str] = []
     for head in ("", "training", "test", "sd", "se", "pooled", "interval", "folds"):
         if left_out.get(head):

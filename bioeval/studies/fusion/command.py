@@ -103,7 +103,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         fusion = Fusion(**how, weights=weights)
         read = dict(zip(names, map(run.read, systems, names), strict=True))
         taught = dict(zip(names, map(run.read, train, names), strict=bool(train)))
-        given: dict[str, Any] = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
+        given = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
         fused = None
         if out is not None or protocol is None:
             run.stages("fusing")
@@ -176,7 +176,7 @@ def _document(
     from bioeval.cli import task_document
     from bioeval.results import Scalars
 
-    rows: dict[str, Any] = {}
+    rows = {}
     for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
         dataset = stats.former_names(one)
         if "fold" in dataset.dims:

@@ -113,7 +113,7 @@ def _size_document(ds: xr.Dataset) -> dict[str, Any]:
                 "least_error": least_error,
             }
         )
-    parts: dict[str, Any] = {"gallery_sizes": rows}
+    parts = {"gallery_sizes": rows}
     if "validation_size" in ds.dims:
         parts["validation"] = []
         for row in rows_over(ds, "validation_size"):

@@ -124,7 +124,7 @@ def gallery_size_dataset(
     limits = to_user(grid, about.kind)[order]
     in_error = _weighted(shares[:, None, None], frr, far)
     least, where = _least(in_error, shares, limits, about.kind)
-    variables: dict[str, Any] = {
+    variables = {
         "cms": (("gallery_size", "rank"), cms),
         "recognition_rate": (by_size, cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),

@@ -374,10 +374,7 @@ def _rule(threshold: Any) -> Rule:
 
 
 def _count(
-    reader: BlockReader,
-    parts: Sequence[_Part],
-    targets: np.ndarray,
-    rule: Rule | None,
+    reader: BlockReader, parts: Sequence[_Part], targets: np.ndarray, rule: Rule | None
 ) -> None:
     """Count all parts, and pass again over the scores around their operating points."""
     fixed: Sequence[float] = ()
@@ -539,7 +536,7 @@ def drawn_verification(
     genuine, impostor = claims.numbers
     fr, fa = claims.errors(0, grid)
     points = claims.points(0, far_targets)
-    variables: dict[str, Any] = {
+    variables = {
         **decisions(genuine - fr, genuine, fa, impostor),
         "fr": (("threshold",), fr),
         "frr": (("threshold",), rate(fr, genuine)),

@@ -80,10 +80,7 @@ class MateRanks(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """Independent trials, one for each other subject: does it rank before the mate?
-
-    Trial ``s`` succeeds with chance ``chance[s] + u more[s]``, below 1.
-    """
+    """Independent trials, ``chance + u more`` each: does the other subject rank before the mate?"""
 
     chance: np.ndarray  # float64 (groups,)
     more: np.ndarray  # float64 (groups,)
@@ -289,10 +286,7 @@ def usable_mates(row, block, i, distance, where):
 
 @register_jitable
 def nearest_drawn(weight, size):
-    """Write the chance of each mate to be the nearest drawn; return how many have a chance.
-
-    A mate is the nearest drawn if it is drawn and none of the nearer ones is.
-    """
+    """Write the chance of each mate to be the nearest drawn; return how many have a chance."""
     count = len(weight)
     drawn = min(size, count)
     weight[0] = drawn / count

@@ -1,7 +1,4 @@
-"""Averages over galleries drawn at random: exact sums over all of them, and by sampling.
-
-``docs/exact-galleries.md`` derives the formulas.
-"""
+"""Averages over galleries drawn at random: see ``docs/exact-galleries.md``."""
 
 from __future__ import annotations
 

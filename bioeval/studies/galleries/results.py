@@ -93,7 +93,7 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
         if all(name in dataset.variables for dataset in every):
             shared.append(name)
             dims |= dict.fromkeys(first[name].dims)
-    coordinates: dict[str, Any] = {}
+    coordinates = {}
     for dim in map(str, dims):
         length = None
         if dim == "rank":

@@ -123,10 +123,7 @@ class BetaBinomial:
 def _lowest(
     function: Callable[[np.ndarray], tuple[float, np.ndarray]], point: np.ndarray
 ) -> np.ndarray:
-    """Return the minimum of a function of two numbers, by damped Newton steps from a point.
-
-    The function returns the value and the gradient.
-    """
+    """Return the minimum of a function of two numbers with its gradient, by damped Newton steps."""
     value, slope = function(point)
     damping = 1.0
     for _ in range(200):
@@ -310,7 +307,7 @@ class Sizes:
 
     @cached_property
     def _far_models(self) -> dict[int, list[BetaBinomial | None]]:
-        models: dict[int, list[BetaBinomial | None]] = {}
+        models = {}
         for kind in self.kinds:
             tables = self.tally.candidates[kind].astype(np.float64)
             models[kind] = [_fit(counts, self.population[kind]) for counts in tables]

@@ -169,7 +169,7 @@ def groups_dataset(
     far_flagged = few[:, None] | few | ~(expected_fa >= RULE_OF_30)
     frr_at_far_flagged = few[:, None] | ~(expected_fa_at_far >= RULE_OF_30)
     over, both, own = ("group",), ("group", "claimed_group"), ("group", "far_target")
-    variables: dict[str, Any] = {
+    variables = {
         **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
         **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
         **along(own, threshold_at_far=to_user(threshold_at_far, kind), frr_at_far=frr_at_far),

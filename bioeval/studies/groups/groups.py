@@ -550,7 +550,7 @@ def _dataset(
     few = subjects < FEW_SUBJECTS
     frr_flagged = few | ~(expected_fr >= RULE_OF_30)
     far_flagged = few | ~(expected_fa >= RULE_OF_30)
-    variables: dict[str, Any] = {
+    variables = {
         **along(
             over,
             frr=frr,

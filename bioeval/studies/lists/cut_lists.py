@@ -57,7 +57,7 @@ def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
     Where it is known throughout, it stands alone; where it is known nowhere, its bounds
     ``X_at_least`` and ``X_at_most`` do.
     """
-    variables: Variables = {}
+    variables = {}
     for name, (dims, one, other) in given.items():
         # A bound that is NaN, as a threshold that may not exist, leaves that side open.
         low, high = np.fmin(one, other), np.maximum(one, other)
@@ -321,7 +321,7 @@ class _ListedSearches:
         mate, rank = self.mate[self.mated], self.rank[self.mated]
         other = self.nearest_other[self.impostors]
         low, high = np.sort(other.low), np.sort(other.high)
-        bounds: dict[str, Bounded] = {}
+        bounds = {}
         exact: Variables = {}
         latest = OpenSetPoints(mate.high, rank.high, np.ones(len(mate.low)), len(mate.low), high)
         from_ = other.low[other.open].min(initial=np.inf)
@@ -410,10 +410,7 @@ def gom_of_lists(
     thresholds: np.ndarray,
     scale: bool | tuple[float, float],
 ) -> xr.Dataset:
-    """Return the measures of GOM of top-K lists; see :func:`bioeval.gom`.
-
-    `scale` are the distances that become 0 and 1, or False where they stay as they are.
-    """
+    """Return the measures of GOM of lists; False for `scale` leaves distances as they are."""
     _require_gom(options, scale)
     given_ends = None
     if isinstance(scale, tuple):

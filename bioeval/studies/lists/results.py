@@ -25,7 +25,6 @@ from bioeval.results import (
     MatchCurve,
     QueryMean,
     QueryMeasures,
-    Variables,
     about_attrs,
     along,
     build,
@@ -283,7 +282,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     over_ranks = {}
     for name, curve in curves.items():
         over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
-    variables: Variables = {
+    variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
         "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
@@ -335,10 +334,7 @@ class ListedMatches:
     candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
 
     def reach(self, open_: np.ndarray) -> int | None:
-        """Return the last rank covered by every list; None if all ranks are.
-
-        `open_` is a mask of the queries with matches beyond their lists.
-        """
+        """Return the last rank covered by every list, None for all; `open_` masks cut queries."""
         if open_.any():
             return int(self.depth[open_].min())
         return None

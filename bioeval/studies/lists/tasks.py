@@ -21,9 +21,7 @@ from bioeval.tallies import check_targets, check_thresholds
 
 
 def evaluate(
-    scores: TopKScores,
-    protocol: str | Protocol,
-    options: EvaluationOptions,
+    scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
     if isinstance(protocol, str) and protocol == "auto":
@@ -33,7 +31,7 @@ def evaluate(
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
         scores._require_matrix()
     options.refuse_unused(card)
-    datasets: dict[str, xr.Dataset] = {}
+    datasets = {}
     if card.reid is not None:
         datasets["reid"] = _reid_of_lists(scores, card, options)
     elif options.interval is not None:

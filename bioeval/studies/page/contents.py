@@ -64,7 +64,7 @@ from bioeval.studies.page.tables import (
     study_tables,
     target_table,
 )
-from bioeval.studies.page.words import Bounded, Number, PageTable, table_of
+from bioeval.studies.page.words import Bounded, Number, table_of
 from bioeval.views import Images, Thumbnail, term_translator
 from bioeval.views.tables import (
     about as about_contents,
@@ -306,7 +306,7 @@ def _task(
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows)
         histograms += figure.plot == "histogram"
     section = ScalarSection(parts, any(part.label for part in parts))
-    candidates: list[PageTable | None] = []
+    candidates = []
     if rows:
         candidates.append(live_table(section, rows, state))
     candidates += study_tables(section)
@@ -471,7 +471,7 @@ _NO_INTERVALS = "No confidence intervals were computed; evaluate with interval =
 
 def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] | None:
     """Return the protocol in plain words, if its card ships with bioeval."""
-    names: list[str] = []
+    names = []
     for part in parts:
         names.append(str(part.dataset.attrs.get("protocol", "")))
     names += map(itemgetter("protocol"), rows)

@@ -53,10 +53,7 @@ class Axis:
     first: bool = False  # whether the beginning has a tick
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return the places of values; values below the axis are put at its start.
-
-        Those above are at its end; beyond normal deviates they have none.
-        """
+        """Return places of values; beyond the axis its ends, beyond normal deviates none."""
         values = np.asarray(values, dtype=float)
         clipped = np.clip(values, self.low, self.high)
         if self.scale == "probit":
@@ -78,7 +75,7 @@ class Axis:
         """The places of the ticks and their labels."""
         at = np.array(self._ticks())
         at = at[(self.low <= at) & (at <= self.high)]
-        ticks: list[tuple[float, str]] = []
+        ticks = []
         before, least = "", -math.inf
         for place, value in zip(self.place(at).tolist(), at.tolist(), strict=True):
             label, room = self._label(value), 14.0
@@ -352,7 +349,7 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
 
     A figure without a curve, such as against a FAR without impostor attempts, is left out.
     """
-    figures: list[PageFigure] = []
+    figures = []
     rates, directed, ranked, opened = [], [], [], []
     at_once = False
     for live in parts:

@@ -103,7 +103,7 @@ def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
-    parts: dict[tuple[str, str], PageItem] = {}
+    parts = {}
     for place, part in enumerate(list(_items(results, name))):
         if (part.system, part.task) in parts:
             raise DataError(
@@ -217,7 +217,7 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
 
 def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings about systems that do not share their attempts."""
-    doubts: list[dict[str, Any]] = []
+    doubts = []
     first: dict[str, tuple[str, tuple[str, str]]] = {}
     for part in sorted(parts, key=lambda part: part.place):
         genuine = value_of(part.dataset, "genuine_attempts")
@@ -253,11 +253,7 @@ class ArrayStore:
         self._places: dict[bytes, dict] = {}
 
     def add(self, values: np.ndarray) -> dict:
-        """Store numbers as float64 and return their place.
-
-        Where few values repeat, as in rates at ranks and thresholds, each is stored once, with its
-        places.
-        """
+        """Store numbers as float64, a few repeated values once, and return their place."""
         values = np.ascontiguousarray(values, dtype=np.float64)
         place: dict
         unique, inverse = np.unique(values, return_inverse=True, equal_nan=True)
@@ -338,7 +334,7 @@ class LivePart:
         if coordinate is not None and coordinate.dims == ("threshold",):
             thresholds = coordinate.values.astype(float)
         over = bool(np.isfinite(thresholds).any())
-        columns: dict[str, np.ndarray] = {}
+        columns = {}
         if over:
             columns = variables.get(("threshold",), {})
         if not columns:
@@ -349,7 +345,7 @@ class LivePart:
         ranks = []
         if "rank" in part.dataset.coords:
             ranks = part.dataset["rank"].values.tolist()
-        ranked: dict[str, np.ndarray] = {}
+        ranked = {}
         if ranks != list(range(1, len(ranks) + 1)):
             ranks, by_rank = [], {}
         elif over:
@@ -386,10 +382,7 @@ class LivePart:
         return self.outside
 
     def row_at_far(self, far: float) -> int:
-        """Return the loosest row whose FAR is at most this; -1 for none.
-
-        Of rows with the same rates it is the strictest, where a score is.
-        """
+        """Return the loosest row whose FAR is at most this, the strictest of equals, or -1."""
         within = np.flatnonzero(self.columns["far"] <= far)
         if not len(within):
             return -1

@@ -129,7 +129,7 @@ def _rates(at: LiveRow) -> Sentence:
     impostors, verb = ("impostor attempts", "are accepted")
     if "dir" in at.live.ranked:
         impostors, verb = "searches by people who are not enrolled", "raise a false alarm"
-    said: Sentence = ["At the threshold ", moved, ", ", rate_of(at, "far", strong=True)]
+    said = ["At the threshold ", moved, ", ", rate_of(at, "far", strong=True)]
     said += [f" of {impostors} {verb}"]
     said += _bracketed(_ends(at, "far"), _of_counts(at, "fa", "impostor_attempts"))
     said += [", and ", rate_of(at, "frr", strong=True), " of genuine attempts are rejected"]
@@ -184,7 +184,7 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     assert chosen is not None and state.leader is not None
     part = state.leader.part
     opened = _score(chosen.threshold, part)
-    said: Sentence = ["The threshold that this page opens with, ", opened, ", "]
+    said = ["The threshold that this page opens with, ", opened, ", "]
     if not np.isfinite(chosen.exact):
         return [*said, "is one in the middle of the scores; no operating point is known."]
     rule = chosen.rule or "that of the equal error rate"
@@ -238,7 +238,7 @@ def _on_new_people(study: PageItem | None) -> Sentence:
     begin = "On new people, "
     if "assured_sentence" in ds.attrs:
         begin = "The threshold without assurance: on new people, "
-    said: Sentence = [begin, *_over_folds(study, "far", "impostor attempts are accepted")]
+    said = [begin, *_over_folds(study, "far", "impostor attempts are accepted")]
     said += [", and ", *_over_folds(study, "frr", "genuine attempts are rejected")]
     return [*said, f": {rule}, chosen on other people in {folds}."]
 
@@ -328,7 +328,7 @@ def _ranks(at: LiveRow) -> Sentence:
     if not name:
         return []
     rate = _at_rank(at, name)
-    said: Sentence = ["In ", rate.number, " of searches the right person is found at rank "]
+    said = ["In ", rate.number, " of searches the right person is found at rank "]
     said += [Text("1", rank=True), " or better"]
     if rate.low is not None:
         said += [" (", _level(at.part), rate.low, " to ", rate.high, ")"]
@@ -352,10 +352,7 @@ def _moving_of_all(by_system: dict[str, list[PageItem]], state: LiveState) -> li
 
 
 def _ranked(by_system: dict[str, list[PageItem]], state: LiveState) -> list[LiveRow]:
-    """Return the row of each system, the one with the smallest FRR first.
-
-    Nothing unless all are of one task, with rates at thresholds.
-    """
+    """Return the row of each system, smallest FRR first; none where tasks or thresholds differ."""
     rows = _moving_of_all(by_system, state)
     if not all(_has_rates(at.live) for at in rows):
         return []
@@ -381,7 +378,7 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Pa
             frr = Bounded(frr, low, rate_of(at, "frr", "_high"))
             fixed = translate(" The interval of FRR keeps the threshold fixed.")
         used = Text(words.threshold(at.threshold, part.kind), used=at.live.number, right=True)
-        cells: list[Any] = [Text(part.system, swatch=True), frr, rate_of(at, "far", strong=True)]
+        cells = [Text(part.system, swatch=True), frr, rate_of(at, "far", strong=True)]
         cells += [used, _eer(part)]
         if studies:
             cells += _study_cells(studies.get(part.system))
@@ -425,7 +422,7 @@ def _rank_table(by_system: dict[str, list[PageItem]], state: LiveState) -> PageT
             value = float(at.part.dataset["mean_ap"])
         return -float(np.nan_to_num(value, nan=-1.0))
 
-    body: list[list[Any]] = []
+    body = []
     for at in sorted(rows, key=place):
         cells = [Text(at.part.system, swatch=True), _at_rank(at, name)]
         if has_means:

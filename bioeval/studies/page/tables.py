@@ -111,8 +111,8 @@ Row = tuple[PageItem, list[Any]]
 
 def live_table(section: ScalarSection, rows: list[LiveRow], state: LiveState) -> PageTable | None:
     """Return the rates of one task at the threshold and the rank of the page."""
-    body: list[Row] = []
-    moved: dict[str, str] = {}
+    body = []
+    moved = {}
     for at in rows:
         for name in _rates_of(at.live):
             if name in at.live.ranked or name in at.live.by_rank:
@@ -261,7 +261,7 @@ def _figure_table(
 
 def cost_table(section: ScalarSection) -> PageTable | None:
     """Return the smallest costs of the parts of a section, with what they are of."""
-    body: list[Row] = []
+    body = []
     heads: list[str] = []
     for part in section.parts:
         names = part.names_over("cost")
@@ -337,7 +337,7 @@ def _means(part: PageItem) -> Iterator[str]:
 
 def mean_table(section: ScalarSection) -> PageTable | None:
     """Return means over folds or repeats with their intervals, one row each."""
-    body: list[Row] = []
+    body = []
     for part in section.parts:
         for stem in _means(part):
             shapes = dict.fromkeys(_SUMMARIES, shape_of(part, f"{stem}_mean"))
@@ -365,7 +365,7 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
                 yield replace(table, caption=f"{part.title}: {table.caption}")
     for name, tables in joined.items():
         first = tables[0][1]
-        rows: list[Row] = []
+        rows = []
         alike = True
         for part, table in tables:
             alike &= table.heads == first.heads
@@ -379,7 +379,7 @@ def study_tables(section: ScalarSection) -> Iterator[PageTable]:
 
 def target_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
-    body: list[Row] = []
+    body = []
     what, title = "FRR", "FRR at FAR targets"
     if "dir_at_far" in section.parts[0].dataset:
         what, title = "DIR", "DIR at FAR targets, rank 1"
@@ -403,7 +403,7 @@ def target_table(section: ScalarSection) -> PageTable | None:
 
 def frr_target_table(section: ScalarSection) -> PageTable | None:
     """Return the FAR at each FRR target."""
-    body: list[Row] = []
+    body = []
     for part in section.parts:
         values = part.dataset.get("far_at_frr")
         if values is not None and values.dims == ("frr_target",):
@@ -432,7 +432,7 @@ def _target_row(
             values, more = values.isel(rank=0), {**more, "rank": int(values["rank"][0])}
         return Number(part, name, values.values[i].item(), shape, decimals, more=more)
 
-    row: list[Any] = [
+    row = [
         per_cent(target),
         number(rate, "percent"),
         number(f"{rate}_low", "percent"),
@@ -461,10 +461,7 @@ def _people_of(dataset: Any) -> ComparedPeople | None:
 
 
 def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
-    """Return the evidence for a FAR target, by the rules of 30 and 3.
-
-    It is that of the pairs of people, or of the expected false accepts where these are fewer.
-    """
+    """Return the evidence for a FAR target, by the rules of 30 and 3, of pairs or false accepts."""
     if np.isnan(expected) or not target > 0:
         return ""
     attempts = expected / target * (1 + 1e-12)
@@ -484,14 +481,14 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
 
 def rank_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each reported rank."""
-    body: list[Row] = []
-    ranked: list[PageItem] = []
-    given: list[str] = []
+    body = []
+    ranked = []
+    given = []
     for part in section.parts:
         if report_ranks(part.dataset) and part.dataset.get("rank", [0])[0] == 1:
             ranked.append(part)
             given += part.names_over("rank")
-    shown: dict[str, str] = {}  # each column, with the rate that it is of
+    shown = {}  # each column, with the rate that it is of
     for rate in given:
         if not rate.endswith((*_ENDS, "_count")):
             for name in (rate, f"{rate}_low", f"{rate}_high"):
@@ -500,7 +497,7 @@ def rank_table(section: ScalarSection) -> PageTable | None:
     for part in ranked:
         dataset, decimals = part.dataset, decimals_for(searches_of(part))
         for rank in report_ranks(dataset):
-            cells: list[Any] = [f"{rank:,}"]
+            cells = [f"{rank:,}"]
             for name, rate in shown.items():
                 cell: Any = ""
                 if name in dataset:
@@ -562,7 +559,7 @@ def _values_by(part: PageItem, dims: tuple[str, ...], names: list[str], most: in
         labels[0] = list(map(_with_same, labels[0], part.dataset["also"].values))
     for i, place in enumerate(itertools.islice(itertools.product(*labels), most)):
         more = dict(zip(dims, place, strict=True))
-        row: list[Any] = []
+        row = []
         for dim, value in more.items():
             row.append(per_cent(value) if dim in _TARGETS else str(value))
         for name in names:

@@ -1,7 +1,4 @@
-"""Numbers and texts of a page: as text, with all digits, and labels of variables.
-
-The script of the page writes the same numbers in the same way; a test compares them.
-"""
+"""Numbers and texts of a page, as its script writes them, and labels of variables."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _evaluated(
     from bioeval.results import ResultThresholds
 
     name, _, templates = task.partition("/")
-    evaluate: Any = partial(verification, templates=templates, auc=False)
+    evaluate = partial(verification, templates=templates, auc=False)
     if name == "open_set":
         evaluate = partial(open_set, max_rank=1)
     if (rule := _rule(options)) is None:

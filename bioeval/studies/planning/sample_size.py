@@ -345,7 +345,7 @@ def sample_size(
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
     assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
     each = require_integer("templates_per_session", templates_per_session, low=1, high=10**9)
-    attrs: dict[str, Any] = {
+    attrs = {
         "task": "sample size",
         "measure": measure,
         "far": far,
@@ -437,7 +437,7 @@ def _subjects(
 
 def _rules(far: float, frr: float, confidence: float) -> Variables:
     """Return the pairs of people and the people that rates need, by rules and for a promise."""
-    variables: Variables = {"people_needed": 2 * shares_for_guarantee(far, confidence)}
+    variables = {"people_needed": 2 * shares_for_guarantee(far, confidence)}
     for rule, trials in _trials(far, confidence).items():
         variables |= {
             f"trials_rule_of_{rule}": trials,

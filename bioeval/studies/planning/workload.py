@@ -311,7 +311,7 @@ def workload(
         size = require_integer("gallery_size", gallery_size, low=1)
         point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
     level = confidence or point.confidence or IntervalOptions.CONFIDENCE
-    attrs: dict[str, Any] = {
+    attrs = {
         "task": "verification" if point.names == _VERIFICATION else "watch list",
         "rates": " ".join(point.names),
         "operating_point": point.where,
@@ -389,10 +389,7 @@ def _variables(
 
 
 def _people_tested(needed: Callable[[float], int], rate: float, pairs: bool) -> float:
-    """Return how many people a test of a rate needs; NaN of a rate of 0 or unknown.
-
-    `needed` gives its attempts.
-    """
+    """Return how many people a test of a rate with `needed` attempts takes; NaN of a rate of 0."""
     if not rate > 0:
         return math.nan
     attempts = needed(rate)

@@ -96,7 +96,7 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
             if "mean_ap" in results[called]:
                 known = "mean_ap"
             require_values([results[called][known]], [scores], card_of)
-        rows: list[dict[str, Any]] = []
+        rows = []
         document = {}
         for (called, ds), file in zip(results.items(), systems, strict=True):
             rows += [{"system": called, **row} for row in curve_rows(ds, "threshold")]

@@ -146,7 +146,7 @@ def _of_flags(
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_, type(None))):
             raise DataError(f"{name} is {value!r}; expected True, False or None")
-    meant: dict[str, Any] = {}
+    meant = {}
     shot = flags["single_gallery_shot"]
     other = flags["separate_camera_set"]
     first = flags["first_match_break"]
@@ -186,7 +186,7 @@ CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the camera column of queries and gallery; both must be complete and of one type."""
     sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
-    names: dict[str, str] = {}
+    names = {}
     missing, there = [], []
     for side, meta in sides.items():
         if name := _camera_column(meta):

@@ -257,10 +257,7 @@ class RetrievedSets:
         return np.rint(self.sums(np.ones(len(self.matches.distance))))
 
     def measures(self, counted: np.ndarray) -> dict[str, QueryMean]:
-        """Return precision, recall and F1 as means over the counted queries.
-
-        Precision is 0 where nothing is retrieved. A query without a match has 0.
-        """
+        """Return mean precision (0 where nothing is retrieved), recall, F1 of counted queries."""
         hits, matched = self.hits, self.matches.counts > 0
         with np.errstate(invalid="ignore", divide="ignore"):
             values = {

@@ -13,13 +13,7 @@ from matplotlib.patches import Rectangle
 
 from bioeval.base import DataError, counted, require_list, require_text
 from bioeval.results import threshold_text
-from bioeval.views.plots import (
-    CurvesDisplay,
-    CurveSpec,
-    Display,
-    Style,
-    System,
-)
+from bioeval.views.plots import CurvesDisplay, CurveSpec, Display, Style, System
 
 if TYPE_CHECKING:
     from bioeval import Scores

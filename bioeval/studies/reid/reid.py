@@ -311,10 +311,7 @@ def _with_limits(
     options: IntervalOptions | None,
     people: np.ndarray | None = None,
 ) -> xr.Dataset:
-    """Return a result with confidence intervals, if there are options of an interval.
-
-    `people` of the queries, where they are not those of the scores alone.
-    """
+    """Return a result with intervals, if wanted, by the `people` of the queries."""
     if options is None:
         return result
     if options.by_subject:
@@ -417,12 +414,7 @@ def gom(
     """
     require_scores(scores)
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    given: dict[str, Any] = {
-        "budget": budget,
-        "variant": variant,
-        "ties": ties,
-        "max_rank": max_rank,
-    }
+    given = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
     given["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
@@ -609,7 +601,7 @@ def gom_blocks(found: Found) -> Iterator[Block]:
     if text := excluded({name: ds.attrs for name, ds in found.items()}):
         yield Note(f"Excluded: {text}")
     yield Sentence()
-    rows: list[list[str | None]] = []
+    rows = []
     for name, ds in found.items():
         if "interval_method" in ds.attrs:
             limits = {"_low": "  from", "_high": "  to"}
@@ -718,7 +710,7 @@ def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -
 def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -> Codes:
     """Return codes in which no query has an identity of the gallery, or one of `ids`."""
     codes = Codes(gallery, gallery)
-    stranger: object = "open query"
+    stranger = "open query"
     if codes.values.dtype.kind in "iufb":
         free = np.arange(len(codes.values) + len(ids) + 1)
         free = free[~np.isin(free, codes.values) & ~np.isin(free, ids)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 from warnings import warn
@@ -114,7 +113,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
     absent = int((~tally.enrolled).sum())
-    variables: dict[str, Any] = {
+    variables = {
         "cmc": (("rank",), rate(counted, queries)),
         "cmc_count": (("rank",), counted),
         **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
@@ -313,7 +312,7 @@ def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> Match
                     "is not offered under expected ties; choose stable, pessimistic or optimistic"
                 )
             ties = "stable"
-        behind: Mapping[str, Any] = {"pessimistic": tied, "optimistic": 0, "stable": before}
+        behind = {"pessimistic": tied, "optimistic": 0, "stable": before}
         return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
     if tally.cmc == "allshots":
         places = counted_places
@@ -418,7 +417,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     valid = int(matched.sum())
     single = {name: means.pop(name) for name in GOM_MEANS}
     means["micro_f1"] = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds).micro_f1()
-    variables: dict[str, Any] = {
+    variables = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
         **summary(tau, means),
@@ -467,10 +466,7 @@ def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
-    """Return the measures of GOM that are means over queries, by each query's contribution.
-
-    Over thresholds they are in the order of the result.
-    """
+    """Return the measures of GOM that are means over queries; over thresholds in their order."""
     measures = _over_distances(tally, options)
     if not is_turned(tally.about.kind, tally.low, tally.high):
         return measures
@@ -649,10 +645,7 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
 
 
 def summary(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
-    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`.
-
-    NaN where there are no queries.
-    """
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`; NaN of none."""
     names = ["mrep_area", "mfr_area", "tau_max", "tau_nz", "max_mrep"]
     if "mvp" in means:
         names.append("max_mvp")

@@ -228,7 +228,7 @@ class FoldedQueries:
             return self.of(other.measures).merge(other.of(self.measures))
         if not np.array_equal(self.thresholds, other.thresholds):
             raise MergeError("tallies folded at different thresholds; fold both at the same")
-        mine: FoldedQueries = self
+        mine = self
         if not np.array_equal(self.ranks, other.ranks):
             if not (self.merged or other.merged):
                 raise MergeError("tallies folded at different ranks; fold both with one max_rank")

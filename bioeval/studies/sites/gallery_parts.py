@@ -75,7 +75,7 @@ def read_arrays(
 
 def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
     """Write `BestMates`; the file appears whole or not at all."""
-    header: dict[str, Any] = {
+    header = {
         "bioeval_mates": SCHEMA,
         "protocol": mates.protocol,
         "data": mates.data,
@@ -439,7 +439,7 @@ def best_mates(
     secret = DigestKey.parse(key)
     plan = Plan(scores, card, options, automatic=protocol == "auto")
     _require_addable(plan, card)
-    lists: dict[str, MateLists] = {}
+    lists = {}
     ranked: dict[IdentificationJob, None] = {}
     places = False
     for task in plan.tasks.values():
@@ -517,9 +517,9 @@ def share_mates(
 
 def _share(plan: Plan, mates: BestMates, number: int) -> None:
     """Give the jobs of a plan the mates, numbered as for one site."""
-    shared: dict[Any, SharedRanksJob] = {}
+    shared = {}
     for node, task in plan.tasks.items():
-        job: Any = task.job
+        job = task.job
         if job.form == "identification":
             if job not in shared:
                 shared[job] = SharedRanksJob(job, SharedMates(mates.lists[_name(job)], number))

@@ -66,10 +66,7 @@ def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -
 
 
 def union_of_tallies(mine: Any, theirs: Any) -> Any:
-    """Return the counts of the same probes against both parts of a gallery.
-
-    Attempts of verification add up. The ranks of the shared mates do, too.
-    """
+    """Return the counts of probes against both parts of a gallery: attempts and ranks add up."""
     about = mine.about.over_galleries(theirs.about)
     if mine.form == "verification":
         return replace(mine.merge(theirs), about=about)
@@ -82,7 +79,7 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
 
 def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> dict[str, Any]:
     """Return the facts of each probe over both parts."""
-    joined: dict[str, Any] = {}
+    joined = {}
     for f in fields(mine):
         a, b = getattr(mine, f.name), getattr(theirs, f.name)
         if not isinstance(a, np.ndarray):
@@ -102,7 +99,7 @@ def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> di
 def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
     """Return the entries and the ranks of matches over both parts."""
     require_same_entries(mine.thresholds, theirs.thresholds)
-    joined: dict[str, Any] = {
+    joined = {
         "enrolled": mine.enrolled | theirs.enrolled,
         "removed_entries": mine.removed_entries + theirs.removed_entries,
     }
@@ -248,7 +245,7 @@ class Tally:
     @property
     def _about(self) -> Provenance:
         """The data of all tasks."""
-        about: Provenance = next(iter(self.parts.values())).tally.about
+        about = next(iter(self.parts.values())).tally.about
         return about
 
     def __repr__(self) -> str:
@@ -316,7 +313,7 @@ class Tally:
         if self.protocol != other.protocol or set(mine) != set(theirs) or differ or not mine:
             raise MergeError(self._difference(other, differ))
         covered = self._joined_part(other, union_of_galleries)
-        merged: dict[tuple[int, int], Any] = {}
+        merged = {}
         parts = {}
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
@@ -361,10 +358,7 @@ class Tally:
         return merged
 
     def _require_same_system(self, other: Tally) -> None:
-        """Raise :class:`MergeError` where the names of the systems differ.
-
-        A name that is the name of the site, as of a file that is named by it, names no system.
-        """
+        """Raise :class:`MergeError` where names of systems differ, but for names of sites."""
         about, other_about = self._about, other._about
         mine = {*about.name.split(" + ")} - {*about.sites, ""}
         theirs = {*other_about.name.split(" + ")} - {*other_about.sites, ""}
@@ -538,10 +532,7 @@ class Tally:
         return disclosed(self.parts, self.counted, self.shared)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally as an ``.npz`` file of plain arrays and one JSON header.
-
-        The file appears whole or not at all.
-        """
+        """Write the tally, whole or not at all, as an ``.npz`` of arrays and one JSON header."""
         write_tally(path, self)
 
     @staticmethod

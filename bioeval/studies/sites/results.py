@@ -139,7 +139,7 @@ def folded_open_set(
         ranks=tally.ranks,
     )
     targets = check_targets(far_targets)
-    points: Variables = {}
+    points = {}
     if not tally.noise:
         points = counts.bounds(every, targets)
     options = _options(tally) | {"impostors": role}

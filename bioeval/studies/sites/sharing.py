@@ -40,7 +40,7 @@ class Sharing:
 def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
     """Return folded counts without small counts."""
     require_integer("min_count", min_count, low=0)
-    made: dict[int, Any] = {}
+    made = {}
     left_out = list[str]()
     tallies = distinct_tallies(parts)
     for tally in tallies:

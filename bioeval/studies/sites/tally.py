@@ -184,7 +184,7 @@ def tally(
         sums, varied = digests.found(secret), digests.varied
         counted = counted.with_scores(scores, secret, sums, varied, sampled=digests.sampled)
     # Several tasks may share a tally, and several tallies their provenance.
-    of_site: dict[Provenance, Provenance] = {}
+    of_site = {}
     for made in distinct_tallies(parts):
         before = made.about
         if before not in of_site:

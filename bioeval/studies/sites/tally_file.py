@@ -1,7 +1,4 @@
-"""Saved tallies: an ``.npz`` file of plain arrays and one JSON header.
-
-Nothing in a file is taken on trust: what was read is checked before it is used.
-"""
+"""Saved tallies: ``.npz`` files of arrays and one JSON header, checked before they are used."""
 
 from __future__ import annotations
 
@@ -125,7 +122,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         for node, task in header["nodes"].items():
             tasks[node] = (tallies[task["tally"]], task["options"])
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
-        beside: dict[str, Any] = dict.fromkeys(_BESIDE)
+        beside = dict.fromkeys(_BESIDE)
         for name, first in _BESIDE.items():
             if version >= first:
                 beside[name] = _unpack(header[name], arrays)
@@ -160,7 +157,7 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Turn a tally into JSON, its arrays put into `arrays` by name."""
     kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
     if kind in _CLASSES or offered("saved", kind):
-        packed: dict[str, Any] = {"class": kind}
+        packed = {"class": kind}
         for field in fields(value):
             content = getattr(value, field.name)
             if not isinstance(content, dict) or content:

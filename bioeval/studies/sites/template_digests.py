@@ -436,10 +436,7 @@ def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) 
 
 
 def _mixed(digests: np.ndarray, more: np.ndarray | int) -> np.ndarray:
-    """Return digests combined with another value: the finaliser of SplitMix64 of their sum.
-
-    For any one digest it maps different values to different digests.
-    """
+    """Return digests with another value added, by the finaliser of SplitMix64, one to one."""
     with np.errstate(over="ignore"):
         z = digests * _ODD + np.asarray(more, dtype=np.uint64)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -18,7 +18,6 @@ from bioeval.results import (
     COSTS,
     Layout,
     Scalars,
-    Variables,
     build,
     point_scalars,
     shown_ranks,
@@ -36,10 +35,7 @@ from bioeval.tallies import (
 
 
 class PartitionScalars(NamedTuple):
-    """Scalars of some partitions: every variable has an entry a partition, first.
-
-    `partitions` are their places in the list.
-    """
+    """Scalars of some partitions (by place in the list), each with an entry a partition, first."""
 
     partitions: np.ndarray
     nodes: dict[str, Scalars]
@@ -59,7 +55,7 @@ def _shown(scalars: Scalars, ranks: Sequence[int]) -> Scalars:
     places = list(map(there.index, shown))
     if "rank" in labels:
         labels["rank"] = np.array(shown, dtype=np.int64)
-    variables: Variables = {}
+    variables = {}
     for name, (dims, value) in scalars.variables.items():
         values = np.asarray(value)
         if dims == ("far_target", "rank"):
@@ -81,7 +77,7 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
         genuine, impostor = counts.of("subjects_genuine"), counts.of("subjects_impostor")
     probes, enrolled = counts.of("probe_subjects"), counts.of("groups")
     everyone = probes + enrolled - counts.of("enrolled_subjects")
-    variables: Variables = {
+    variables = {
         "genuine_attempts": ((), genuine),
         "impostor_attempts": ((), impostor),
         "skipped_claims": ((), np.zeros_like(genuine)),
@@ -99,7 +95,7 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
     points, over = counts.open_set, ("far_target",)
     enrolled = counts.of("enrolled")
     searches, targets = counts.of("searches"), points.far_target
-    variables: Variables = {
+    variables = {
         "genuine_attempts": ((), counts.of("mated")),
         "impostor_attempts": ((), searches),
         "tied": ((), counts.of("open_tied")),
@@ -121,7 +117,7 @@ def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -
     mated, ranked = counts.of("mated"), counts.ranked
     attempts = np.where(mated > 0, mated, np.nan)
     places = list(map([1, *ranks].index, shown))
-    variables: Variables = {
+    variables = {
         "cms": (("rank",), ranked[:, places] / attempts[:, None]),
         "cms_count": (("rank",), ranked[:, places]),
         "recognition_rate": ((), ranked[:, 0] / attempts),
@@ -149,22 +145,19 @@ def _names_in(node: str) -> Mapping[str, Name]:
 def summaries_tree(
     parts: Sequence[PartitionScalars], number: int, attrs: Mapping[str, str | int | float]
 ) -> xr.DataTree:
-    """Join the scalars of all partitions.
-
-    A number that a partition lacks is NaN, and its variable then float64.
-    """
-    by_node: dict[str, list[_Piece]] = defaultdict(list)
+    """Join the scalars of all partitions; what a partition lacks is NaN, of float64."""
+    by_node = defaultdict(list)
     for part in parts:
         for node, scalars in part.nodes.items():
             by_node[node].append(_Piece(part.partitions, scalars))
-    datasets: dict[str, xr.Dataset] = {}
+    datasets = {}
     for node, pieces in by_node.items():
         labels = _labels_of(pieces)
         dims_of: dict[str, tuple[str, ...]] = {}
         for _, scalars in pieces:
             for name, (dims, _) in scalars.variables.items():
                 dims_of.setdefault(name, dims)
-        variables: Variables = {}
+        variables = {}
         for name, dims in dims_of.items():
             variables[name] = (("partition", *dims), _joined(name, dims, pieces, labels, number))
         used = {*itertools.chain.from_iterable(dims_of.values())}
@@ -290,10 +283,7 @@ def counted_together(
 def scalars_together(
     scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
 ) -> dict[str, Scalars] | None:
-    """Return the scalars of all scores as if they were one of many partitions.
-
-    None where they cannot be counted so, or must be refused.
-    """
+    """Return the scalars of all scores as of one of many partitions; None where refused."""
     if not OrderedScores.can_hold(scores):
         return None
     plan = Plan(scores, card, options, automatic=automatic)
@@ -326,7 +316,7 @@ def _points_of(plan: Plan) -> list[str]:
 
 def _by_layout(scores: Scores, sets: Sequence[IndexSet]) -> dict[bool, list[int]]:
     """Return the small partitions that are all-against-all, and those that are not."""
-    by_layout: dict[bool, list[int]] = defaultdict(list)
+    by_layout = defaultdict(list)
     whole = np.array_equal(scores.probe_ids, scores.gallery_ids)
     inside = np.zeros(max(scores.probe_ids.max(), scores.gallery_ids.max()) + 1, dtype=bool)
     for k, (rows, columns) in enumerate(sets):
@@ -348,17 +338,17 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
     if plan.searches or card.galleries or plan.scores is not view:
         return None
     for counted_task in plan.tasks.values():
-        job: Any = counted_task.job
+        job = counted_task.job
         alone = job.form == "verification" and (job.claims is not None or job.transactions)
         if job.form not in ("verification", "identification") or job.reader is not plan.reader:
             return None
         if alone or (job.fuses and job.fusion != "min"):
             return None
-    by_subject: list[bool] = []
-    ties_first: list[bool] = []
+    by_subject = []
+    ties_first = []
     impostors = "auto"
     for name in ("open_set", "closed_set"):
-        task: Any = plan.tasks.get(name)
+        task = plan.tasks.get(name)
         if task is None:
             by_subject.append(False)
             ties_first.append(True)

@@ -241,7 +241,7 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
         return
     searches, attrs = "unenrolled_people" in v, study.attrs
     pairs = far and not searches
-    heads: dict[str, str] = {}
+    heads = {}
     if people:
         heads["subjects"] = "People not enrolled" if searches else "People"
     if pairs:

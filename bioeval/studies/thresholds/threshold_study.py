@@ -475,7 +475,7 @@ def _comparisons(
     if options.templates == "single" and is_symmetric(scores):
         independent //= 2
     by_subject, remarks = _by_subject(scores, whole, options.templates, options.fusion, interval)
-    people: Variables = {}
+    people = {}
     if subjects:
         people["subjects"] = subjects
     compared = ComparedPeople.of_scores(scores)
@@ -508,7 +508,7 @@ def _searches(
     """Count searches of a fixed gallery."""
     searches = Searches(scores, reader, options)
     plan, whole = searches.plan(splitter), searches.judge_all()
-    by_subject: dict[str, Ends] = {}
+    by_subject = {}
     if whole.chosen.defined:
         by_subject = searches.by_subject(whole.chosen.threshold, interval)
     unenrolled = searches.unenrolled_people
@@ -566,7 +566,7 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
             far = fa / impostor
         if genuine:
             frr = fr / genuine
-    variables: Variables = {
+    variables = {
         "threshold": to_user(chosen.threshold, kind),
         "optimistic_far": far,
         "optimistic_frr": frr,
@@ -612,7 +612,7 @@ def _by_subject(
         random_state=interval.seed,
     )
     # One threshold of a curve, which shows how errors are correlated where few people err.
-    known: dict[str, Ends] = {}
+    known = {}
     for rate in ("far", "frr"):
         low, high = there[f"{rate}_low"].item(), there[f"{rate}_high"].item()
         known[rate] = there[rate].item(), low, high

@@ -168,7 +168,7 @@ def over_time_dataset(
     genuine = by_bin(bin_of, count)
     fr = genuine - by_bin(bin_of, count, is_accepted(attempts.values, attempts.threshold))
     probes = by_bin(codes, count)
-    variables: Variables = {
+    variables = {
         **along(
             over,
             time_end=_stored(bins.edges[1:]),
@@ -253,7 +253,7 @@ def ageing_dataset(
     mean = ratio(by_bin(inside, count, score), number)
     away = np.where(finite, score - mean[inside], 0.0) if count else score
     spread = np.sqrt(ratio(by_bin(inside, count, away**2), number))
-    variables: Variables = {
+    variables = {
         **along(
             over,
             age_end=bins.edges[1:].astype(np.float64),
@@ -430,7 +430,7 @@ def over_time(
     low, high = _limits_by_bin(
         1 - accepted, time.codes[attempts.row], person[attempts.row], len(time), weights, limits
     )
-    ends: dict[str, tuple[np.ndarray, np.ndarray]] = {"frr": (low[:, 0], high[:, 0])}
+    ends = {"frr": (low[:, 0], high[:, 0])}
     if attempts.ranks is not None:
         mated, hits = identified(attempts.ranks, attempts.threshold, stated, ties)
         for name, by_rank in hits.items():
@@ -619,7 +619,7 @@ def _lines(
         "slope_within": _quotient(wxy, wxx, sxx),
     }
     slope = slopes["slope"][0]
-    variables: Variables = {name: np.float64(value[0]) for name, value in slopes.items()}
+    variables = {name: np.float64(value[0]) for name, value in slopes.items()}
     variables["intercept"] = np.float64(mean_score - slope * mean_age)
     return variables, {name: confidence_limits(value, options) for name, value in slopes.items()}
 

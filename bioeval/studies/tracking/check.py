@@ -273,8 +273,8 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
     """Return whether boxes of another scale or form would find more."""
     total = boxes = 0
     share = 0.0
-    places: list[str] = []
-    wrong: list[_Reading] = []
+    places = []
+    wrong = []
     for look in looks:
         total += len(look.truth)
         boxes += len(look.result)
@@ -313,7 +313,7 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
 def _frames(looks: Sequence[_Look]) -> Finding:
     """Return frames without a result, and results of shifted frames."""
     there = lacking = 0
-    places: list[str] = []
+    places = []
     unlabelled = _unlabelled_frames(looks)
     for look in looks:
         with_targets = np.unique(look.truth.frame)
@@ -380,7 +380,7 @@ def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
 def _identities(looks: Sequence[_Look]) -> Finding:
     """Return identities that never overlap a target, and targets that no identity overlaps."""
     strangers, lost, number, targets = [], 0, 0, 0
-    beside: list[str] = []
+    beside = []
     for look in looks:
         number += len(look.identities)
         apart = np.setdiff1d(look.identities, look.touched)
@@ -454,7 +454,7 @@ def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
 def _duplicates(looks: Sequence[_Look]) -> Finding:
     """Return ids that the result has twice in a frame."""
     again = 0
-    places: list[str] = []
+    places = []
     for look in looks:
         code, frame = look.result.code, look.result.frame
         twice = np.flatnonzero((code[1:] == code[:-1]) & (frame[1:] == frame[:-1])) + 1

@@ -166,7 +166,7 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     attrs = {str(name): value for name, value in dataset.attrs.items()}
     warnings = str(attrs.pop("warnings")).splitlines()
     attrs.pop("bioeval_version")
-    document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
+    document = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
     document |= rows_over(dataset)[0]
     if "sequence" in dataset:
         document["sequences"] = _rows(dataset, "sequence")
@@ -204,7 +204,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     save(display, folder / "hota.png")
     plt.close(display.figure_)
     drawn: set[str] = set()
-    sequences: list[str | None] = [None]
+    sequences = [None]
     if "sequence" in dataset:
         sequences = dataset["sequence"].values.tolist()
     for sequence in sequences:

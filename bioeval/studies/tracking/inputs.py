@@ -221,7 +221,7 @@ def joined(cameras: Mapping[str, Rows]) -> Rows:
     for rows in parts:
         place.append(rows.place + len(places))
         places += rows.places
-    columns: dict[str, Any] = {}
+    columns = {}
     for name in ("line", "frame", "identity", "box", "flag", "category"):
         columns[name] = np.concatenate([getattr(rows, name) for rows in parts])
     return Rows(
@@ -246,10 +246,7 @@ _LOOKED = 20  # lines of a file that are looked at to recognise boxes
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
-    """Read a file with a box in each row, comma-separated or separated by blanks.
-
-    Blank lines and lines that begin with ``#`` are skipped.
-    """
+    """Read a box in each row, comma-separated or by blanks; skip blank lines and ``#``."""
     text = read_text(existing_file(path, _WHAT))
     lines = text.split("\n")
     kept = list(map(_is_row, lines))
@@ -373,10 +370,7 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """The ground truth and the result of a sequence of `frames` frames, if given.
-
-    The name is empty for a single sequence without one.
-    """
+    """The ground truth and the result of a sequence, if given; a single one may have no name."""
 
     name: str
     truth: Rows
@@ -444,7 +438,7 @@ def _one_scene(
 ) -> Pair:
     """Return the pair of a scene, from the files of its cameras."""
     names = in_order(truths)
-    lengths: dict[str, int] = {}
+    lengths = {}
     lacking = []
     for name in names:
         length, _ = _length(frames, name, truths[name])
@@ -492,7 +486,7 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
 
 def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
     """Return a mapping whose keys are text."""
-    by_name: dict[str, Any] = {}
+    by_name = {}
     for key, value in given.items():
         name = str(key)
         if not name or name in by_name:
@@ -528,7 +522,7 @@ def _files(folder: Path, entries: Sequence[Path]) -> dict[str, _Source]:
 
     Beside folders of sequences, text is something else, such as a README.txt.
     """
-    sources: dict[str, _Source] = {}
+    sources = {}
     for entry in entries:
         name = entry.name.removesuffix(".gz").removesuffix(".txt")
         if entry.name not in (f"{name}.txt", f"{name}.txt.gz") or entry.is_dir():

@@ -100,10 +100,7 @@ def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, leas
 
 @parallel_rows("truth")
 def list_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, start, row, iou):
-    """Write the overlaps that :func:`count_overlaps` counted: result box, and IoU.
-
-    Those of ground-truth box ``i`` begin at ``start[i]``.
-    """
+    """Write the counted overlaps, result box and IoU; those of box ``i`` from ``start[i]`` on."""
     for i in range(begin, end):
         f = frame_of_truth[i]
         k = start[i]

@@ -19,7 +19,7 @@ from bioeval.base import (
     require_flag,
     require_number,
 )
-from bioeval.results import Variables, along, build
+from bioeval.results import along, build
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import (
     PAIRINGS,
@@ -399,10 +399,10 @@ def tracking_dataset(
     """Return the Dataset; several sequences are listed beside the total."""
     total = _combined([part.counts for part in measured], sum)
     whole = _values(total, _combined([part.hota for part in measured], sum))
-    variables: Variables = {}
+    variables = {}
     for name, value in whole.items():
         variables[name] = ("localisation_threshold",) * np.ndim(value), value
-    coordinates: dict[str, np.ndarray] = {"localisation_threshold": THRESHOLDS}
+    coordinates = {"localisation_threshold": THRESHOLDS}
     names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS}
     if scenes[0].name:
         columns = _combined([_values(part.counts, part.hota) for part in measured], np.array)
@@ -426,7 +426,7 @@ def tracking_dataset(
         if cameras == 1:
             del segments["spell_camera"]
         variables |= along(("spell",), **segments)
-    attrs: dict[str, str | int | float] = {
+    attrs = {
         "task": "tracking",
         **options,
         "frames_from": "; ".join(sources),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,10 +71,7 @@ class WorstPairs(xr.Dataset):
 
 
 class LeastCells:
-    """The `most` smallest values of all that were added, with their rows and columns.
-
-    In order of value, ties by row, then column.
-    """
+    """The `most` smallest values that were added, in order of value, row and column."""
 
     def __init__(self, most: int):
         self.most = most
@@ -108,11 +104,7 @@ class LeastCells:
 
 
 def worst_cells(
-    reader: BlockReader,
-    n: int,
-    fusion: str | None,
-    mirrored: bool,
-    medians: np.ndarray,
+    reader: BlockReader, n: int, fusion: str | None, mirrored: bool, medians: np.ndarray
 ) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
@@ -270,7 +262,7 @@ def worst_pairs(
     error = np.zeros(len(row), dtype=bool)
     error[:count] = _label_errors(scores, row[:count], column[:count])
     kinds = np.repeat(np.array(["impostor", "genuine"], dtype=object), [count, len(row) - count])
-    values: dict[str, Any] = {
+    values = {
         "comparison": kinds,
         "row": row,
         "column": column,
@@ -289,7 +281,7 @@ def worst_pairs(
     suspects = suspect_templates(reader, medians)
     rows = suspects.rows
     labels = scores.probe_labels[rows], codes_of(scores).values[suspects.nearest]
-    of_suspects: dict[str, Any] = {
+    of_suspects = {
         "suspect_templates": rows,
         "suspect_labels": _storable(labels[0]),
         "nearest_labels": _storable(labels[1]),

@@ -147,11 +147,7 @@ class SubjectTally:
 
 
 def count_by_subject(
-    reader: BlockReader,
-    threshold: float,
-    stream: Stream,
-    *,
-    fusion: str | None = None,
+    reader: BlockReader, threshold: float, stream: Stream, *, fusion: str | None = None
 ) -> SubjectTally:
     """Count verification attempts by subject, in one pass over the scores.
 

@@ -75,10 +75,7 @@ def _zoo() -> dict[str, Name]:
     return names
 
 
-ZOO = {
-    "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),
-    **_zoo(),
-}
+ZOO = {"animal": Name("animal of the zoo of Yager and Dunstone (2010)"), **_zoo()}
 
 #: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
 ANIMALS = {
@@ -121,10 +118,7 @@ class Quantile:
 def zoo_dataset(
     tally: SubjectTally, quantile: Quantile, tests: Variables, warnings: list[str]
 ) -> xr.Dataset:
-    """Return the dataset of a zoo; see :func:`bioeval.zoo`.
-
-    `tests` are the variables of the tests of existence.
-    """
+    """Return the dataset of :func:`bioeval.zoo`; `tests` are those of the existence of kinds."""
     kind = tally.about.kind
     genuine, probe, claimed = tally.genuine, tally.as_probe, tally.as_claimed
     either = BySubject(*map(np.add, probe, claimed))
@@ -136,7 +130,7 @@ def zoo_dataset(
     }
     rejected = genuine.attempts - genuine.within
     lost = genuine.infinite + probe.infinite
-    variables: Variables = {
+    variables = {
         "threshold": to_user(tally.threshold, kind),
         **{name: (_SUBJECT, to_user(mean, kind)) for name, mean in means.items()},
         **along(

@@ -257,7 +257,7 @@ def _tests(
     tally: SubjectTally, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[str]]:
     """Return the tests of existence as variables, and warnings of those that are undefined."""
-    variables: Variables = {}
+    variables = {}
     warnings = []
     layout = 0 if tally.about.layout == "all-against-all" else 1
     for key, (animal, halves) in enumerate(tally.halves.items(), 1):

@@ -408,10 +408,7 @@ class CurveSpec:
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
-        """Return one curve per system and rank, with its rank; by default at known ranks.
-
-        Of one system each rank has its colour, of several each system.
-        """
+        """Return one curve per system and rank, coloured by system, or of one system by rank."""
         curves = []
         ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
         if not ranks:
@@ -713,8 +710,8 @@ class CurvesDisplay(Display):
 
         Each system is named at its first curve; what its curves are is said by their style.
         """
-        labels: dict[str, str] = {}
-        styles: dict[str, str] = {}
+        labels = {}
+        styles = {}
         named = set[int]()
         for name in self.lines_:
             curve = self.curves[name]

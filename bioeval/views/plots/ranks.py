@@ -266,7 +266,7 @@ class DirSurfaceDisplay(Display):
         t, k, z = self.threshold[pick], self.rank[ranks], self.dir[np.ix_(pick, ranks)].T
         x = _threshold_edges(t, self.kind)
         y = np.append(k - 0.5, last + 0.5)
-        given: dict[str, Any] = {"cmap": "YlGnBu", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        given = {"cmap": "YlGnBu", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
         ax.grid(False)
         self.mesh_ = ax.pcolormesh(x, y, z, **{**given, **style})
         look.rank_axis(ax, "y", last, log, first=1)

@@ -48,7 +48,7 @@ def mean_curves(data: Any) -> Any:
     if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
         return data
     given = former_names(data)
-    variables: dict[str, np.ndarray] = {}
+    variables = {}
     attrs = dict(given.attrs)
     if "threshold" in given.dims:
         for name in ("far", "frr", "gar"):
@@ -263,7 +263,7 @@ def shade_below_floor(
     text = "FAR below 1 impostor attempt"
     if len({round(1 / f) for f in floors.values() if f == f}) == 1:
         text = f"FAR < 1 / {round(1 / floor):,}"
-    style: Any = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
+    style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
     return [look.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)]
 
 
@@ -461,10 +461,7 @@ class DetDisplay(CurvesDisplay):
         return _below(low_x), _below(low_y), high_x, high_y
 
     def _operating_points(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
-        """Yield both rates of the operating points of a result that are shown.
-
-        Of the default FAR targets, those that the impostor attempts support.
-        """
+        """Yield both rates of the points shown: of default FAR targets, the supported ones."""
         if "far_targets" in dataset.attrs:  # of folds: every point of the curves is one
             frr = dataset["fold_frr"].values.max(axis=0)
             yield from zip(dataset["far"].values, frr, strict=True)

@@ -86,7 +86,7 @@ class ScoreDistributionsDisplay(Display):
         several = len(self.genuine) > 1
         # Of many histograms each system is named once, and the line styles are explained.
         once = len(self.classes) * len(self.genuine) > MOST_NAMED and several
-        labels: list[Labelled] = []
+        labels = []
         missing = []
         for number, system in enumerate(self.genuine):
             label = joined(name or "", system)
@@ -146,7 +146,7 @@ class ScoreDistributionsDisplay(Display):
         self, thresholds: float | Sequence[float] | Mapping[str, float] | None
     ) -> list[Labelled]:
         """Draw thresholds as vertical lines."""
-        marks: dict[str, float] = {}
+        marks = {}
         if isinstance(thresholds, Mapping):
             for name, threshold in thresholds.items():
                 marks[str(name)] = require_number("thresholds", threshold)
@@ -244,7 +244,7 @@ class MatrixDisplay(Display):
         ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6))
         ax.grid(False)
         similar = larger_is_closer(self.kind)
-        picture: dict[str, Any] = {
+        picture = {
             "extent": (0, n, m, 0),
             "interpolation": "nearest",
             "aspect": "equal" if square else "auto",
@@ -296,7 +296,7 @@ class MatrixDisplay(Display):
             axis.set_major_locator(FixedLocator(centres))
             # A name needs the height of its letters, along either axis once it is turned.
             least = 9 * int(starts[-1]) / (0.8 * min(look.room(self.ax_)))
-            shown: dict[float, str] = {}
+            shown = {}
             for centre, name, width in zip(centres, names, np.diff(starts), strict=True):
                 if width >= least:
                     shown[centre] = _short(name)

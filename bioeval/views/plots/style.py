@@ -1,7 +1,4 @@
-"""Style of all plots: colours, axes, titles, ticks and notes.
-
-Matplotlib's global settings stay as they are; each artist is styled by itself.
-"""
+"""Style of all plots: colours, axes, titles, ticks and notes; matplotlib's own stays as it is."""
 
 from __future__ import annotations
 
@@ -263,7 +260,7 @@ def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
     taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
     if not term or not _fits(term, size, 1.1 * length - taken):
         return
-    style: Any = {"xycoords": label, "fontsize": size, "va": "bottom", "annotation_clip": False}
+    style = {"xycoords": label, "fontsize": size, "va": "bottom", "annotation_clip": False}
     if label.get_rotation() > 45:
         note(ax, term, (1, 1), (-0.7, 7), rotation=90, ha="right", **style)
     else:

@@ -76,7 +76,7 @@ class StudyReport:
 
     def __str__(self) -> str:
         """Return the blocks as plain lines."""
-        lines: list[str] = []
+        lines = []
         for block in self.blocks:
             match block:
                 case Sentence():
@@ -89,7 +89,7 @@ class StudyReport:
                         if "interval_method" in dataset.attrs:
                             lines.append(f"intervals: {interval_method(dataset.attrs)}")
                 case Warnings():
-                    listed: list[str] = []
+                    listed = []
                     for warning in self._warnings(block):
                         listed += wrapped(f"  - {warning}", hang=4)
                     if listed:

@@ -37,13 +37,10 @@ _LINE_START = re.compile(r"^(?=[#>+=-])|^(\d+)(?=[.)] )")
 
 
 def as_markup(table: Any, form: Form) -> str:
-    """Return a table that rich can print as Markdown or as LaTeX.
-
-    Sentences are paragraphs of Markdown, and comments of LaTeX.
-    """
+    """Return a table for rich as Markdown, or as LaTeX with sentences as comments."""
     console = wide_console()
     latex = form == "latex"
-    blocks: list[list[str]] = []
+    blocks = []
     if latex:
         blocks.append(["% needs \\usepackage{booktabs}"])
     for _, item in leaves(table, console):

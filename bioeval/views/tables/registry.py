@@ -87,12 +87,12 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
         return _shown(view, results, reword)
     if _is_summary(results):
         return _of_summary(results, reword)
-    tables: list[Any] = []
+    tables = []
     for view, parts in _grouped(results).items():
         if view is not None:
             tables += _tables(view, parts, reword)
         elif parts:
-            tree: Any = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
+            tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
             tables += _of_evaluation(tree, reword)
     if len(tables) == 1:
         return tables[0]

@@ -271,7 +271,7 @@ class ResultTable:
         self._several = len(systems(self.datasets)) > 1
         self.sections: list[TableSection] = []
         self._with_rows: dict[str, xr.Dataset] = {}
-        rows: list[Row] = []
+        rows = []
         for path, dataset in self.datasets.items():
             part = section(dataset, path, self._several)
             self.sections.append(part)

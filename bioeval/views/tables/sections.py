@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -410,7 +410,7 @@ WORST = 5
 def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> TableSection:
     """Return the section of a task, with the name of its system where there are several."""
     attrs = dataset.attrs
-    more: list[str] = []
+    more = []
     if _holds(dataset, "mrep"):
         rows = gom_rows(dataset)
         options = ["removes", "junk", "variant", "budget", "ties"]
@@ -437,7 +437,7 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
         if auc is not None and auc < 0.5:
             more.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
     translate = term_translator(dataset)
-    listed: list[Row] = []
+    listed = []
     reasons: dict[str, None] = {}
     number_undefined = 0
     for row in rows:
@@ -477,7 +477,7 @@ def title(dataset: xr.Dataset, path: str, several: bool) -> str:
 
 def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
     """Return the options of the evaluation in words."""
-    says: dict[str, Callable[[str], str]] = {
+    says = {
         "genuine_gallery_subjects": lambda x: _searched(attrs),
         "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
         "rank_unit": lambda x: f"ranks count {x}s",
