@@ -673,7 +673,7 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 def of_studies() -> list[Scalar]:
     """Return the scalars that studies have besides these, in the order of their folders."""
-    scalars = []
+    scalars: list[Scalar] = []
     for study in doors().values():
         if study.package and study.scalars:
             scalars += value_from_elsewhere(study.package, study.scalars) or ()

@@ -106,7 +106,8 @@ class ResultThresholds:
             eer = ", eer" * ("eer_threshold" in dataset)
             raise DataError(
                 f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen "
-                f'on the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
+                f'on the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES '
+                f"--target {rule}"
             )
         return float(thresholds[0])
 
@@ -136,8 +137,8 @@ def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
     """Return for each system the operating points of all systems in its units."""
     curves: dict[str, list[ResultThresholds]] = {}
     for name, tree in trees.items():
-        tasks = [leaf.to_dataset() for leaf in tree.leaves]
-        curves[name] = [ResultThresholds(task) for task in tasks if "threshold" in task.dims]
+        leaves = [leaf.to_dataset() for leaf in tree.leaves]
+        curves[name] = [ResultThresholds(leaf) for leaf in leaves if "threshold" in leaf.dims]
     every = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
     for name, tasks in curves.items():

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base import DataError, offered
 from bioeval.evaluation import TaskCounts
-from bioeval.protocol import ClosedSet, OpenSet, fields_of
+from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import MatchLists
@@ -305,7 +305,7 @@ def _search(node: str, options: dict[str, Any], about: Provenance) -> str:
     if section is None:
         return ""
     try:
-        search = section(**{x: options[x] for x in fields_of(section) if x in options})
+        search = section(**{x: options[x] for x in section.fields() if x in options})
         check_max_rank(search.max_rank, about.gallery_templates)
     except DataError as error:
         return str(error)
