@@ -9,6 +9,8 @@ from bioeval.base.errors import (
     DataError as DataError,
     EngineError as EngineError,
     MergeError as MergeError,
+    PluginError as PluginError,
+    PluginWarning as PluginWarning,
     ProtocolError as ProtocolError,
 )
 from bioeval.base.version import __version__ as __version__
@@ -21,6 +23,7 @@ from bioeval.evaluation.identification import (
 from bioeval.evaluation.rates_at import at as at
 from bioeval.evaluation.verification_task import verification as verification
 from bioeval.protocol import Protocol as Protocol
+from bioeval.results.scalar import scalar as scalar
 from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.image_names import parse_names as parse_names
 from bioeval.scores.matrix import Scores as Scores

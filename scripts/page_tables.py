@@ -66,6 +66,8 @@ def variables(of: str, above: dict[str, Any]) -> str:
     """
     module, _, name = of.rpartition(".")
     found = getattr(importlib.import_module(f"bioeval.{module}"), name)
+    if callable(found):
+        found = found()
     forms: dict[str, list[str]] = {key: [] for key in found}
     for key in reversed(found):  # the forms of a form are those of the variable
         for form in FORMS:

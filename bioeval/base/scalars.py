@@ -8,17 +8,20 @@ its door.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from bioeval.base.elsewhere import offered_value
+from bioeval.base.elsewhere import offered_value, report, said
 from bioeval.base.offers import doors, value_from_elsewhere
+
+R = TypeVar("R")
 
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
@@ -657,47 +660,110 @@ VERIFICATION_SCALARS = tuple(
     for scalar in declared.with_threshold()
 )
 
-#: One number of a task each, besides those of the EER.
-VERIFICATION_POINTS = tuple(
-    scalar
-    for scalar in VERIFICATION_SCALARS
-    if scalar not in EQUAL_ERROR
-    and scalar.quotient is None
-    and (scalar.of_rates is None or scalar.best)
-)
-
 #: The rates of a decision over the threshold, in the order of their variables.
 _BY_NAME = {scalar.name: scalar for scalar in VERIFICATION_SCALARS}
 DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 
-def of_studies() -> list[Scalar]:
-    """Return the scalars that studies have besides these, in the order of their folders."""
-    scalars: list[Scalar] = []
-    for study in doors().values():
-        if study.package and study.scalars:
-            scalars += value_from_elsewhere(study.package, study.scalars) or ()
-        elif study.scalars:
-            scalars += offered_value(study.scalars)
-    return scalars
+def points_among(scalars: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    """Return the scalars that are one number of a task, besides those of the EER."""
+    points = []
+    for scalar in scalars:
+        is_point = scalar.quotient is None and (scalar.of_rates is None or scalar.best)
+        if is_point and scalar not in EQUAL_ERROR:
+            points.append(scalar)
+    return tuple(points)
+
+
+def rates_among(scalars: Iterable[Scalar]) -> dict[str, list[Scalar]]:
+    """Return the scalars that are rates at a threshold, by the results that have them."""
+    rates: dict[str, list[Scalar]] = {"folds": [], "repeats": [], "task": []}
+    for scalar in scalars:
+        if (scalar.quotient or scalar.of_rates) and not scalar.best:
+            for result in rates.keys() & scalar.results:
+                rates[result].append(scalar)
+    return rates
+
+
+#: The counts that a quotient of verification may have.
+COUNTS = ("ga", "fr", "fa", "gr", *_GENUINE, *_IMPOSTOR)
+
+
+def _is_of_verification(scalar: Scalar) -> bool:
+    """Whether a scalar follows from the counts of verification at one threshold, or at all."""
+    if scalar.quotient:
+        return {*scalar.quotient[0], *scalar.quotient[1]} <= {*COUNTS}
+    return scalar.of_rates is not None
 
 
 class AllScalars(Mapping[str, Scalar]):
     """Every scalar by its name, those of studies too; its attributes are selections of them.
 
     The EER is that of verification. Scalars of studies are gathered when one is first looked up,
-    since studies import this module.
+    since studies import this module. Those of :func:`bioeval.scalar` come last.
     """
 
-    #: The best values over the operating points of a function of FAR and FRR.
-    optima = tuple(scalar for scalar in VERIFICATION_SCALARS if scalar.best)
+    def __init__(self) -> None:
+        self._given: dict[str, Scalar] = {}
+        self._derived: list[Callable[[], None]] = []
 
-    #: Rates at a threshold that folds, repeats or a task have, in the order of their variables.
-    at_threshold: Mapping[str, list[Scalar]] = {"folds": [], "repeats": [], "task": []}
-    for _scalar in VERIFICATION_SCALARS:
-        if (_scalar.quotient or _scalar.of_rates) and not _scalar.best:
-            for _result in at_threshold.keys() & _scalar.results:
-                at_threshold[_result].append(_scalar)
+    def add(self, *scalars: Scalar, in_place_of: Iterable[str] = ()) -> None:
+        """Add scalars of verification, in place of those added before by some names."""
+        for name in in_place_of:
+            self._given.pop(name, None)
+        self._given |= {scalar.name: scalar for scalar in scalars}
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                vars(self).pop(name, None)
+        for forget in self._derived:
+            forget()
+
+    @property
+    def of_scripts(self) -> list[str]:
+        """The names of the variables that :func:`bioeval.scalar` added."""
+        return [x.name for scalar in self._given.values() for x in scalar.with_threshold()]
+
+    def derived(self, function: Callable[[], R]) -> Callable[[], R]:
+        """Return a function of no argument whose value is kept until a scalar is added."""
+        kept = functools.cache(function)
+        self._derived.append(kept.cache_clear)
+        return kept
+
+    @cached_property
+    def of_studies(self) -> list[Scalar]:
+        """What studies have besides, in the order of their folders."""
+        scalars: list[Scalar] = []
+        for study in doors().values():
+            if study.package and study.scalars:
+                offered = value_from_elsewhere(study.package, study.scalars) or ()
+                scalars += [_guarded(study.package, scalar) for scalar in offered]
+            elif study.scalars:
+                scalars += offered_value(study.scalars)
+        return scalars
+
+    @cached_property
+    def added(self) -> tuple[Scalar, ...]:
+        """What other packages and :func:`bioeval.scalar` add to verification."""
+        declared = [x for x in self.of_studies if _is_of_verification(x)]
+        added: list[Scalar] = []
+        for scalar in (*declared, *self._given.values()):
+            added += scalar.with_threshold()
+        return tuple(added)
+
+    @cached_property
+    def points_of_verification(self) -> tuple[Scalar, ...]:
+        """One number of a task each, besides those of the EER."""
+        return points_among((*VERIFICATION_SCALARS, *self.added))
+
+    @cached_property
+    def optima(self) -> tuple[Scalar, ...]:
+        """The best values over the operating points of a function of FAR and FRR."""
+        return tuple(x for x in (*VERIFICATION_SCALARS, *self.added) if x.best)
+
+    @cached_property
+    def at_threshold(self) -> Mapping[str, list[Scalar]]:
+        """Rates at a threshold that folds, repeats or a task have, in the order of variables."""
+        return rates_among((*VERIFICATION_SCALARS, *self.added))
 
     #: Operating points of each test part by itself, averaged over folds and repeats, by task.
     points: Mapping[str, tuple[Scalar, ...]] = {
@@ -724,7 +790,7 @@ class AllScalars(Mapping[str, Scalar]):
         of_tasks = [*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST]
         of_tasks += [DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS]
         of_tasks += [INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS]
-        return {scalar.name: scalar for scalar in (*of_tasks, *of_studies())}
+        return {scalar.name: scalar for scalar in (*of_tasks, *self.of_studies, *self.added)}
 
     @cached_property
     def compared(self) -> dict[str, Scalar]:
@@ -734,13 +800,14 @@ class AllScalars(Mapping[str, Scalar]):
     @cached_property
     def in_parts(self) -> tuple[Scalar, ...]:
         """Rates of a test part, with those that only some test parts have the counts of."""
-        added = [x for x in of_studies() if x.pooled and "folds" in x.results]
-        return (*self.at_threshold["folds"], FAR_UNENROLLED, *SEEN, *added)
+        rates = self.at_threshold["folds"]
+        others = [x for x in self.of_studies if x.pooled and "folds" in x.results]
+        return (*rates, FAR_UNENROLLED, *SEEN, *(x for x in others if x not in rates))
 
     @cached_property
     def averaged(self) -> dict[str, Scalar]:
         """What is averaged over folds, by name; of several of a name the first."""
-        points = [x for x in of_studies() if not x.pooled and "folds" in x.results]
+        points = [x for x in self.of_studies if not x.pooled and "folds" in x.results]
         folds, parts = self.at_threshold["folds"], self.in_parts
         of_folds = [*folds, *(x for x in self.at_threshold["repeats"] if x not in folds)]
         of_folds += [*parts[len(folds) :], DIR, CMS, *itertools.chain(*self.points.values())]
@@ -764,4 +831,20 @@ class AllScalars(Mapping[str, Scalar]):
         return {name: values for name, values in values_of.items() if name not in given}
 
 
-SCALARS = AllScalars()
+SCALARS: AllScalars = AllScalars()
+
+
+def _guarded(package: str, scalar: Scalar) -> Scalar:
+    """Return a scalar of another package that is NaN where its function of the rates fails."""
+    function = scalar.of_rates
+    if function is None:
+        return scalar
+
+    def of_rates(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+        try:
+            return np.broadcast_to(function(far, frr), np.shape(far)) * 1.0
+        except Exception as error:
+            report(package, f"{scalar.name} of FAR and FRR failed ({said(error)})")
+            return np.full(np.shape(far), np.nan)
+
+    return replace(scalar, of_rates=of_rates)

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
 from bioeval.base import scalars
-from bioeval.base.scalars import EQUAL_ERROR, VERIFICATION_POINTS, Name, Scalar
+from bioeval.base.scalars import (
+    EQUAL_ERROR,
+    SCALARS,
+    VERIFICATION_SCALARS,
+    Name,
+    Scalar,
+    points_among,
+    rates_among,
+)
 
 
 def by_name(found: Iterable[Scalar]) -> dict[str, Name]:
@@ -52,7 +60,7 @@ TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
 VERIFICATION: dict[str, Name] = {
-    **by_name((*scalars.DECISIONS, *scalars.SCALARS.at_threshold["task"])),
+    **by_name((*scalars.DECISIONS, *rates_among(VERIFICATION_SCALARS)["task"])),
     "ga": Name("genuine attempts accepted", "attempts"),
     "fr": Name("genuine attempts rejected", "attempts"),
     "fa": Name("impostor attempts accepted", "attempts"),
@@ -76,7 +84,7 @@ VERIFICATION: dict[str, Name] = {
     "unenrolled_attempts": Name("claims by probes who are not enrolled", "attempts"),
     "skipped_claims": Name("claims of subjects that are not enrolled, left out", "attempts"),
     **_EQUAL_ERROR,
-    **by_name(VERIFICATION_POINTS),
+    **by_name(points_among(VERIFICATION_SCALARS)),
     "frr_at_far": scalars.FRR_AT_FAR,
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
@@ -179,7 +187,7 @@ TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSE
 _WITH_ENDS = {
     "verification": (
         *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
-        *(scalar.name for scalar in scalars.SCALARS.optima),
+        *(scalar.name for scalar in VERIFICATION_SCALARS if scalar.best),
     ),
     "open_set": ("dir", "far", "grr", "frr", "dir_at_far", "eer"),
     "closed_set": ("cms", "recognition_rate"),
@@ -189,8 +197,20 @@ for _task, _names in _WITH_ENDS.items():
         TASKS[_task] |= TASKS[_task][_name].ends_of(_name)
 
 
+@SCALARS.derived
+def _with_added() -> dict[str, Name]:
+    """Describe the variables of verification, and what was added to them."""
+    names = {**VERIFICATION, **by_name(SCALARS.added)}
+    for scalar in SCALARS.added:
+        if scalar.best:
+            names |= names[scalar.name].ends_of(scalar.name)
+    return names
+
+
 def names_of(of: str | Mapping[str, Name], *names: str) -> dict[str, Name]:
     """Return the names of some variables, by default all, of a task or of a mapping."""
-    if isinstance(of, str):
+    if of == "verification":
+        of = _with_added()
+    elif isinstance(of, str):
         of = TASKS[of]
     return {name: of[name] for name in names or of}

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.scalars import SCALARS, Name, of_studies
+from bioeval.base.scalars import SCALARS, Name
 from bioeval.base.variables import COORDINATES, VERIFICATION
 from bioeval.results.dataset import dataset_of, in_order
 
@@ -23,7 +23,7 @@ _ALL = "; over all folds, by statistic"
 
 # Operating points of each test part by itself: there are no counts to sum.
 _NOT_POOLED = {x.name for x in itertools.chain(*SCALARS.points.values())}
-_NOT_POOLED |= {x.name for x in of_studies() if not x.pooled}
+_NOT_POOLED |= {x.name for x in SCALARS.of_studies if not x.pooled}
 
 # What describes a dimension of results over partitions.
 _PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}

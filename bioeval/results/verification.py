@@ -9,8 +9,8 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import EQUAL_ERROR, SCALARS, VERIFICATION_POINTS
-from bioeval.base.variables import VERIFICATION
+from bioeval.base.scalars import EQUAL_ERROR, SCALARS
+from bioeval.base.variables import names_of
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, decisions, rate
 from bioeval.results.support import ComparedPeople, KindVerdict, support_warnings
 from bioeval.scores.provenance import disjoint_pairs
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from bioeval.tallies.kept_points import Bounds
 
 # Variables that need every impostor score; absent with auc=False.
-_OPTIMA = tuple(name for scalar in SCALARS.optima for name in (scalar.name, scalar.threshold))
-EVERY_SCORE = ("auc", "d_prime", "eer_hull", *_OPTIMA)
+EVERY_SCORE = ("auc", "d_prime", "eer_hull")
 
 # Variables left out where there are bounds in place of a point, besides itself and its threshold;
 # FRR at FAR targets is NaN at those that have bounds.
@@ -31,8 +30,14 @@ UNKNOWN = {
     "eer": tuple(scalar.name for scalar in EQUAL_ERROR),
     "frr_at_far": (),
     "zero_frr": ("zero_frr",),
-    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *_OPTIMA),
+    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull"),
 }
+
+
+@SCALARS.derived
+def _optima() -> tuple[str, ...]:
+    """Return the names of the best values over all thresholds, and of these thresholds."""
+    return tuple(name for scalar in SCALARS.optima for name in (scalar.name, scalar.threshold))
 
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
@@ -67,6 +72,8 @@ def _scalars(
     unknown: set[str] = set()
     for name in bounds:
         unknown.update(UNKNOWN.get(name, (name, f"{name}_threshold")))
+    if "min_cost" in bounds:
+        unknown.update(_optima())
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
     numbers, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
@@ -141,7 +148,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
         failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
         attrs["failed_attempts"] = int(failed)
-    return build(variables, VERIFICATION, coordinates, attrs)
+    return build(variables, names_of("verification"), coordinates, attrs)
 
 
 def _warnings(
@@ -206,8 +213,8 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
     """Return the operating points; of several partitions they are arrays over them."""
     over = ("far_target",)
     numbers = []
-    for scalar in VERIFICATION_POINTS:
-        if scalar.name in _OPTIMA:
+    for scalar in SCALARS.points_of_verification:
+        if scalar.name in _optima():
             numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
         else:
             numbers.append((scalar, getattr(points, scalar.name)))
@@ -235,6 +242,6 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Sc
         variables["far_at_frr"] = ("frr_target",), points.far_at_frr
         variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
     if not points.every_score:
-        for name in EVERY_SCORE:
+        for name in (*EVERY_SCORE, *_optima()):
             variables.pop(name, None)
     return Scalars(variables, labels)

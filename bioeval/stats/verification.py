@@ -11,7 +11,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.scalars import SCALARS, Scalar
-from bioeval.base.variables import VERIFICATION
+from bioeval.base.variables import names_of
 from bioeval.stats.bootstrap import (
     QuadraticForms,
     SubjectMeans,
@@ -83,10 +83,9 @@ def verification_intervals(
     }
     if inside:
         inside |= {"gar": inside["frr"], "grr": inside["far"]}
-    out = with_intervals(dataset, limits, VERIFICATION, options, remarks, inside)
-    return out.assign(
-        {name: ((), np.int64(n), VERIFICATION[name].attrs()) for name, n in units.items()}
-    )
+    names = names_of("verification")
+    out = with_intervals(dataset, limits, names, options, remarks, inside)
+    return out.assign({name: ((), np.int64(n), names[name].attrs()) for name, n in units.items()})
 
 
 # ------------------------------------------------------------------------- independent attempts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import OPEN_SET_EER, SCALARS, SEEN, Scalar, of_studies
+from bioeval.base.scalars import OPEN_SET_EER, SCALARS, SEEN, Scalar
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
 from bioeval.results.layouts import former_names
@@ -50,7 +50,7 @@ _POINTS = tuple(
 # The others follow, in the order of the registry.
 _FIRST = (
     *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
-    *(scalar.name for scalar in (*SEEN, *of_studies()) if scalar.pooled),
+    *(scalar.name for scalar in (*SEEN, *SCALARS.of_studies) if scalar.pooled),
 )
 
 # Ranks that are shown where there are many.

@@ -69,7 +69,7 @@ from bioeval.studies.folds.options import (
     FoldTask,
     parse_ranks,
 )
-from bioeval.studies.folds.results import CROSS, Fold, fold_dataset, span
+from bioeval.studies.folds.results import Fold, cross_names, fold_dataset, span
 from bioeval.studies.folds.splits import (
     PairSides,
     ReducedGalleries,
@@ -389,7 +389,7 @@ def evaluate_tasks(
                 left = ReducedGalleries(plan.shape)
                 for place in plan.places:
                     left.add(place, sides.between(plan.split(place).tested))
-                made = left.added_to(made, CROSS)
+                made = left.added_to(made, cross_names())
         _note_seen(made, options)
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)

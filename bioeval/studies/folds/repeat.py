@@ -67,30 +67,32 @@ from bioeval.tallies import (
     to_user,
 )
 
-_RATES: dict[str, Name] = {scalar.name: scalar for scalar in SCALARS.at_threshold["repeats"]}
-_RATES |= names_of(SCALARS, "dir", "cms")
 
-REPEATED = {**_RATES, **FOLD_COUNTS, **names_of("open_set", "di")}
-REPEATED["reduced_galleries"] = Name(
-    "probes of the partition with fewer templates of their subject to be compared with than are "
-    "enrolled, because of exclude",
-    "probes",
-)
+@SCALARS.derived
+def repeated_names() -> dict[str, Name]:
+    """Describe the variables of results over repeated partitions."""
+    rates: dict[str, Name] = {scalar.name: scalar for scalar in SCALARS.at_threshold["repeats"]}
+    rates |= names_of(SCALARS, "dir", "cms")
+    names = {**rates, **FOLD_COUNTS, **names_of("open_set", "di")}
+    names["reduced_galleries"] = Name(
+        "probes of the partition with fewer templates of their subject to be compared with than "
+        "are enrolled, because of exclude",
+        "probes",
+    )
+    points: dict[str, Name] = {}
+    for scalars in SCALARS.points.values():
+        points |= {scalar.name: scalar for scalar in scalars}
+    names |= points
+    for name, what in {**rates, **points}.items():
+        for key, words in {
+            "mean": "mean over partitions",
+            "sd": "standard deviation over partitions",
+            "low": "lower end of the band over partitions",
+            "high": "upper end of the band over partitions",
+        }.items():
+            names[f"{name}_{key}"] = Name(f"{what.long_name}; {words}", "1", what.iso)
+    return names
 
-_POINTS: dict[str, Name] = {}
-for _scalars in SCALARS.points.values():
-    _POINTS |= {scalar.name: scalar for scalar in _scalars}
-
-REPEATED |= _POINTS
-
-for _rate, _what in {**_RATES, **_POINTS}.items():
-    for _key, _words in {
-        "mean": "mean over partitions",
-        "sd": "standard deviation over partitions",
-        "low": "lower end of the band over partitions",
-        "high": "upper end of the band over partitions",
-    }.items():
-        REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
 
 RepeatBand = Literal["quantile", "normal"]
 BANDS: tuple[RepeatBand, ...] = get_args(RepeatBand)
@@ -242,7 +244,7 @@ def repeat(
     made = _dataset(arrays, curves, scores, splitter, band=band, confidence=confidence)
     if left is None:
         return made
-    return left.added_to(made, REPEATED)
+    return left.added_to(made, repeated_names())
 
 
 def _parts(
@@ -472,7 +474,7 @@ def _dataset(
         attrs |= {"rank_unit": part.rank_unit, "ties": curves.ties}
     if part.task == "open_set":
         attrs["impostors"] = " or ".join(sorted(curves.roles))
-    return build(variables, REPEATED, coordinates, attrs)
+    return build(variables, repeated_names(), coordinates, attrs)
 
 
 def _arrays(values: Mapping[str, Any]) -> dict[str, np.ndarray]:

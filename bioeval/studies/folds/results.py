@@ -39,7 +39,7 @@ FOLD_COUNTS = {
     "attack_attempts": Name("attack attempts", "attempts"),
 }
 
-CROSS: dict[str, Name] = {
+_OF_FOLDS: dict[str, Name] = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
     "assured_threshold": Name(
         "threshold whose FAR is assured to be at most the target, from the training part", "score"
@@ -60,25 +60,28 @@ CROSS: dict[str, Name] = {
     ),
 }
 
-_BOTH_PARTS = {**SCALARS.averaged, **FOLD_COUNTS}
 
-for _name in ("frr", "far", "fr", "fa"):
-    _what = _BOTH_PARTS[_name]
-    _long = f"at the assured threshold: {_what.long_name}"
-    _BOTH_PARTS[f"assured_{_name}"] = Name(_long, _what.units, _what.iso)
+@SCALARS.derived
+def cross_names() -> dict[str, Name]:
+    """Describe the variables of results over folds."""
+    names = dict(_OF_FOLDS)
+    both_parts = {**SCALARS.averaged, **FOLD_COUNTS}
+    for name in ("frr", "far", "fr", "fa"):
+        what = both_parts[name]
+        long_name = f"at the assured threshold: {what.long_name}"
+        both_parts[f"assured_{name}"] = Name(long_name, what.units, what.iso)
+    for name, what in both_parts.items():
+        long_name = f"on the training part: {what.long_name}"
+        names |= {name: what, f"train_{name}": Name(long_name, what.units, what.iso)}
+    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
+        what = names_of("verification")[name]
+        for who, also in (("seen", "also"), ("unseen", "not")):
+            long_name = f"{what.long_name}: probes of subjects {also} in the training part"
+            names[f"{name}_{who}"] = Name(long_name, what.units)
+    for rate in (*SCALARS.averaged, "assured_far", "assured_frr"):
+        names[f"{rate}_summary"] = Layout.over_folds(names[rate])
+    return names
 
-for _name, _what in _BOTH_PARTS.items():
-    _long = f"on the training part: {_what.long_name}"
-    CROSS |= {_name: _what, f"train_{_name}": Name(_long, _what.units, _what.iso)}
-
-for _name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
-    _what = names_of("verification")[_name]
-    for _who, _also in (("seen", "also"), ("unseen", "not")):
-        _long = f"{_what.long_name}: probes of subjects {_also} in the training part"
-        CROSS[f"{_name}_{_who}"] = Name(_long, _what.units)
-
-for _rate in (*SCALARS.averaged, "assured_far", "assured_frr"):
-    CROSS[f"{_rate}_summary"] = Layout.over_folds(CROSS[_rate])
 
 #: Rates at the assured threshold, and before their names and counts.
 RATES, ASSURED = ("far", "frr"), "assured_"
@@ -299,7 +302,7 @@ def fold_dataset(
         attrs["interval"] = INTERVAL_BY_SUBJECT
     if options.task != "verification":
         attrs["galleries"] = searched
-    return build(variables, CROSS, coordinates, attrs)
+    return build(variables, cross_names(), coordinates, attrs)
 
 
 def _coordinates(shape: tuple[int, int], statistics: Any, options: FoldOptions) -> dict[str, Any]:

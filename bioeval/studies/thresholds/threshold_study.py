@@ -63,7 +63,14 @@ from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, veri
 from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import Searched
-from bioeval.studies.folds.results import CROSS, Ends, Fold, ends_by_subject, fold_dataset, refusals
+from bioeval.studies.folds.results import (
+    Ends,
+    Fold,
+    cross_names,
+    ends_by_subject,
+    fold_dataset,
+    refusals,
+)
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.tallies import (
     IdentificationJob,
@@ -118,11 +125,17 @@ for _rule in ("3", "30"):
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
     }
 
-_ON_NEW: dict[str, Name] = {}
-for _rate in ("far", "frr", "hter"):
-    for _key, _what in Layout.each_over_folds(CROSS[_rate]).items():
-        _ON_NEW[f"{_rate}_{_key}"] = _what
 
+def _on_new() -> dict[str, Name]:
+    """Describe the statistics of rates on new people."""
+    names = {}
+    for rate in ("far", "frr", "hter"):
+        for key, what in Layout.each_over_folds(cross_names()[rate]).items():
+            names[f"{rate}_{key}"] = what
+    return names
+
+
+_ON_NEW = _on_new()
 STUDY |= _ON_NEW
 
 _ASSURED_ON_NEW: list[str] = []

@@ -24,7 +24,6 @@ from bioeval.base.scalars import (
     RANKED_LISTS,
     RETRIEVED_SETS,
     SCALARS,
-    VERIFICATION_POINTS,
     WITH_FAILURES,
     Scalar,
 )
@@ -57,7 +56,14 @@ _FIRST = (
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
     over = _classes(dataset)
-    points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST
+    points = (
+        *EQUAL_ERROR,
+        *SCALARS.points_of_verification,
+        FRR_AT_FAR,
+        FAR_AT_FRR,
+        *WITH_FAILURES,
+        MIN_COST,
+    )
     for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
         if scalar.label:
             yield from _of_scalar(dataset, scalar, over)

@@ -4,8 +4,8 @@ import xarray as xr
 from systems import scores, square
 
 import bioeval as be
-from bioeval.studies.folds.repeat import REPEATED
-from bioeval.studies.folds.results import CROSS
+from bioeval.studies.folds.repeat import repeated_names
+from bioeval.studies.folds.results import cross_names
 
 CALLS = {
     "cross_evaluate": lambda s: be.cross_evaluate(s, be.partition.SubjectKFold(3)),
@@ -36,6 +36,9 @@ PLOTS = {
 }
 VARIABLES = {
     f"{words}, {task}": (lambda task=task, make=make: make(task), table)
-    for words, make, table in (("folds", folds, CROSS), ("partitions", repeats, REPEATED))
+    for words, make, table in (
+        ("folds", folds, cross_names()),
+        ("partitions", repeats, repeated_names()),
+    )
     for task in ("verification", "open_set", "closed_set")
 }

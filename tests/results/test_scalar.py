@@ -1,0 +1,126 @@
+"""A measure of one's own is in every result, and is what its definition says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.scalars import SCALARS
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Forget measures after the test."""
+    yield
+    SCALARS._given.clear()
+    SCALARS.add()
+
+
+def youden(far, frr):
+    return 1 - frr - far
+
+
+def add_youden(**given):
+    described = {"label": "J", "bounds": (-1, 1), "larger_is_better": True, "of_rates": youden}
+    be.scalar("youden", "Youden's J: GAR - FAR", **(described | given))
+
+
+@pytest.fixture(scope="module")
+def systems():
+    a, b = (be.simulate(16, 4, within=w, random_state=1) for w in (0.6, 0.9))
+    be.show(be.evaluate(a))  # what gathers scalars is loaded before any is added
+    return a, b
+
+
+def largest(scores):
+    """The largest GAR - FAR over all thresholds, and the strictest threshold of it."""
+    values, labels = np.asarray(scores.values), scores.probe_labels
+    same = labels[:, None] == labels
+    genuine, impostor = values[same & ~np.eye(len(labels), dtype=bool)], values[~same]
+    found = [((genuine <= t).mean() - (impostor <= t).mean(), -t) for t in genuine]
+    value, threshold = max(found)
+    return value, -threshold
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_its_best_value_over_all_thresholds(systems, kind):
+    add_youden()
+    scores = systems[0]
+    value, threshold = largest(scores)
+    sign = 1
+    if kind == "similarity":
+        sign = -1
+        scores = be.Scores(-np.asarray(scores.values), scores.probe_labels, kind=kind)
+    ds = be.verification(scores)
+    assert ds.max_youden == pytest.approx(value, abs=1e-12)
+    assert ds.max_youden_threshold == sign * threshold
+    np.testing.assert_array_equal(ds.youden, 1 - ds.frr - ds.far)
+    assert ds.max_youden.attrs["long_name"].startswith("Youden's J")
+    assert "max J" in str(be.show(ds))
+    assert be.summary(scores)["verification/single"]["max_youden"] == ds.max_youden
+
+
+def test_in_comparisons_folds_repeats_and_partitions(systems):
+    add_youden()
+    false = (("fa",), ("fa", "ga"))
+    be.scalar(
+        "false_accepts", "proportion of accepted attempts that are impostors'", quotient=false
+    )
+    compared = be.compare(*systems, replicates=100).sel(measure="max J")
+    assert compared.value_a == pytest.approx(largest(systems[0])[0])
+    assert compared.difference_low < compared.difference < compared.difference_high
+    assert compared.better == 1
+    limits = {"interval": "subject-bootstrap", "replicates": 100}
+    ds = be.verification(systems[0], **limits)
+    assert ds.max_youden_low < ds.max_youden < ds.max_youden_high
+    folds = be.cross_evaluate(systems[0], be.partition.SubjectKFold(4), **limits)
+    np.testing.assert_allclose(folds.youden, 1 - folds.frr - folds.far)
+    for name in ("youden", "false_accepts"):
+        low, pooled, high = folds[f"{name}_summary"].sel(statistic=["low", "pooled", "high"]).values
+        assert low < pooled < high
+        assert f"train_{name}" in folds
+    fa, ga = int(folds.fa.sum()), int(folds.ga.sum())
+    assert folds.false_accepts_summary.sel(statistic="pooled") == fa / (fa + ga)
+    repeats = be.repeat(systems[0], be.partition.SubjectShuffleSplit(3, random_state=1))
+    np.testing.assert_allclose(repeats.youden_mean, 1 - repeats.frr_mean - repeats.far_mean)
+    halves = be.partition.SubjectShuffleSplit(3, test_size=0.5, random_state=0)
+    numbers = be.summaries(systems[0], halves)["verification/single"]
+    assert numbers.max_youden.shape == (3,)
+
+
+def test_a_second_call_replaces_the_first(systems):
+    add_youden()
+    add_youden(label="index", larger_is_better=False, of_rates=lambda far, frr: far + frr - 1)
+    ds = be.verification(systems[0])
+    assert ds.min_youden == pytest.approx(-largest(systems[0])[0])
+    assert "min index" in str(be.show(ds))
+    assert "max_youden" not in ds
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"name": "eer"}, 'name="eer": bioeval has a variable eer'),
+        ({"name": "iapar_max"}, "bioeval has a variable iapar_max"),
+        ({"name": "a b"}, "no name of a variable"),
+        ({"of_rates": None}, "expected one of of_rates and quotient"),
+        (
+            {"of_rates": None, "quotient": (("fa",), ("people",))},
+            "expected two tuples of the counts",
+        ),
+        ({"of_rates": None, "quotient": "fa"}, "expected two tuples of the counts"),
+        (
+            {"of_rates": lambda far, frr: (far - 0.5) ** 2},
+            "not monotone in FAR: it rises",
+        ),
+        ({"of_rates": lambda far, frr: 0.5}, r"returns shape \(\) for rates of shape"),
+        ({"of_rates": lambda far, frr: far - frr}, "of_rates is -1 to 1; expected values within"),
+        ({"bounds": (1, 0)}, "expected two increasing numbers"),
+    ],
+)
+def test_what_is_no_measure(given, says):
+    described = {"name": "mine", "meaning": "x", "of_rates": lambda far, frr: far}
+    with pytest.raises(be.DataError, match=says):
+        be.scalar(**(described | given))
+    assert not SCALARS.of_scripts
