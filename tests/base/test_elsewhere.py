@@ -53,13 +53,6 @@ def help_of(site, *words, **options):
     return done, done.stderr.splitlines()
 
 
-def test_the_example_is_short():
-    paths = [path for path in EXAMPLE.rglob("*") if path.suffix in (".py", ".toml")]
-    texts = [path.read_text(encoding="utf-8") for path in paths]
-    lines = [line for text in texts for line in text.splitlines() if line.strip()]
-    assert len(lines) <= 150
-
-
 @pytest.mark.slow
 def test_the_example_is_in_the_help_and_in_the_report_of_a_fault(tmp_path):
     install_source(tmp_path, EXAMPLE)
