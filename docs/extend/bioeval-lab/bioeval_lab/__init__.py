@@ -1,4 +1,4 @@
-"""What bioeval-lab adds: the door of its study. It imports nothing else."""
+"""The door: what bioeval-lab adds."""
 
 from bioeval.base.study import Plot, Study, Subcommand, View, along
 

@@ -33,9 +33,7 @@ def blocks(found):
     """Yield the parts of the printed table."""
     (result,) = found.values()
     yield DataHeader(found)
-    rows = []
-    for at in np.linspace(0, result.threshold.size - 1, 5).astype(int):
-        threshold, rate = float(result.threshold[at]), float(result.impostors_accepted[at])
-        rows.append((threshold_text(threshold), percent(rate)))
+    some = result.impostors_accepted[:: 1 + result.threshold.size // 6].to_series()
+    rows = [(threshold_text(threshold), percent(rate)) for threshold, rate in some.items()]
     yield Table(("threshold", "impostors among the accepted"), rows)
     yield Warnings(found)
