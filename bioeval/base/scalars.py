@@ -763,4 +763,6 @@ class AllScalars(Mapping[str, Scalar]):
         return {name: values for name, values in values_of.items() if name not in given}
 
 
+#: Every scalar by its name. Selections of them are its attributes: `optima`, `at_threshold`,
+#: `points`, `query_means`, `match_sums`, `compared`, `in_parts`, `averaged`.
 SCALARS = AllScalars()

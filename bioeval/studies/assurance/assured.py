@@ -67,7 +67,7 @@ POINTS, STRICTEST = 64, 0.1
 _APART = 0.1
 
 
-ASSURED = {
+ASSURED: dict[str, Name] = {
     "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
     "assured_far": Name(
         "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"

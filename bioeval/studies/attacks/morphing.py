@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import verification
 from bioeval.base import (
     Argument,
     DataError,
@@ -24,7 +25,6 @@ from bioeval.base import (
     rows_reported_to,
     short_name,
 )
-from bioeval.evaluation import verification
 from bioeval.results import (
     Block,
     FactList,

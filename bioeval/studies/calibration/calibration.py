@@ -76,7 +76,7 @@ CALIBRATION = {
 }
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
-LOG_ODDS = np.linspace(-10.0, 10.0, 81)
+LOG_ODDS: np.ndarray = np.linspace(-10.0, 10.0, 81)
 RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
 
 _EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is

@@ -22,8 +22,8 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
+    from bioeval import Protocol
     from bioeval.cli import Stages
-    from bioeval.protocol import Protocol
     from bioeval.scores import Scores
     from bioeval.studies.check.findings import DataCheck
 

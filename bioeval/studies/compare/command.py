@@ -28,7 +28,7 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.protocol import Protocol
+    from bioeval import Protocol
     from bioeval.scores import Scores
 
 
@@ -266,7 +266,7 @@ def _curves(
     **options: Any,
 ) -> xr.DataTree:
     """Return the results of systems whose curves are drawn: those of the compared tasks."""
-    from bioeval.evaluation import evaluate
+    from bioeval import evaluate
     from bioeval.protocol import for_layout
 
     if protocol is not None:

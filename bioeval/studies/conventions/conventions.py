@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol, closed_set, evaluate, open_set, verification
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -26,8 +27,7 @@ from bioeval.base import (
     require_callable,
     require_list,
 )
-from bioeval.evaluation import closed_set, evaluate, open_set, verification
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.results import (
     Block,
     DataHeader,

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bioeval import Protocol
 from bioeval.base import (
     Argument,
     CardError,
@@ -20,7 +21,7 @@ from bioeval.base import (
     require_choice,
     require_integer,
 )
-from bioeval.protocol import Protocol, available, for_layout, load
+from bioeval.protocol import available, for_layout, load
 from bioeval.scores import Scores, are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 

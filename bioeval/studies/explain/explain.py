@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval import Protocol
 from bioeval.base import (
     Argument,
     DataError,
@@ -19,7 +20,7 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
-from bioeval.protocol import Protocol, for_layout
+from bioeval.protocol import for_layout
 from bioeval.scores import (
     NAME_COLUMNS,
     BlockReader,

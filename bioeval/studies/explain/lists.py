@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bioeval import Protocol
 from bioeval.base import larger_is_closer
-from bioeval.protocol import Protocol, with_exclusions
+from bioeval.protocol import with_exclusions
 from bioeval.scores import (
     NAME_COLUMNS,
     BlockReader,

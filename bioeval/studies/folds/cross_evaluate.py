@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import partition
+from bioeval import Protocol, partition
 from bioeval.base import (
     Argument,
     BioevalWarning,
@@ -32,7 +32,6 @@ from bioeval.base import (
 )
 from bioeval.evaluation import distributable
 from bioeval.partition import Parameters, SplitterLike
-from bioeval.protocol import Protocol
 from bioeval.scores import (
     BlockReader,
     FusionRule,

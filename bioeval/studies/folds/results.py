@@ -41,7 +41,7 @@ FOLD_COUNTS = {
     "attack_attempts": Name("attack attempts", "attempts"),
 }
 
-CROSS = {
+CROSS: dict[str, Name] = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
     "assured_threshold": Name(
         "threshold whose FAR is assured to be at most the target, from the training part", "score"

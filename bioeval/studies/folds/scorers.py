@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bioeval import closed_set, verification
 from bioeval.base import (
     Argument,
     DataError,
@@ -19,7 +20,6 @@ from bioeval.base import (
     require_choice,
     require_flag,
 )
-from bioeval.evaluation import closed_set, verification
 from bioeval.scores import (
     BlockReader,
     Metric,

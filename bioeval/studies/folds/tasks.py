@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.base import ProtocolError
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import Protocol, available
+from bioeval.protocol import available
 from bioeval.results import tree_of
 from bioeval.scores import Scores
 from bioeval.studies.folds.cross_evaluate import evaluate_folds

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import open_set
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -26,7 +27,7 @@ from bioeval.base import (
     rows_reported_to,
     short_name,
 )
-from bioeval.evaluation import distributable, open_set
+from bioeval.evaluation import distributable
 from bioeval.results import (
     RULE_OF_30,
     Block,

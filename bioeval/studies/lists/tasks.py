@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import OpenSet, Protocol, load
+from bioeval.protocol import OpenSet, load
 from bioeval.results import tree_of
 from bioeval.scores import TopKScores
 from bioeval.stats import query_mean_intervals

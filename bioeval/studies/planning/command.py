@@ -235,7 +235,7 @@ def _evaluated(
     """Return the rates of scores at the operating point, its threshold, and how it is chosen."""
     from functools import partial
 
-    from bioeval.evaluation import open_set, verification
+    from bioeval import open_set, verification
     from bioeval.results import threshold_of
 
     name, _, templates = task.partition("/")

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol, evaluate
 from bioeval.base import (
     Argument,
     DataError,
@@ -25,8 +26,6 @@ from bioeval.base import (
     stage,
     without,
 )
-from bioeval.evaluation import evaluate
-from bioeval.protocol import Protocol
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores import (
     MatrixMemory,

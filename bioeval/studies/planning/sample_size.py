@@ -12,6 +12,7 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
+from bioeval import verification
 from bioeval.base import (
     Argument,
     DataError,
@@ -23,7 +24,7 @@ from bioeval.base import (
     require_integer,
     require_number,
 )
-from bioeval.evaluation import chosen_threshold, verification
+from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,

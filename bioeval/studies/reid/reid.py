@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -26,7 +27,7 @@ from bioeval.base import (
 )
 from bioeval.base.study import offered
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol, load, with_exclusions
+from bioeval.protocol import load, with_exclusions
 from bioeval.results import (
     Block,
     Found,
@@ -86,7 +87,7 @@ from bioeval.tallies import (
     to_user,
 )
 
-Named = str | os.PathLike[str] | Protocol
+Named: TypeAlias = str | os.PathLike[str] | Protocol
 
 # Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
 TAUS = 101

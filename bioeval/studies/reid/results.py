@@ -46,7 +46,7 @@ from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, t
 
 _RETRIEVED_SETS = names_of(SCALARS, "precision", "recall", "f1", "micro_f1")
 
-REID = {
+REID: dict[str, Name] = {
     "cmc": SCALARS["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"

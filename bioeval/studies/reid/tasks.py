@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.evaluation import EvaluationOptions, TaskCounts
-from bioeval.protocol import Protocol
 from bioeval.results import Scalars
 from bioeval.scores import BlockReader, Scores
 from bioeval.stats import IntervalOptions, query_mean_intervals

@@ -226,7 +226,7 @@ NO_MEANS = (
 
 
 #: Means over queries that lie between 0 and 1: bounded by hundredths.
-FOLDED_MEANS = tuple(
+FOLDED_MEANS: tuple[str, ...] = tuple(
     x.name for x in SCALARS.query_means.values() if not x.cut and x.bounds == (0.0, 1.0)
 )
 

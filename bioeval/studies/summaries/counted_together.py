@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.base import BioevalError, DataError, Name, __version__, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
-from bioeval.protocol import Protocol
 from bioeval.results import (
     COSTS,
     SCHEMA,

@@ -9,10 +9,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.base import BioevalError, DataError, ProtocolError, counted, require_choice
 from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores import (
     Scores,

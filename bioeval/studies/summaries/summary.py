@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bioeval import Protocol
 from bioeval.base import ProtocolError
 from bioeval.base.study import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.results import Scalars, kind_doubt
 from bioeval.scores import Scores, is_small, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together

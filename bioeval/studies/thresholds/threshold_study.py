@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import partition
+from bioeval import partition, verification
 from bioeval.base import (
     Argument,
     Client,
@@ -24,7 +24,7 @@ from bioeval.base import (
     rows_reported_to,
     stage,
 )
-from bioeval.evaluation import digest_of_data, distributable, verification
+from bioeval.evaluation import digest_of_data, distributable
 from bioeval.results import (
     KIND_DOUBT,
     RULE_OF_3,

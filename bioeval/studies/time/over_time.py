@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import Protocol
 from bioeval.base import (
     SCALARS,
     Argument,
@@ -27,7 +28,6 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol
 from bioeval.results import (
     Block,
     Found,

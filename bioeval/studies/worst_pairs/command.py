@@ -21,8 +21,8 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval import Protocol
     from bioeval.cli import Stages
-    from bioeval.protocol import Protocol
     from bioeval.scores import Scores
 
 
