@@ -12,12 +12,10 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import verification
+from bioeval import DataError, ProtocolError, verification
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     require_choice,

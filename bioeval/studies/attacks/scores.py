@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, counted, nearest_name, require_text
+from bioeval import DataError
+from bioeval.base import Argument, counted, nearest_name, require_text
 from bioeval.scores import (
     ATTACK,
     PairScores,

@@ -10,10 +10,10 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval import DataError
 from bioeval.base import (
     SCALARS,
     Argument,
-    DataError,
     Name,
     counted,
     names_of,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import __version__
+from bioeval import __version__
 from bioeval.base.study import hooks
 from bioeval.cli import (
     Command,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import BioevalError, Kind
+from bioeval import BioevalError
+from bioeval.base import Kind
 from bioeval.cli import (
     NUMBERS,
     Command,

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import SCALARS, ProtocolError, Scalar, stage
+from bioeval import ProtocolError
+from bioeval.base import SCALARS, Scalar, stage
 from bioeval.base.study import offered
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, counted
+from bioeval import DataError
+from bioeval.base import Argument, counted
 from bioeval.scores import (
     CodedSides,
     PairScores,

@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol, closed_set, evaluate, open_set, verification
+from bioeval import DataError, Protocol, ProtocolError, closed_set, evaluate, open_set, verification
 from bioeval.base import (
     SCALARS,
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     counted,
     names_of,
     nearest_name,

@@ -11,16 +11,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import Protocol
-from bioeval.base import (
-    Argument,
-    CardError,
-    DataError,
-    ProtocolError,
-    larger_is_closer,
-    require_choice,
-    require_integer,
-)
+from bioeval import CardError, DataError, Protocol, ProtocolError
+from bioeval.base import Argument, larger_is_closer, require_choice, require_integer
 from bioeval.protocol import available, for_layout, load
 from bioeval.scores import Scores, are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras

@@ -15,15 +15,12 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol, partition
+from bioeval import BioevalWarning, DataError, Protocol, ProtocolError, partition
 from bioeval.base import (
     Argument,
-    BioevalWarning,
     Bootstrap,
     Client,
-    DataError,
     Kind,
-    ProtocolError,
     RandomState,
     computed_here,
     counted,

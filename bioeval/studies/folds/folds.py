@@ -11,18 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import partition
-from bioeval.base import (
-    Argument,
-    BioevalWarning,
-    DataError,
-    ProtocolError,
-    counted,
-    report,
-    reporter,
-    rows_reported_to,
-    stage,
-)
+from bioeval import BioevalWarning, DataError, ProtocolError, partition
+from bioeval.base import Argument, counted, report, reporter, rows_reported_to, stage
 from bioeval.base.study import hooks
 from bioeval.partition import LabelCodes
 from bioeval.results import rate

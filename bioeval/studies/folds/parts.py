@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval import partition
-from bioeval.base import DataError, engine
+from bioeval import DataError, partition
+from bioeval.base import engine
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions

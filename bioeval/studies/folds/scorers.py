@@ -9,17 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval import closed_set, verification
-from bioeval.base import (
-    Argument,
-    DataError,
-    Kind,
-    at_most,
-    counted,
-    in_words,
-    require_choice,
-    require_flag,
-)
+from bioeval import DataError, closed_set, verification
+from bioeval.base import Argument, Kind, at_most, counted, in_words, require_choice, require_flag
 from bioeval.scores import (
     BlockReader,
     Metric,

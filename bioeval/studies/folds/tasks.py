@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval import Protocol
-from bioeval.base import ProtocolError
+from bioeval import Protocol, ProtocolError
 from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import available
 from bioeval.results import tree_of

@@ -7,10 +7,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from bioeval import DataError, ProtocolError
 from bioeval.base import (
     Argument,
-    DataError,
-    ProtocolError,
     counted,
     larger_is_closer,
     noun_of,

@@ -8,14 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    ProtocolError,
-    RandomState,
-    require_array,
-    require_choice,
-)
+from bioeval import DataError, ProtocolError
+from bioeval.base import Argument, RandomState, require_array, require_choice
 from bioeval.scores import Scores, require_subjects
 from bioeval.tallies import RankUnit
 

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval import DataError, ProtocolError
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     Stream,
     counted,

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base import MergeError
+from bioeval import MergeError
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.tallies import IdentificationJob, IdentificationTally, ThresholdCounter, require_alike

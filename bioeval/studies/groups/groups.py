@@ -10,14 +10,12 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import open_set
+from bioeval import DataError, ProtocolError, open_set
 from bioeval.base import (
     Argument,
     Bootstrap,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     chosen_task,
     names_of,

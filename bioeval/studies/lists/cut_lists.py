@@ -16,15 +16,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    Name,
-    ProtocolError,
-    counted,
-    names_of,
-    require_choice,
-)
+from bioeval import DataError, ProtocolError
+from bioeval.base import Argument, Name, counted, names_of, require_choice
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     MatchCurve,

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base import Argument, DataError
+from bioeval import DataError
+from bioeval.base import Argument
 from bioeval.scores import Format, ReadOptions, TopKScores, matrix_advice, read_side, read_text
 
 

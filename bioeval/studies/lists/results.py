@@ -9,12 +9,11 @@ from typing import get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import DataError, ProtocolError
 from bioeval.base import (
     SCALARS,
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     names_of,
     require_choice,
     require_flag,

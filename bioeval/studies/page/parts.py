@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from bioeval.base import DataError, larger_is_closer, printable
+from bioeval import DataError
+from bioeval.base import larger_is_closer, printable
 from bioeval.base.study import PageSection, doors
 from bioeval.results import units_of
 from bioeval.views import TASKS, datasets, term_translator, value_of

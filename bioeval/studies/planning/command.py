@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from bioeval.base import DataError, IntervalMethod
+from bioeval import DataError
+from bioeval.base import IntervalMethod
 from bioeval.cli import (
     PROPORTION,
     RATE,

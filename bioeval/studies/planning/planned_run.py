@@ -10,12 +10,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol, evaluate
+from bioeval import DataError, Protocol, __version__, evaluate
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    __version__,
     counted,
     in_words,
     physical_memory,

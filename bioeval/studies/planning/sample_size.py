@@ -12,13 +12,11 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval import verification
+from bioeval import DataError, __version__, verification
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
     RandomState,
-    __version__,
     counted,
     require_choice,
     require_integer,

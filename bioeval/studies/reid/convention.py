@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval import Protocol
-from bioeval.base import CardError, DataError, ProtocolError, require_choice, require_integer
+from bioeval import CardError, DataError, Protocol, ProtocolError
+from bioeval.base import require_choice, require_integer
 from bioeval.protocol import Reid, available, is_path, load
 from bioeval.scores import Scores, are_pairs, knows_people, missing_values
 

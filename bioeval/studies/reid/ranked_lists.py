@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import DataError, Name, counted, names_of
+from bioeval import DataError
+from bioeval.base import Name, counted, names_of
 from bioeval.results import build
 from bioeval.scores import (
     BlockReader,

@@ -9,15 +9,13 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol
+from bioeval import DataError, Protocol, ProtocolError
 from bioeval.base import (
     SCALARS,
     Argument,
     Client,
-    DataError,
     IntervalMethod,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     require_flag,

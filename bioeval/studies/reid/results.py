@@ -10,19 +10,8 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    SCALARS,
-    BioevalWarning,
-    DataError,
-    MergeError,
-    Name,
-    ProtocolError,
-    __version__,
-    larger_is_closer,
-    names_of,
-    require_choice,
-    require_integer,
-)
+from bioeval import BioevalWarning, DataError, MergeError, ProtocolError, __version__
+from bioeval.base import SCALARS, Name, larger_is_closer, names_of, require_choice, require_integer
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Protocol
-from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag, rows_reported_to
+from bioeval import DataError, Protocol, ProtocolError
+from bioeval.base import Argument, Client, require_flag, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.scores import (
     BlockReader,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import DataError
+from bioeval import DataError
 from bioeval.base.study import offered
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Archive, Provenance, existing_file, guarded

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, MergeError, counted, require_text
+from bioeval import DataError, MergeError
+from bioeval.base import Argument, counted, require_text
 from bioeval.scores import Scores, are_pairs, codes_of, knows_people, plain
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol
-from bioeval.base import BioevalError, DataError, Name, __version__, larger_is_closer, names_of
+from bioeval import BioevalError, DataError, Protocol, __version__
+from bioeval.base import Name, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.results import (
     COSTS,

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol
-from bioeval.base import BioevalError, DataError, ProtocolError, counted, require_choice
+from bioeval import BioevalError, DataError, Protocol, ProtocolError
+from bioeval.base import counted, require_choice
 from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
 from bioeval.protocol import load

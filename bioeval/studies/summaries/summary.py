@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bioeval import Protocol
-from bioeval.base import ProtocolError
+from bioeval import Protocol, ProtocolError
 from bioeval.base.study import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.protocol import load

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import Argument, BioevalError, DataError
+from bioeval import BioevalError, DataError
+from bioeval.base import Argument
 from bioeval.cli import (
     TARGET,
     Command,

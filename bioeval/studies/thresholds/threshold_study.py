@@ -10,13 +10,11 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import partition, verification
+from bioeval import DataError, ProtocolError, partition, verification
 from bioeval.base import (
     Argument,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     chosen_task,
     names_of,

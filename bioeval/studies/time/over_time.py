@@ -10,15 +10,13 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Protocol
+from bioeval import DataError, Protocol, ProtocolError
 from bioeval.base import (
     SCALARS,
     Argument,
     Bootstrap,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     names_of,

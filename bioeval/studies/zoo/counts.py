@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base import DataError, Stream, engine, reporter
+from bioeval import DataError
+from bioeval.base import Stream, engine, reporter
 from bioeval.scores import (
     Block,
     BlockReader,

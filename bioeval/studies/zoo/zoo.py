@@ -12,9 +12,9 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
+from bioeval import DataError
 from bioeval.base import (
     Client,
-    DataError,
     RandomState,
     Stream,
     counted,
