@@ -176,24 +176,21 @@ def in_band(names: tuple[str, ...]) -> dict[str, Name]:
 VERIFICATION |= in_band(("gar", "frr", "far", "grr"))
 OPEN_SET |= in_band(("dir", "far", "grr", "frr"))
 CLOSED_SET |= in_band(("cms",))
-#: Names of the variables of each task.
-TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
 
-_WITH_ENDS = {
-    "verification": (
-        *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
-        *(scalar.name for scalar in scalars.SCALARS.optima),
-    ),
-    "open_set": ("dir", "far", "grr", "frr", "dir_at_far", "eer"),
-    "closed_set": ("cms", "recognition_rate"),
-}
-for _task, _names in _WITH_ENDS.items():
-    for _name in _names:
-        TASKS[_task] |= TASKS[_task][_name].ends_of(_name)
+for _name in ("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"):
+    VERIFICATION |= VERIFICATION[_name].ends_of(_name)
+for _best in scalars.SCALARS.optima:
+    VERIFICATION |= _best.ends_of(_best.name)
+for _name in ("dir", "far", "grr", "frr", "dir_at_far", "eer"):
+    OPEN_SET |= OPEN_SET[_name].ends_of(_name)
+for _name in ("cms", "recognition_rate"):
+    CLOSED_SET |= CLOSED_SET[_name].ends_of(_name)
+
+_TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
 
 
 def names_of(of: str | Mapping[str, Name], *names: str) -> dict[str, Name]:
     """Return the names of some variables, by default all, of a task or of a mapping."""
     if isinstance(of, str):
-        of = TASKS[of]
+        of = _TASKS[of]
     return {name: of[name] for name in names or of}
