@@ -28,6 +28,8 @@ from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
 
+IMPORT = re.compile(r"^from (\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
@@ -115,9 +117,22 @@ def names(of: str, _: dict[str, Any]) -> str:
 def _named(module: str, name: str) -> tuple[str, str]:
     """Return the row of a public name, with the first paragraph of its docstring."""
     thing = getattr(importlib.import_module(module), name)
-    first = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
-    plain = re.sub(r":\w+:`([^`]+)`", r"``\1``", first).replace("``", "`")
-    return f"`{module.replace('bioeval', 'be', 1)}.{name}`", plain
+    first = (inspect.getdoc(thing) or "").split("\n\n")[0]
+    return f"`{module.replace('bioeval', 'be', 1)}.{name}`", _plain(first)
+
+
+def _plain(text: str) -> str:
+    """Return a text of the code in one line, its code in single backticks."""
+    return re.sub(r":\w+:`([^`]+)`", r"``\1``", " ".join(text.split())).replace("``", "`")
+
+
+def _comment_on(module: str, name: str) -> str:
+    """Return the comment ``#:`` above the value of a name in a module; empty without one."""
+    source = inspect.getsource(importlib.import_module(module))
+    above = re.search(rf"((?:^ *#: .*\n)+) *{name}\b[^\n]* = ", source, re.MULTILINE)
+    if above is None:
+        return ""
+    return _plain(re.sub(r"^ *#:", "", above[1], flags=re.MULTILINE))
 
 
 def studies_by_heading() -> dict[str, dict[str, Study]]:
@@ -150,16 +165,22 @@ def names_of_studies() -> str:
 def toolkit(package: str, _: dict[str, Any]) -> str:
     """Return the table of the names that studies may use of a package and that are not public.
 
-    Values and types without a docstring of their own stand in the last row.
+    Values and types have a comment ``#:`` instead of a docstring; those without stand in the last
+    row.
     """
     module = importlib.import_module(package)
     stub = (DOCS.parent / package.replace(".", "/") / "__init__.pyi").read_text(encoding="utf-8")
-    declared = re.findall(r"(\w+) as \1\b", stub.partition(TOOLKIT)[2] or stub)
+    homes: dict[str, str] = {}
+    for home, imported in IMPORT.findall(stub.partition(TOOLKIT)[2] or stub):
+        homes |= dict.fromkeys(re.findall(r"(\w+) as \1\b", imported), home)
     rows, values = [("name", "what it does or is"), ("---",) * 2], []
-    for name in sorted(declared, key=str.lower):
+    for name in sorted(homes, key=str.lower):
         thing = getattr(module, name)
         if thing is not Any and isinstance(thing, (type, FunctionType, ModuleType)):
             _, what = _named(package, name)
+        else:
+            what = _comment_on(homes[name], name)
+        if what:
             rows.append((f"`{name}`", what))
         else:
             values.append(f"`{name}`")

@@ -16,12 +16,6 @@ from bioeval.base.elsewhere import offered_value as offered_value
 from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
 from bioeval.base.errors import (
     Argument as Argument,
-    BioevalError as BioevalError,
-    BioevalWarning as BioevalWarning,
-    CardError as CardError,
-    DataError as DataError,
-    MergeError as MergeError,
-    ProtocolError as ProtocolError,
     chosen_task as chosen_task,
     counted as counted,
     nearest_name as nearest_name,
@@ -62,4 +56,3 @@ from bioeval.base.variables import (
     IntervalMethod as IntervalMethod,
     names_of as names_of,
 )
-from bioeval.base.version import __version__ as __version__

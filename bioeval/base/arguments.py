@@ -25,7 +25,7 @@ def require_integer(
 ) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
-    With `high` it may not be greater than that either, and a number `of_draws` than a million.
+    With `high` it may not be greater than that either, a number `of_draws` than a million.
     """
     if of_draws:
         high = _MOST_DRAWS
@@ -119,22 +119,16 @@ def as_float64(name: str, values: Any) -> np.ndarray:
     return doubles
 
 
-def require_probability(name: str, value: Any) -> np.ndarray:
-    """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
-    array = require_numbers(name, value)
-    if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise DataError(f"{subject(name)} is {value!r}; expected numbers in [0, 1]")
-    return array
-
-
 def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
     array = require_numbers(name, values, "increasing numbers from 0 to 1", _increase_within_1)
     return [Fraction(repr(value)) for value in array.tolist()]
 
+    def valid(array: np.ndarray) -> Any:
+        return len(array) and array[0] >= 0 and array[-1] <= 1 and (np.diff(array) > 0).all()
 
-def _increase_within_1(array: np.ndarray) -> bool:
-    return len(array) > 0 and bool(array[0] >= 0 and array[-1] <= 1 and (np.diff(array) > 0).all())
+    array = require_numbers(name, values, "increasing numbers from 0 to 1", valid)
+    return [Fraction(repr(value)) for value in array.tolist()]
 
 
 def require_flag(name: str, value: Any) -> bool:

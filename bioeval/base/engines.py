@@ -17,6 +17,7 @@ from bioeval.base.progress import rows_reported_to
 if TYPE_CHECKING:
     from distributed import Client as Client
 else:
+    #: The client of a cluster (`distributed.Client`).
     Client = Any  # of an optional dependency, which type checkers have
 
 

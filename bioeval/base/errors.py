@@ -263,9 +263,7 @@ def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
     return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"
 
 
-def require_choice(
-    what: str, got: object, choices: Any, error: type[BioevalError] = DataError
-) -> None:
+def require_choice(what: str, got: object, choices: Any, error: type = DataError) -> None:
     """Raise :class:`DataError` unless `got` is one of `choices` (perhaps a ``Literal``)."""
     choices = get_args(choices) or list(choices)
     if not isinstance(got, str) or got not in choices:

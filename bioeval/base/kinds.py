@@ -10,6 +10,7 @@ PlainKind = Literal["distance", "similarity"]
 ValuedKind = Literal[PlainKind, "llr"]
 VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
 
+#: Kinds of scores; of an order only the rank within a row has a meaning.
 Kind = Literal[ValuedKind, "order"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

@@ -51,6 +51,7 @@ def panel(
 
 
 def _plain_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a plain table, for the end of a panel."""
     head = "".join(
         f'<th scope="col" style="{_ROW};font-weight:normal;opacity:0.75">{safe(x)}</th>'
         for x in heads

@@ -17,6 +17,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError
 
+#: Seeds that a public call takes; see :func:`seed_sequence`.
 RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.random.RandomState
 
 # 35 bits: the smallest uniform number, 2^-36, is still inside the range where the two

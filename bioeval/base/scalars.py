@@ -697,10 +697,9 @@ def _is_of_verification(scalar: Scalar) -> bool:
 
 
 class AllScalars(Mapping[str, Scalar]):
-    """Every scalar by its name, those of studies too; its attributes are selections of them.
+    """Every scalar by its name, EER that of verification; its attributes are selections.
 
-    The EER is that of verification. Scalars of studies are gathered when one is first looked up,
-    since studies import this module. Those of :func:`bioeval.scalar` come last.
+    Scalars of studies are gathered when one is first looked up, since studies import this module.
     """
 
     def __init__(self) -> None:
@@ -785,7 +784,7 @@ class AllScalars(Mapping[str, Scalar]):
     def __len__(self) -> int:
         return len(self._by_name)
 
-    @cached_property
+    @cached_property  # when one is first looked up, since studies import this module
     def _by_name(self) -> dict[str, Scalar]:
         of_tasks = [*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST]
         of_tasks += [DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS]
@@ -808,9 +807,8 @@ class AllScalars(Mapping[str, Scalar]):
     def averaged(self) -> dict[str, Scalar]:
         """What is averaged over folds, by name; of several of a name the first."""
         points = [x for x in self.of_studies if not x.pooled and "folds" in x.results]
-        folds, parts = self.at_threshold["folds"], self.in_parts
-        of_folds = [*folds, *(x for x in self.at_threshold["repeats"] if x not in folds)]
-        of_folds += [*parts[len(folds) :], DIR, CMS, *itertools.chain(*self.points.values())]
+        of_folds = [*self.at_threshold["folds"], *self.at_threshold["repeats"], *self.in_parts]
+        of_folds += [DIR, CMS, *itertools.chain(*self.points.values())]
         return {scalar.name: scalar for scalar in (*points, *reversed(of_folds))}
 
     @staticmethod
@@ -831,6 +829,8 @@ class AllScalars(Mapping[str, Scalar]):
         return {name: values for name, values in values_of.items() if name not in given}
 
 
+#: Every scalar by its name. Selections of them are its attributes: `optima`, `at_threshold`,
+#: `points`, `query_means`, `match_sums`, `compared`, `in_parts`, `averaged`.
 SCALARS: AllScalars = AllScalars()
 
 

@@ -181,20 +181,18 @@ def in_band(names: tuple[str, ...]) -> dict[str, Name]:
 VERIFICATION |= in_band(("gar", "frr", "far", "grr"))
 OPEN_SET |= in_band(("dir", "far", "grr", "frr"))
 CLOSED_SET |= in_band(("cms",))
-#: Names of the variables of each task.
-TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
 
-_WITH_ENDS = {
-    "verification": (
-        *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
-        *(scalar.name for scalar in VERIFICATION_SCALARS if scalar.best),
-    ),
-    "open_set": ("dir", "far", "grr", "frr", "dir_at_far", "eer"),
-    "closed_set": ("cms", "recognition_rate"),
-}
-for _task, _names in _WITH_ENDS.items():
-    for _name in _names:
-        TASKS[_task] |= TASKS[_task][_name].ends_of(_name)
+for _name in ("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"):
+    VERIFICATION |= VERIFICATION[_name].ends_of(_name)
+for _best in VERIFICATION_SCALARS:
+    if _best.best:
+        VERIFICATION |= _best.ends_of(_best.name)
+for _name in ("dir", "far", "grr", "frr", "dir_at_far", "eer"):
+    OPEN_SET |= OPEN_SET[_name].ends_of(_name)
+for _name in ("cms", "recognition_rate"):
+    CLOSED_SET |= CLOSED_SET[_name].ends_of(_name)
+
+_TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
 
 
 @SCALARS.derived
@@ -212,5 +210,5 @@ def names_of(of: str | Mapping[str, Name], *names: str) -> dict[str, Name]:
     if of == "verification":
         of = _with_added()
     elif isinstance(of, str):
-        of = TASKS[of]
+        of = _TASKS[of]
     return {name: of[name] for name in names or of}

@@ -118,10 +118,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if unenrolled is not None:
             accepted = accepted[::-1]
     scalars = _scalars(tally, points, bounds)
-    variables = {
-        **decisions(ga, genuine, fa, impostor, SCALARS.at_threshold["task"]),
-        **scalars.variables,
-    }
+    rates = decisions(ga, genuine, fa, impostor, SCALARS.at_threshold["task"])
+    variables = {**rates, **scalars.variables}
     if unenrolled is not None:
         far_unenrolled = rate(accepted, len(unenrolled))
         variables |= along(("threshold",), far_unenrolled=far_unenrolled, fa_unenrolled=accepted)

@@ -258,10 +258,8 @@ class Replicates:
             chosen["far_at_frr"] = np.stack(at_frr)
         if points.every_score:
             corners = errors.with_ends()
-            chosen |= {
-                "auc": errors.area(),
-                **{x.name: x.over_points(*corners) for x in SCALARS.optima},
-            }
+            chosen["auc"] = errors.area()
+            chosen |= {x.name: x.over_points(*corners) for x in SCALARS.optima}
         itself = cls.itself(points)
         for name, value in chosen.items():  # an undefined point is so in every replicate
             moved = np.asarray(itself[name])[..., None] - value[..., :1]

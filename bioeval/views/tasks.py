@@ -43,9 +43,7 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
 
 
 # Names of the operating points of each part by itself.
-_POINTS = tuple(
-    dict.fromkeys(scalar.name for points in SCALARS.points.values() for scalar in points)
-)
+_POINTS = tuple(dict.fromkeys(x.name for points in SCALARS.points.values() for x in points))
 
 # The others follow, in the order of the registry.
 _FIRST = (
@@ -110,9 +108,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
     rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
     order = (*_FIRST, *_POINTS)
-    for scalar in sorted(
-        SCALARS.averaged.values(), key=lambda scalar: place_in(order, scalar.name)
-    ):
+    for scalar in sorted(SCALARS.averaged.values(), key=lambda x: place_in(order, x.name)):
         name = scalar.name
         if not scalar.label or name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve

@@ -8,9 +8,17 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_number, require_probability
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.arguments import require_integer, require_number, require_numbers
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import PlainKind
+
+
+def _probabilities(name: str, value: Any) -> np.ndarray:
+    """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
+    array = require_numbers(name, value)
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        raise DataError(f"{Argument(name)} is {value!r}; expected numbers in [0, 1]")
+    return array
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class GaussianScores:
         """Return the threshold at which single-template FAR has each value, from 0 to 1."""
         from scipy.special import ndtri
 
-        return self._sign * ndtri(require_probability("far", far))
+        return self._sign * ndtri(_probabilities("far", far))
 
     @property
     def eer_threshold(self) -> float:
@@ -309,7 +317,7 @@ class GaussianEmbeddings:
 
     def threshold_at_far(self, far: Any) -> np.ndarray:
         """Return the threshold at which FAR has each value, from 0 to 1."""
-        return self._chi.ppf(require_probability("far", far)) * self.impostor_scale
+        return self._chi.ppf(_probabilities("far", far)) * self.impostor_scale
 
     @cached_property
     def eer_threshold(self) -> float:

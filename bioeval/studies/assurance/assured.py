@@ -11,13 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import BioevalWarning, DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
-    BioevalWarning,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     reported_to,

@@ -11,16 +11,8 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    Bootstrap,
-    Name,
-    ProtocolError,
-    require_memory,
-    rows_reported_to,
-    seed_sequence,
-)
+from bioeval import ProtocolError, Scores
+from bioeval.base import Argument, Bootstrap, Name, require_memory, rows_reported_to, seed_sequence
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import BlockReader, Provenance, are_pairs, codes_of, plain, threads_for

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from bioeval.base import DataError, counted
+from bioeval import DataError
+from bioeval.base import counted
 from bioeval.cli import (
     NUMBERS,
     THRESHOLD,

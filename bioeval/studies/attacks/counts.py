@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Argument, DataError, counted, require_numbers
+from bioeval import DataError, Scores
+from bioeval.base import Argument, counted, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, are_pairs, as_row, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
 from bioeval.tallies import EqualError, ErrorCurve, linear_grid, per_cent, rate_in, to_user

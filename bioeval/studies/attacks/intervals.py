@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import coo_array
 
-from bioeval.base import Argument, DataError
+from bioeval import DataError
+from bioeval.base import Argument
 from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,

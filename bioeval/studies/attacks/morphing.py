@@ -12,12 +12,10 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, ProtocolError, Scores, verification
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     require_choice,
@@ -25,7 +23,6 @@ from bioeval.base import (
     rows_reported_to,
     short_name,
 )
-from bioeval.evaluation import verification
 from bioeval.results import (
     Block,
     FactList,

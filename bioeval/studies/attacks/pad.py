@@ -11,12 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
+from bioeval import DataError, __version__
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
     RandomState,
-    __version__,
     counted,
     larger_is_closer,
     require_array,

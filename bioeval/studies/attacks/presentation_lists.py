@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, nearest_name
+from bioeval import DataError
+from bioeval.base import Argument, nearest_name
 from bioeval.scores import TRUTH, Cells, no_species
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import PairScores, Scores
-from bioeval.base import Argument, DataError, counted, nearest_name, require_text
+from bioeval import DataError, PairScores, Scores
+from bioeval.base import Argument, counted, nearest_name, require_text
 from bioeval.scores import (
     ATTACK,
     are_pairs,

@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, Scores
 from bioeval.base import (
     SCALARS,
     Argument,
-    DataError,
     Name,
     counted,
     names_of,

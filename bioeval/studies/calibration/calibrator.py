@@ -17,16 +17,8 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import (
-    BioevalWarning,
-    DataError,
-    counted,
-    larger_is_closer,
-    noun_of,
-    require_choice,
-    require_number,
-)
+from bioeval import BioevalWarning, DataError, Scores
+from bioeval.base import counted, larger_is_closer, noun_of, require_choice, require_number
 from bioeval.partition import Parameters
 from bioeval.scores import are_pairs, derived, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import BioevalWarning, __version__
+from bioeval import BioevalWarning, __version__
 from bioeval.cli import (
     NUMBERS,
     Command,

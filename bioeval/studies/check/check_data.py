@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval import PairScores, Scores
+from bioeval import PairScores, Protocol, Scores
 from bioeval.base import counted, larger_is_closer, noun_of, require_flag, rows_reported_to
 from bioeval.evaluation import compared, resolve_card
-from bioeval.protocol import Protocol
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     EndValue,

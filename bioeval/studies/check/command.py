@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import __version__, hooks
+from bioeval import __version__
+from bioeval.base import hooks
 from bioeval.cli import (
     Command,
     MoreOutputs,
@@ -21,9 +22,8 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
-    from bioeval import Scores
+    from bioeval import Protocol, Scores
     from bioeval.cli import Stages
-    from bioeval.protocol import Protocol
     from bioeval.studies.check.findings import DataCheck
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import BioevalError, Kind
+from bioeval import BioevalError
+from bioeval.base import Kind
 from bioeval.cli import (
     NUMBERS,
     Command,
@@ -28,8 +29,7 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
-    from bioeval.protocol import Protocol
+    from bioeval import Protocol, Scores
 
 
 # Options that may differ between the systems.
@@ -266,7 +266,7 @@ def _curves(
     **options: Any,
 ) -> xr.DataTree:
     """Return the results of systems whose curves are drawn: those of the compared tasks."""
-    from bioeval.evaluation import evaluate
+    from bioeval import evaluate
     from bioeval.protocol import for_layout
 
     if protocol is not None:

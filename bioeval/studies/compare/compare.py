@@ -12,15 +12,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores, TopKScores
+from bioeval import DataError, ProtocolError, Scores, TopKScores, __version__
 from bioeval.base import (
     Argument,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
-    __version__,
     counted,
     require_choice,
     rows_reported_to,

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import SCALARS, Argument, DataError, Name, require_choice, require_number
+from bioeval import DataError
+from bioeval.base import SCALARS, Argument, Name, require_choice, require_number
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.limits import difference_limits
 from bioeval.studies.compare.measures import PairedMeasure

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Scores, TopKScores, stats
-from bioeval.base import SCALARS, ProtocolError, Scalar, offered, stage
+from bioeval import ProtocolError, Scores, TopKScores, stats
+from bioeval.base import SCALARS, Scalar, offered, stage
 from bioeval.protocol import OpenSet
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import PairScores, Scores, TopKScores
-from bioeval.base import Argument, DataError, counted
+from bioeval import DataError, PairScores, Scores, TopKScores
+from bioeval.base import Argument, counted
 from bioeval.scores import CodedSides, are_pairs, codes_of, knows_people, plain
 
 #: The metadata column that names the templates of a matrix.

@@ -13,13 +13,20 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import (
+    DataError,
+    Protocol,
+    ProtocolError,
+    Scores,
+    closed_set,
+    evaluate,
+    open_set,
+    verification,
+)
 from bioeval.base import (
     SCALARS,
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     counted,
     names_of,
     nearest_name,
@@ -27,8 +34,7 @@ from bioeval.base import (
     require_callable,
     require_list,
 )
-from bioeval.evaluation import closed_set, evaluate, open_set, verification
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.results import (
     Block,
     DataHeader,

@@ -11,17 +11,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    CardError,
-    DataError,
-    ProtocolError,
-    larger_is_closer,
-    require_choice,
-    require_integer,
-)
-from bioeval.protocol import Protocol, available, for_layout, load
+from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
+from bioeval.base import Argument, larger_is_closer, require_choice, require_integer
+from bioeval.protocol import available, for_layout, load
 from bioeval.scores import are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
 

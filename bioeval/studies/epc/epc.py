@@ -15,10 +15,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, Scores
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
     names_of,
     require_choice,

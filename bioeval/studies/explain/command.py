@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import __version__
+from bioeval import __version__
 from bioeval.cli import (
     THRESHOLD,
     Command,

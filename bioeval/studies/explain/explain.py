@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    DataError,
-    ProtocolError,
-    larger_is_closer,
-    nearest_name,
-    require_integer,
-)
+from bioeval import DataError, Protocol, ProtocolError, Scores
+from bioeval.base import Argument, larger_is_closer, nearest_name, require_integer
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
-from bioeval.protocol import Protocol, for_layout
+from bioeval.protocol import for_layout
 from bioeval.scores import (
     NAME_COLUMNS,
     BlockReader,

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bioeval import Scores
+from bioeval import Protocol, Scores
 from bioeval.base import larger_is_closer
-from bioeval.protocol import Protocol, with_exclusions
+from bioeval.protocol import with_exclusions
 from bioeval.scores import NAME_COLUMNS, BlockReader, Mask, knows_people, parse_fusion, plain
 from bioeval.studies.explain.results import (
     GENUINE,

@@ -17,7 +17,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base import SCALARS, DataError, counted, larger_is_closer, noun_of, printable
+from bioeval import DataError
+from bioeval.base import SCALARS, counted, larger_is_closer, noun_of, printable
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,

@@ -15,15 +15,12 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores, partition
+from bioeval import BioevalWarning, DataError, Protocol, ProtocolError, Scores, partition
 from bioeval.base import (
     Argument,
-    BioevalWarning,
     Bootstrap,
     Client,
-    DataError,
     Kind,
-    ProtocolError,
     RandomState,
     computed_here,
     counted,
@@ -32,7 +29,6 @@ from bioeval.base import (
 )
 from bioeval.evaluation import distributable
 from bioeval.partition import Parameters, SplitterLike
-from bioeval.protocol import Protocol
 from bioeval.scores import (
     BlockReader,
     FusionRule,

@@ -11,19 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import PairScores, Scores, partition
-from bioeval.base import (
-    Argument,
-    BioevalWarning,
-    DataError,
-    ProtocolError,
-    counted,
-    hooks,
-    report,
-    reporter,
-    rows_reported_to,
-    stage,
-)
+from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
+from bioeval.base import Argument, counted, hooks, report, reporter, rows_reported_to, stage
 from bioeval.partition import LabelCodes
 from bioeval.results import rate
 from bioeval.scores import (

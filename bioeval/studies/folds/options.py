@@ -7,12 +7,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import Scores, partition
+from bioeval import DataError, ProtocolError, Scores, partition
 from bioeval.base import (
     Argument,
     Bootstrap,
-    DataError,
-    ProtocolError,
     RandomState,
     chosen_task,
     require_array,

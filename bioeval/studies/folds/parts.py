@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval import Scores, partition
-from bioeval.base import DataError, engine
+from bioeval import DataError, Scores, partition
+from bioeval.base import engine
 from bioeval.protocol import Search
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, threads_for

@@ -11,11 +11,10 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval import Scores, partition
+from bioeval import ProtocolError, Scores, partition
 from bioeval.base import (
     SCALARS,
     Name,
-    ProtocolError,
     larger_is_closer,
     names_of,
     require_callable,

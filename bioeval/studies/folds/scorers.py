@@ -9,18 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    DataError,
-    Kind,
-    at_most,
-    counted,
-    in_words,
-    require_choice,
-    require_flag,
-)
-from bioeval.evaluation import closed_set, verification
+from bioeval import DataError, Scores, closed_set, verification
+from bioeval.base import Argument, Kind, at_most, counted, in_words, require_choice, require_flag
 from bioeval.scores import (
     BlockReader,
     Metric,

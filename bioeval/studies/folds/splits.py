@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval import PairScores, Scores, partition
-from bioeval.base import BioevalWarning, DataError, Name, ProtocolError, counted
+from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
+from bioeval.base import Name, counted
 from bioeval.partition import LabelCodes, split_samples
 from bioeval.scores import are_pairs, codes_of
 from bioeval.tallies import IndexSet

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import ProtocolError
+from bioeval import Protocol, ProtocolError, Scores
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import Protocol, available
+from bioeval.protocol import available
 from bioeval.results import tree_of
 from bioeval.studies.folds.cross_evaluate import evaluate_folds
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import BioevalWarning, DataError, __version__
+from bioeval import BioevalWarning, DataError, __version__
 from bioeval.cli import (
     METADATA,
     Command,
@@ -95,7 +95,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             take_scores(out, force)
         import warnings
 
-        from bioeval.evaluation import verification
+        from bioeval import verification
         from bioeval.studies.compare.tables import SideBySideTable
         from bioeval.studies.fusion.fusion import Fusion, fuse
         from bioeval.tallies import FAR_TARGETS

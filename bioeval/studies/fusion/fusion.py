@@ -12,15 +12,8 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    DataError,
-    larger_is_closer,
-    noun_of,
-    require_choice,
-    require_number,
-)
+from bioeval import DataError, Scores
+from bioeval.base import Argument, larger_is_closer, noun_of, require_choice, require_number
 from bioeval.scores import derived, require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,

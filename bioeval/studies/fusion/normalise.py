@@ -7,11 +7,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval import Scores
+from bioeval import DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
-    DataError,
-    ProtocolError,
     counted,
     larger_is_closer,
     noun_of,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Argument, DataError, ProtocolError, RandomState, require_array
+from bioeval import DataError, ProtocolError, Scores
+from bioeval.base import Argument, RandomState, require_array
 from bioeval.protocol import Search
 from bioeval.scores import require_subjects
 

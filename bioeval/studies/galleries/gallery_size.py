@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     Stream,
     counted,
@@ -42,13 +40,7 @@ from bioeval.results import (
     rate,
     shown_ranks,
 )
-from bioeval.scores import (
-    BlockReader,
-    FusionRule,
-    Progress,
-    leaves_out_attacks,
-    require_subjects,
-)
+from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.galleries.drawn import check_sizes, require_room

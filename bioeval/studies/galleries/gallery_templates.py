@@ -9,12 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     larger_is_closer,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import DataError, Name, counted, names_of
+from bioeval import DataError
+from bioeval.base import Name, counted, names_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn

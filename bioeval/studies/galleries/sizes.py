@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base import MergeError
+from bioeval import MergeError
 from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel

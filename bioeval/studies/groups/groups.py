@@ -10,14 +10,12 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, ProtocolError, Scores, open_set
 from bioeval.base import (
     Argument,
     Bootstrap,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     chosen_task,
     names_of,
@@ -27,7 +25,7 @@ from bioeval.base import (
     rows_reported_to,
     short_name,
 )
-from bioeval.evaluation import distributable, open_set
+from bioeval.evaluation import distributable
 from bioeval.results import (
     RULE_OF_30,
     Block,

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import TopKScores
-from bioeval.base import Argument, DataError, Name, ProtocolError, counted, names_of
+from bioeval import DataError, ProtocolError, TopKScores
+from bioeval.base import Argument, Name, counted, names_of
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     MatchCurve,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval import TopKScores
-from bioeval.base import Argument, DataError
+from bioeval import DataError, TopKScores
+from bioeval.base import Argument
 from bioeval.scores import Format, ReadOptions, matrix_advice, read_side, read_text
 
 

@@ -9,27 +9,17 @@ from typing import get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import TopKScores
+from bioeval import DataError, ProtocolError, TopKScores
 from bioeval.base import (
     SCALARS,
     Argument,
-    DataError,
     Name,
-    ProtocolError,
     names_of,
     require_choice,
     require_flag,
     require_integer,
 )
-from bioeval.results import (
-    MatchCurve,
-    QueryMean,
-    QueryMeasures,
-    about_attrs,
-    along,
-    build,
-    rate,
-)
+from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, along, build, rate
 from bioeval.scores import Codes, Provenance, codes_of
 from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
 from bioeval.studies.reid.matches import (

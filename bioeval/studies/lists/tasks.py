@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import TopKScores
+from bioeval import Protocol, TopKScores
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import OpenSet, Protocol, load
+from bioeval.protocol import OpenSet, load
 from bioeval.results import tree_of
 from bioeval.stats import query_mean_intervals
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import DataError, IntervalMethod, hooks
+from bioeval import DataError
+from bioeval.base import IntervalMethod, hooks
 from bioeval.cli import (
     Command,
     StudyCommand,
@@ -172,7 +173,8 @@ def _evaluated(
     scores: Scores, options: dict[str, Any], place: dict[str, Any], stages: Stages
 ) -> xr.DataTree:
     """Return the results of the tasks of the card."""
-    from bioeval.evaluation import evaluate, resolve_card
+    from bioeval import evaluate
+    from bioeval.evaluation import resolve_card
 
     protocol = options.pop("protocol")
     stages("counting")

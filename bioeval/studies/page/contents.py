@@ -25,7 +25,8 @@ import xarray as xr
 import xxhash
 from matplotlib.figure import Figure
 
-from bioeval.base import CardError, __version__, printable, renamed
+from bioeval import CardError, __version__
+from bioeval.base import printable, renamed
 from bioeval.protocol import explain, load
 from bioeval.studies.page import words
 from bioeval.studies.page.figures import (

@@ -8,14 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval.base import (
-    BioevalWarning,
-    DataError,
-    printable,
-    require_list,
-    require_path,
-    require_text,
-)
+from bioeval import BioevalWarning, DataError
+from bioeval.base import printable, require_list, require_path, require_text
 from bioeval.scores import replacing
 
 

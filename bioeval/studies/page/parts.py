@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from bioeval.base import DataError, doors, larger_is_closer, offered_value, printable
+from bioeval import DataError
+from bioeval.base import doors, larger_is_closer, offered_value, printable
 from bioeval.base.study import PageSection
 from bioeval.results import ResultThresholds
 from bioeval.views import TASKS, datasets, term_translator, value_of

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from click.core import ParameterSource
 
-from bioeval.base import DataError, IntervalMethod
+from bioeval import DataError
+from bioeval.base import IntervalMethod
 from bioeval.cli import (
     PROPORTION,
     RATE,
@@ -235,7 +236,7 @@ def _evaluated(
     """Return the rates of scores at the operating point, its threshold, and how it is chosen."""
     from functools import partial
 
-    from bioeval.evaluation import open_set, verification
+    from bioeval import open_set, verification
     from bioeval.results import ResultThresholds
 
     name, _, templates = task.partition("/")

@@ -10,12 +10,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, Protocol, Scores, __version__, evaluate
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    __version__,
     counted,
     in_words,
     physical_memory,
@@ -26,8 +24,6 @@ from bioeval.base import (
     stage,
     without,
 )
-from bioeval.evaluation import evaluate
-from bioeval.protocol import Protocol
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores import (
     MatrixMemory,

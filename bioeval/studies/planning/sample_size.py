@@ -12,19 +12,17 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, Scores, __version__, verification
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
     RandomState,
-    __version__,
     counted,
     require_choice,
     require_integer,
     require_number,
 )
-from bioeval.evaluation import chosen_threshold, verification
+from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,

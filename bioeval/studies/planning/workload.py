@@ -13,12 +13,10 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
+from bioeval import DataError, ProtocolError, __version__
 from bioeval.base import (
     Argument,
-    DataError,
     Name,
-    ProtocolError,
-    __version__,
     nearest_name,
     require_integer,
     require_list,

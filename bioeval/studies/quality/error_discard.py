@@ -11,15 +11,8 @@ import numba
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    DataError,
-    Name,
-    names_of,
-    require_increasing_proportions,
-    rows_reported_to,
-)
+from bioeval import DataError, Scores
+from bioeval.base import Argument, Name, names_of, require_increasing_proportions, rows_reported_to
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     Block,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from bioeval.base import IntervalMethod, __version__
+from bioeval import __version__
+from bioeval.base import IntervalMethod
 from bioeval.cli import (
     NUMBERS,
     Command,

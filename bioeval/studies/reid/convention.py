@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import CardError, DataError, ProtocolError, require_choice, require_integer
-from bioeval.protocol import Protocol, Reid, available, is_path, load
+from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
+from bioeval.base import require_choice, require_integer
+from bioeval.protocol import Reid, available, is_path, load
 from bioeval.scores import are_pairs, knows_people, missing_values
 
 FIELDS = Reid.fields()

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bioeval.base import Argument, MergeError
+from bioeval import MergeError
+from bioeval.base import Argument
 from bioeval.scores import Provenance
 from bioeval.studies.reid.matches import MatchLists, concatenated
 from bioeval.tallies import require_alike

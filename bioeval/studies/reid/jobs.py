@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Argument, DataError, engine, reporter, rows_reported_to
+from bioeval import DataError, Scores
+from bioeval.base import Argument, engine, reporter, rows_reported_to
 from bioeval.scores import (
     BlockReader,
     Codes,

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bioeval.base import DataError, counted, require_list, require_text
+from bioeval import DataError
+from bioeval.base import counted, require_list, require_text
 from bioeval.results import threshold_text
 from bioeval.views.plots import CurvesDisplay, CurveSpec, Display, Style, System
 

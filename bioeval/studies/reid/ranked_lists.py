@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import DataError, Name, counted, names_of
+from bioeval import DataError, Scores
+from bioeval.base import Name, counted, names_of
 from bioeval.results import build
 from bioeval.scores import BlockReader, codes_of, require_scores, require_subjects, without_attacks
 from bioeval.studies.reid.reid import apply_convention, gom

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores, TopKScores
+from bioeval import DataError, Protocol, ProtocolError, Scores, TopKScores
 from bioeval.base import (
     SCALARS,
     Argument,
     Client,
-    DataError,
     IntervalMethod,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     offered,
@@ -27,7 +25,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol, load, with_exclusions
+from bioeval.protocol import load, with_exclusions
 from bioeval.results import (
     Block,
     Found,
@@ -85,7 +83,7 @@ from bioeval.tallies import (
     to_user,
 )
 
-Named = str | os.PathLike[str] | Protocol
+Named: TypeAlias = str | os.PathLike[str] | Protocol
 
 # Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
 TAUS = 101

@@ -9,19 +9,8 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    SCALARS,
-    BioevalWarning,
-    DataError,
-    MergeError,
-    Name,
-    ProtocolError,
-    __version__,
-    larger_is_closer,
-    names_of,
-    require_choice,
-    require_integer,
-)
+from bioeval import BioevalWarning, DataError, MergeError, ProtocolError, __version__
+from bioeval.base import SCALARS, Name, larger_is_closer, names_of, require_choice, require_integer
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
@@ -45,7 +34,7 @@ from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, t
 
 _RETRIEVED_SETS = names_of(SCALARS, "precision", "recall", "f1", "micro_f1")
 
-REID = {
+REID: dict[str, Name] = {
     "cmc": SCALARS["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"

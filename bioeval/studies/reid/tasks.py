@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import Protocol, Scores
 from bioeval.evaluation import EvaluationOptions, TaskCounts
-from bioeval.protocol import Protocol
 from bioeval.results import Scalars
 from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions, query_mean_intervals

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base import Argument, DataError, MergeError, __version__
+from bioeval import DataError, MergeError, __version__
+from bioeval.base import Argument
 from bioeval.cli import (
     NUMBERS,
     Command,

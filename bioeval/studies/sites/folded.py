@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bioeval.base import DataError, MergeError, ProtocolError
+from bioeval import DataError, MergeError, ProtocolError
 from bioeval.scores import Provenance
 from bioeval.tallies import IdentificationTally, VerificationTally, require_alike
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Argument, DataError, MergeError, ProtocolError, counted, rows_reported_to
+from bioeval import DataError, MergeError, Protocol, ProtocolError, Scores
+from bioeval.base import Argument, counted, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.scores import (
     Archive,
     Progress,

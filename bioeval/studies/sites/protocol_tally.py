@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    MergeError,
-    ProtocolError,
-    panel,
-    require_choice,
-    require_integer,
-    without,
-)
+from bioeval import DataError, MergeError, ProtocolError
+from bioeval.base import Argument, panel, require_choice, require_integer, without
 from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
 from bioeval.scores import Provenance

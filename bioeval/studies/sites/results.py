@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import SCALARS, Argument, ProtocolError, larger_is_closer, names_of
+from bioeval import ProtocolError
+from bioeval.base import SCALARS, Argument, larger_is_closer, names_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import Argument, DataError, ProtocolError, counted, require_integer
+from bioeval import DataError, ProtocolError
+from bioeval.base import Argument, counted, require_integer
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Provenance
 from bioeval.studies.sites.folded import TooFewError

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Argument, Client, DataError, ProtocolError, require_flag, rows_reported_to
+from bioeval import DataError, Protocol, ProtocolError, Scores
+from bioeval.base import Argument, Client, require_flag, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
-from bioeval.protocol import Protocol
 from bioeval.scores import (
     BlockReader,
     Progress,

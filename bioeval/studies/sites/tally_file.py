@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import DataError, offered
+from bioeval import DataError
+from bioeval.base import offered
 from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.scores import Archive, Provenance, existing_file, guarded

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import Argument, DataError, MergeError, counted, require_text
+from bioeval import DataError, MergeError, Scores
+from bioeval.base import Argument, counted, require_text
 from bioeval.scores import are_pairs, codes_of, knows_people, plain
 
 if TYPE_CHECKING:

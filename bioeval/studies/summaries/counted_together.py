@@ -10,19 +10,10 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import BioevalError, DataError, Name, __version__, larger_is_closer, names_of
+from bioeval import BioevalError, DataError, Protocol, Scores, __version__
+from bioeval.base import Name, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
-from bioeval.protocol import Protocol
-from bioeval.results import (
-    COSTS,
-    Layout,
-    Scalars,
-    build,
-    point_scalars,
-    shown_ranks,
-    tree_of,
-)
+from bioeval.results import COSTS, Layout, Scalars, build, point_scalars, shown_ranks, tree_of
 from bioeval.scores import threads_for
 from bioeval.tallies import (
     IdentificationRules,

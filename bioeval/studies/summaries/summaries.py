@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import BioevalError, DataError, ProtocolError, counted, require_choice
+from bioeval import BioevalError, DataError, Protocol, ProtocolError, Scores
+from bioeval.base import counted, require_choice
 from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, places_of, require_scores
 from bioeval.studies.folds.splits import SplitSides

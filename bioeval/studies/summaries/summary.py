@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bioeval import Scores
-from bioeval.base import ProtocolError, offered
+from bioeval import Protocol, ProtocolError, Scores
+from bioeval.base import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
-from bioeval.protocol import Protocol, load
+from bioeval.protocol import load
 from bioeval.results import KindVerdict, Scalars
 from bioeval.scores import is_small, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together

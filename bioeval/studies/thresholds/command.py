@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import Argument, BioevalError, DataError
+from bioeval import BioevalError, DataError
+from bioeval.base import Argument
 from bioeval.cli import (
     TARGET,
     Command,
@@ -183,7 +184,7 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
 
     options = run.options
     if options["task"] == "open_set":
-        from bioeval.evaluation import open_set
+        from bioeval import open_set
 
         task = "open_set"
         counted = functools.partial(
@@ -195,7 +196,7 @@ def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyComm
             progress=run.stages.counting,
         )
     else:
-        from bioeval.evaluation import verification
+        from bioeval import verification
 
         task = f"verification/{options['templates']}"
         counted = functools.partial(

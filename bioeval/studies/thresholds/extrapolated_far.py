@@ -10,16 +10,8 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import (
-    Argument,
-    DataError,
-    Name,
-    RandomState,
-    larger_is_closer,
-    reported_to,
-    stage,
-)
+from bioeval import DataError, Scores
+from bioeval.base import Argument, Name, RandomState, larger_is_closer, reported_to, stage
 from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, require_scores
 from bioeval.stats import IntervalOptions, quantiles

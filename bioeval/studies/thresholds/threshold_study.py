@@ -10,13 +10,11 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores, partition, stats
+from bioeval import DataError, ProtocolError, Scores, partition, stats, verification
 from bioeval.base import (
     Argument,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     chosen_task,
     names_of,
@@ -24,7 +22,7 @@ from bioeval.base import (
     rows_reported_to,
     stage,
 )
-from bioeval.evaluation import digest_of_data, distributable, verification
+from bioeval.evaluation import digest_of_data, distributable
 from bioeval.results import (
     RULE_OF_3,
     RULE_OF_30,

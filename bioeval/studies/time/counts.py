@@ -13,15 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    ProtocolError,
-    engine,
-    require_choice,
-    require_integer,
-    rows_reported_to,
-)
+from bioeval import DataError, ProtocolError
+from bioeval.base import Argument, engine, require_choice, require_integer, rows_reported_to
 from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader, EnrolmentTimes
 from bioeval.tallies import (

@@ -10,15 +10,13 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import Scores
+from bioeval import DataError, Protocol, ProtocolError, Scores
 from bioeval.base import (
     SCALARS,
     Argument,
     Bootstrap,
     Client,
-    DataError,
     Name,
-    ProtocolError,
     RandomState,
     counted,
     names_of,
@@ -28,7 +26,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import Protocol, Search
+from bioeval.protocol import Search
 from bioeval.results import (
     Block,
     Found,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base import __version__
+from bioeval import __version__
 from bioeval.cli import Command, StudyCommand, Typed, option, output_options, rows_over
 
 if TYPE_CHECKING:

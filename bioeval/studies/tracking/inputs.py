@@ -13,14 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import (
-    Argument,
-    DataError,
-    nearest_name,
-    require_choice,
-    require_integer,
-    require_path,
-)
+from bioeval import DataError
+from bioeval.base import Argument, nearest_name, require_choice, require_integer, require_path
 from bioeval.scores import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.

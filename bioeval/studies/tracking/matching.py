@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from bioeval.base import DataError
+from bioeval import DataError
 from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
 from bioeval.studies.tracking.kernel import (
     Frames,

@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
-from bioeval.base import DataError, counted
+from bioeval import DataError
+from bioeval.base import counted
 from bioeval.views.plots import (
     Curve,
     CurvesDisplay,

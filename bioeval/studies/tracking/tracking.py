@@ -11,14 +11,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base import (
-    Name,
-    __version__,
-    require_callable,
-    require_choice,
-    require_flag,
-    require_number,
-)
+from bioeval import __version__
+from bioeval.base import Name, require_callable, require_choice, require_flag, require_number
 from bioeval.results import along, build
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import (

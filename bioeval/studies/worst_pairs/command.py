@@ -21,9 +21,8 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval import Scores
+    from bioeval import Protocol, Scores
     from bioeval.cli import Stages
-    from bioeval.protocol import Protocol
 
 
 class ListedPairs(MoreOutputs):

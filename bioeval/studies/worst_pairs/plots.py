@@ -15,15 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from bioeval.base import (
-    DataError,
-    ProtocolError,
-    larger_is_closer,
-    noun_of,
-    require_integer,
-    require_path,
-    require_text,
-)
+from bioeval import DataError, ProtocolError
+from bioeval.base import larger_is_closer, noun_of, require_integer, require_path, require_text
 from bioeval.results import in_one_precision
 from bioeval.views import Images
 from bioeval.views.plots import Display, Style, System, as_plot_text

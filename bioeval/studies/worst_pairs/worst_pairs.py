@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bioeval import Scores
-from bioeval.base import Name, ProtocolError, require_integer, rows_reported_to
+from bioeval import ProtocolError, Scores
+from bioeval.base import Name, require_integer, rows_reported_to
 from bioeval.results import about_attrs, along, build
 from bioeval.scores import (
     Block,

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval import Scores
-from bioeval.base import DataError, Stream, engine, reporter
+from bioeval import DataError, Scores
+from bioeval.base import Stream, engine, reporter
 from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
 from bioeval.studies.zoo import kernel
 from bioeval.tallies import (

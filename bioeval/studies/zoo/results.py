@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import Argument, DataError, Name, counted, require_number
+from bioeval import DataError
+from bioeval.base import Argument, Name, counted, require_number
 from bioeval.results import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
 from bioeval.tallies import to_user

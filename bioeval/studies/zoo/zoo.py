@@ -12,10 +12,9 @@ import numpy as np
 import xarray as xr
 from scipy.stats import chi2, rankdata, tiecorrect
 
-from bioeval import Scores
+from bioeval import DataError, Scores
 from bioeval.base import (
     Client,
-    DataError,
     RandomState,
     Stream,
     counted,
