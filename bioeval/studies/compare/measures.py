@@ -158,25 +158,23 @@ class ComparedSystem:
         self.scores, self.options = scores, options
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
-        self.verification: VerificationJob | None = None
-        jobs: list[Any] = []
+        jobs: dict[str, Any] = {}
         if scores.kind != "order":
-            self.verification = VerificationJob(
-                self.reader, templates=options.templates, fusion=options.fusion
-            )
+            job = VerificationJob(self.reader, templates=options.templates, fusion=options.fusion)
             wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
-            self.verification.wanted = wanted
-            jobs.append(self.verification)
-        self.identifies = not are_pairs(scores)
-        if self.identifies:
-            jobs.append(IdentificationJob(self.reader, options.search()))
+            job.wanted, jobs["verification"] = wanted, job
+        if not are_pairs(scores):
+            jobs["identification"] = IdentificationJob(self.reader, options.search())
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        self.tallies = run_jobs(self.reader, jobs)
-        if (job := self.verification) is not None:
+        tallies = dict(zip(jobs, run_jobs(self.reader, list(jobs.values())), strict=True))
+        #: The job of verification and both tallies; None of a task that the scores do not support.
+        self.verification: VerificationJob | None = jobs.get("verification")
+        self.claimed: Any = tallies.get("verification")
+        self.searched: Any = tallies.get("identification")
+        if self.claimed is not None:
             with threads_for(scores):
-                first = self.tallies[0]
-                first.points = refine(first, [job], wanted, symmetric=False)
+                self.claimed.points = refine(self.claimed, [job], wanted, symmetric=False)
 
     @property
     def details(self) -> dict[str, str]:
@@ -192,7 +190,7 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        operating_points: VerificationPoints = self.tallies[0].points
+        operating_points: VerificationPoints = self.claimed.points
         return operating_points
 
     def by_subject(
@@ -224,17 +222,17 @@ class ComparedSystem:
     @property
     def impostors(self) -> float:
         """Impostor attempts of verification, each pair of a symmetric matrix once."""
-        return self.tallies[0].impostor.total / (2 if self.both_ways else 1)
+        return self.claimed.impostor.total / (2 if self.both_ways else 1)
 
     @property
     def genuine(self) -> float:
         """Genuine attempts of verification, each pair of a symmetric matrix once."""
-        return len(self.tallies[0].genuine) / (2 if self.both_ways else 1)
+        return len(self.claimed.genuine) / (2 if self.both_ways else 1)
 
     @property
     def impostor_searches(self) -> int:
         """Impostor attempts of open-set identification; 0 without any genuine one."""
-        tally = self.tallies[-1]
+        tally = self.searched
         if self.scores.kind == "order" or not (tally.mates > 0).any():
             return 0
         return len(tally.impostor_probes(tally.impostor_role(self.options.impostors)))
@@ -243,10 +241,10 @@ class ComparedSystem:
     def attempts(self) -> tuple[int, ...]:
         """Attempts of each class: genuine and impostor of verification, genuine searches."""
         numbers: tuple[int, ...] = ()
-        if self.verification is not None:
-            numbers = len(self.tallies[0].genuine), self.tallies[0].impostor.total
-        if self.identifies:
-            numbers = *numbers, int((self.tallies[-1].mates > 0).sum())
+        if self.claimed is not None:
+            numbers = len(self.claimed.genuine), self.claimed.impostor.total
+        if self.searched is not None:
+            numbers = *numbers, int((self.searched.mates > 0).sum())
         return numbers
 
     @property
@@ -258,15 +256,15 @@ class ComparedSystem:
     def remarks(self) -> list[str]:
         """Warnings of the targets that the attempts do not support."""
         warnings = []
-        if self.verification is not None and self.impostors:
-            people = ComparedPeople.of_tally(self.tallies[0])
+        if self.claimed is not None and self.impostors:
+            people = ComparedPeople.of_tally(self.claimed)
             warnings += support_warnings(
                 self.targets, self.impostors, self.both_ways, "FRR", people
             )
             warnings += support_warnings(
                 self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
             )
-        if self.identifies and self.impostor_searches:
+        if self.searched is not None and self.impostor_searches:
             warnings += support_warnings(self.targets, self.impostor_searches, False, "DIR")
         return warnings
 
@@ -274,15 +272,15 @@ class ComparedSystem:
         self, person: np.ndarray, interval: IntervalOptions
     ) -> tuple[np.ndarray, np.ndarray, int, int]:
         """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
-        tally, options = self.tallies[-1], self.options
+        options = self.options
         return identification_replicates(
-            tally, person, options.ties, options.impostors, self.targets, interval
+            self.searched, person, options.ties, options.impostors, self.targets, interval
         )
 
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
         options = self.options
-        return rank_one_decisions(self.tallies[-1], options.ties, options.impostors, self.targets)
+        return rank_one_decisions(self.searched, options.ties, options.impostors, self.targets)
 
 
 @dataclass(frozen=True)
@@ -379,8 +377,8 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
     if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
         none, rows = np.empty(0), _rows_of_probes(a, b)
         numbers = _numbers(a, rows)
-        one = Replicates.of(a.tallies[0], a.by_subject(None, numbers), none, interval)
-        other = Replicates.of(b.tallies[0], b.by_subject(None, numbers), none, interval)
+        one = Replicates.of(a.claimed, a.by_subject(None, numbers), none, interval)
+        other = Replicates.of(b.claimed, b.by_subject(None, numbers), none, interval)
         probes, gallery = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
             a.by_subject(a.scores.select(probes, gallery)),
@@ -462,7 +460,7 @@ def _searches_in_another_order(
     A unit is a subject with a probe that one system alone identifies at rank 1 (`differ`), or the
     subjects of an identified probe and of a non-mated search whose order differs.
     """
-    first, second = a.tallies[-1], b.tallies[-1]
+    first, second = a.searched, b.searched
     own = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
     searches[first.impostor_probes(first.impostor_role(a.options.impostors))] = True
@@ -488,7 +486,7 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
     """Return the outcome of each system for each probe, as whole numbers."""
     rows = []
     for x in (a, b):
-        tally = x.tallies[-1]
+        tally = x.searched
         mate = ranks_among(tally.mate, tally.other)
         other = ranks_among(tally.other, tally.mate)
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)

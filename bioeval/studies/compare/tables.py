@@ -243,18 +243,18 @@ class SideBySideTable:
         yield indented(grid(self._header()))
         yield Text("")
         columns = {name: dict(_cells(dataset)) for name, dataset in self.found.items()}
-        labels: dict[str, str] = {}  # in the order of their first appearance
+        labels: dict[str, None] = {}  # in the order of their first appearance
         widest = 0
         for cells in columns.values():
-            labels |= cells
-            widest = max([widest, *map(len, cells.values())])
+            labels |= dict.fromkeys(cells)
+            widest = max([widest, *(len(" ".join(parts)) for parts in cells.values())])
         wide = max(map(len, labels)) + len(columns) * (widest + 2) + 4 <= options.max_width
         table = plain_table(["", *columns])
         for label in labels:
             row = [label]
             for cells in columns.values():
-                text = cells.get(label, "")
-                row.append(text if wide else text.partition(" ")[0])
+                mean, *sd = cells.get(label, [""])
+                row.append(" ".join([mean, *sd]) if wide else mean)
             table.add_row(*row)
         yield indented(table)
         if self._in_folds:
@@ -290,16 +290,17 @@ class SideBySideTable:
         yield "Fused", str(fused.attrs["origin"])
 
 
-def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
-    """Yield the label and the text of each measure."""
+def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, list[str]]]:
+    """Yield the label of each measure, and the texts of its mean and standard deviation."""
     if "fold" in dataset.dims:
         for row in averaged(dataset):
             percent = row.scalar.percent
             mean = mean_text(row.summary("mean"), percent, NOT_DEFINED)
             sd = mean_text(row.summary("sd"), percent, NOT_DEFINED)
             if sd != NOT_DEFINED:
-                mean = f"{mean} ± {sd}"
-            yield row.label, mean
+                yield row.label, [mean, f"± {sd}"]
+            else:
+                yield row.label, [mean]
         return
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
@@ -313,4 +314,4 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         for goal, value in result.items():
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
-            yield translate(label), mean_text(value, scalar.percent, NOT_DEFINED)
+            yield translate(label), [mean_text(value, scalar.percent, NOT_DEFINED)]
