@@ -18,6 +18,7 @@ import xarray as xr
 from bioeval.base import DataError, larger_is_closer, printable
 from bioeval.base.study import PageSection, doors
 from bioeval.results import units_of
+from bioeval.tallies import Rule
 from bioeval.views import TASKS, datasets, term_translator, value_of
 
 _T = TypeVar("_T")
@@ -570,18 +571,19 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
             continue
         if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
             continue
-        kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
-        if kind != "far":
+        rule = Rule.written(str(part.dataset.attrs["threshold_rule"]))
+        if rule.name != "far":
             continue
         exact = float(part.dataset.get("assured_threshold", np.nan))
         if np.isfinite(exact):
             return Chosen(_row_of(leader, exact), None, exact, "the assured one")
         exact = float(part.dataset.get("threshold", np.nan))
         if np.isfinite(exact):
+            (target,) = rule.values
             usual, why = _choose(leader), ""
-            if usual.target == float(value):
+            if usual.target == target:
                 why = usual.why
-            return Chosen(_row_of(leader, exact), float(value), exact, why=why)
+            return Chosen(_row_of(leader, exact), target, exact, why=why)
     return None
 
 
