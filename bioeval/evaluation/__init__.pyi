@@ -11,7 +11,7 @@ from bioeval.evaluation.plan import (
     resolve_card as resolve_card,
 )
 from bioeval.evaluation.task_counts import TaskCounts as TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan as TaskPlan, runner_of as runner_of
+from bioeval.evaluation.task_plan import TaskPlan as TaskPlan
 from bioeval.evaluation.threshold_choice import (
     attempts_within as attempts_within,
     chosen_threshold as chosen_threshold,

@@ -266,8 +266,8 @@ def _names(scores: Scores) -> Finding:
                 return Finding(
                     "names",
                     "warning",
-                    f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
-                    f"{is_or_are(len(repeated))} there more than once",
+                    f"{len(repeated):,} values of {column} {is_or_are(len(repeated))} there more "
+                    "than once",
                     count=sum(map(len, repeated.values())) - len(repeated),
                     where=listed(where),
                     remedy="leave the repetitions out, unless these are several templates of one "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
-from bioeval.evaluation import runner_of
+from bioeval.base.study import offered
 from bioeval.protocol import OpenSet
 from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
 from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for
@@ -559,7 +559,7 @@ class ComparedRetrieval:
         """Count the queries, and take the means that the convention defines."""
         self.scores = scores
         if isinstance(scores, TopKScores):
-            dataset, measures = runner_of(scores).reid_of_lists(scores, rules)
+            dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run()
             options = ReidOptions(**rules.result_options())
