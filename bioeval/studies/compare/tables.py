@@ -119,7 +119,7 @@ class ComparisonTable:
                 kind = str(attrs["kind_a"])
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
         shown: dict[str, tuple[str, ...]] = {"verification": ("far", "frr"), "identification": ()}
-        if "DIR" in " ".join(self.dataset["measure"].values):
+        if "dir_at_far" in [compared_by(x).name for x in self.dataset["measure"].values.tolist()]:
             tasks.append(self._translate("DIR at rank 1"))
             shown["identification"] = ("far", "dir")
         yield "Tasks", "; ".join(tasks)

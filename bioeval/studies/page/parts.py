@@ -605,7 +605,8 @@ def _choose(leader: LivePart) -> Chosen:
                 target = dataset["far_target"].values[at].item()
                 exact = limits.values[at].item()
                 why = f"the smallest FAR target with at least {enough} false accepts expected"
-                why += f", for none has {_ENOUGH[0]}" * (enough < _ENOUGH[0])
+                if enough < _ENOUGH[0]:
+                    why += f", for none has {_ENOUGH[0]}"
                 return Chosen(_row_of(leader, exact), target, exact, why=why)
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])
