@@ -6,7 +6,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +25,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import with_exclusions
+from bioeval.protocol import OpenSet, with_exclusions
 from bioeval.results import KIND_DOUBT, along, build, kind_doubt
 from bioeval.scores import (
     BlockReader,
@@ -44,7 +44,6 @@ from bioeval.studies.compare.margins import MARGINS, MarginConclusion, check_mar
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
-    ComparisonOptions,
     PairedMeasure,
     identification_measures,
     retrieval_measures,
@@ -55,6 +54,7 @@ from bioeval.studies.reid.convention import cameras_of, column_warnings, convent
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (
     FAR_TARGETS,
+    Claim,
     ImpostorProbes,
     RankUnit,
     Templates,
@@ -97,6 +97,15 @@ Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 _SIDES = ("probe", "gallery template")
+
+# Options without effect on re-identification, and their defaults.
+_DEFAULTS = {
+    "templates": "single",
+    "fusion": "min",
+    "rank_unit": "template",
+    "ties": "pessimistic",
+    "impostors": "auto",
+}
 
 
 def _weak(measure: PairedMeasure) -> str:
@@ -230,14 +239,13 @@ def compare(
     for scores in (a, b):
         require_people(scores)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
-    options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
     columns = replace(interval, method="subject-bootstrap-bca")  # the last ones of the jackknife
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
         a = with_exclusions(a, protocol)
         b = with_exclusions(b, protocol)
-        _refuse_unused(options, targets, at_frr, rules.name)
+        _refuse_unused([templates, fusion, rank_unit, ties, impostors], targets, at_frr, rules.name)
         if rules.needs_cameras and not are_pairs(a):
             for first_side, second_side, where in zip(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
@@ -248,9 +256,11 @@ def compare(
         measures += retrieval_measures(one, other, columns)
         conclusions = _conclusions(measures, interval, adjust, given)
         return _Comparison(one, other, conclusions, interval, adjust, apart).dataset()
+    claim = Claim(templates, fusion)
+    search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     with rows_reported_to(progress):
-        first = ComparedSystem(a, options, targets, at_frr)
-        second = ComparedSystem(b, options, targets, at_frr)
+        first = ComparedSystem(a, claim, search, targets, at_frr)
+        second = ComparedSystem(b, claim, search, targets, at_frr)
     if first.claimed is not None and second.claimed is not None:
         measures += verification_measures(first, second, columns)
     if first.searched is not None:
@@ -292,11 +302,13 @@ def require_same(a: Any, b: Any) -> None:
 
 
 def _refuse_unused(
-    options: ComparisonOptions, targets: np.ndarray, at_frr: np.ndarray, convention: str
+    options: Sequence[str], targets: np.ndarray, at_frr: np.ndarray, convention: str
 ) -> None:
     """Raise :class:`ProtocolError` for options without effect on re-identification."""
-    default = asdict(ComparisonOptions())
-    unused = [name for name, value in asdict(options).items() if value != default[name]]
+    unused = []
+    for (name, default), value in zip(_DEFAULTS.items(), options, strict=True):
+        if value != default:
+            unused.append(name)
     if not np.array_equal(targets, FAR_TARGETS):
         unused.append("far_targets")
     if len(at_frr):

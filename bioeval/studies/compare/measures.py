@@ -41,6 +41,7 @@ from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.tallies import (
+    Claim,
     IdentificationJob,
     PointsWanted,
     SubjectAttempts,
@@ -57,23 +58,6 @@ _ROUNDING = 1e-12
 
 # With fewer subjects that can be listed with all their templates, all subjects are kept with some.
 _MANY_SUBJECTS = 100
-
-
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """Data of a comparison: the attempts of each task."""
-
-    templates: str = "single"
-    fusion: str = "min"
-    rank_unit: str = "template"
-    ties: str = "pessimistic"
-    impostors: str = "auto"
-
-    def search(self) -> OpenSet:
-        """Return how probes are searched, checked."""
-        return OpenSet(
-            rank_unit=self.rank_unit, fusion=self.fusion, ties=self.ties, impostors=self.impostors
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,21 +134,22 @@ class ComparedSystem:
     def __init__(
         self,
         scores: Scores,
-        options: ComparisonOptions,
+        claim: Claim,
+        search: OpenSet,
         targets: np.ndarray,
         frr_targets: np.ndarray,
     ):
         """Count all tasks that the scores support, with the operating points of verification."""
-        self.scores, self.options = scores, options
+        self.scores, self.claim, self.search = scores, claim, search
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
         jobs: dict[str, Any] = {}
         if scores.kind != "order":
-            job = VerificationJob(self.reader, templates=options.templates, fusion=options.fusion)
+            job = VerificationJob(self.reader, **asdict(claim))
             wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
             job.wanted, jobs["verification"] = wanted, job
         if not are_pairs(scores):
-            jobs["identification"] = IdentificationJob(self.reader, options.search())
+            jobs["identification"] = IdentificationJob(self.reader, search)
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
         tallies = dict(zip(jobs, run_jobs(self.reader, list(jobs.values())), strict=True))
@@ -180,7 +165,10 @@ class ComparedSystem:
     def details(self) -> dict[str, str]:
         """How the attempts are evaluated, as attributes."""
         return {
-            **asdict(self.options),
+            **asdict(self.claim),
+            "rank_unit": self.search.rank_unit,
+            "ties": self.search.ties,
+            "impostors": self.search.impostors,
             "jackknifed": (
                 "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
                 "wider of these and percentiles"
@@ -190,8 +178,7 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        operating_points: VerificationPoints = self.claimed.points
-        return operating_points
+        return self.claimed.points
 
     def by_subject(
         self, scores: Scores | None = None, numbers: np.ndarray | None = None
@@ -204,8 +191,7 @@ class ComparedSystem:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        job = VerificationJob(reader, templates=self.options.templates, fusion=self.options.fusion)
-        return SubjectAttempts(job)
+        return SubjectAttempts(VerificationJob(reader, **asdict(self.claim)))
 
     @property
     def people(self) -> int:
@@ -217,7 +203,7 @@ class ComparedSystem:
     @property
     def both_ways(self) -> bool:
         """Whether each pair of templates makes two attempts of verification."""
-        return self.options.templates == "single" and is_symmetric(self.scores)
+        return self.claim.templates == "single" and is_symmetric(self.scores)
 
     @property
     def impostors(self) -> float:
@@ -235,7 +221,7 @@ class ComparedSystem:
         tally = self.searched
         if self.scores.kind == "order" or not (tally.mates > 0).any():
             return 0
-        return len(tally.impostor_probes(tally.impostor_role(self.options.impostors)))
+        return len(tally.impostor_probes(tally.impostor_role(self.search.impostors)))
 
     @property
     def attempts(self) -> tuple[int, ...]:
@@ -272,15 +258,15 @@ class ComparedSystem:
         self, person: np.ndarray, interval: IntervalOptions
     ) -> tuple[np.ndarray, np.ndarray, int, int]:
         """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
-        options = self.options
+        ties, impostors = self.search.ties, self.search.impostors
         return identification_replicates(
-            self.searched, person, options.ties, options.impostors, self.targets, interval
+            self.searched, person, ties, impostors, self.targets, interval
         )
 
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
-        options = self.options
-        return rank_one_decisions(self.searched, options.ties, options.impostors, self.targets)
+        ties, impostors = self.search.ties, self.search.impostors
+        return rank_one_decisions(self.searched, ties, impostors, self.targets)
 
 
 @dataclass(frozen=True)
@@ -463,7 +449,7 @@ def _searches_in_another_order(
     first, second = a.searched, b.searched
     own = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
-    searches[first.impostor_probes(first.impostor_role(a.options.impostors))] = True
+    searches[first.impostor_probes(first.impostor_role(a.search.impostors))] = True
     searches &= second.others > 0
     distinct, others_distinct = np.unique(first.mate[own]), np.unique(second.mate[own])
     people = int(person.max(initial=-1)) + 1
