@@ -335,9 +335,8 @@ def _refusal(
     people = "people"
     if not isinstance(shares, PairShares):
         people = shares.over
-    if layer < 0:
-        at = 0.0
-    else:
+    at = 0.0
+    if layer >= 0:
         at = float(shares.mean[layer])
     said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
     if at >= target:

@@ -297,10 +297,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, list[str]]]:
             percent = row.scalar.percent
             mean = mean_text(row.summary("mean"), percent, NOT_DEFINED)
             sd = mean_text(row.summary("sd"), percent, NOT_DEFINED)
-            if sd != NOT_DEFINED:
-                yield row.label, [mean, f"± {sd}"]
-            else:
-                yield row.label, [mean]
+            yield row.label, [mean] if sd == NOT_DEFINED else [mean, f"± {sd}"]
         return
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
