@@ -121,8 +121,6 @@ def as_float64(name: str, values: Any) -> np.ndarray:
 
 def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
-    array = require_numbers(name, values, "increasing numbers from 0 to 1", _increase_within_1)
-    return [Fraction(repr(value)) for value in array.tolist()]
 
     def valid(array: np.ndarray) -> Any:
         return len(array) and array[0] >= 0 and array[-1] <= 1 and (np.diff(array) > 0).all()

@@ -223,7 +223,8 @@ def _values(array: Any) -> str:
     text_of = "{:.4g}".format if flat.dtype.kind == "f" else str
     shown = [*map(text_of, flat[: _SHOWN - 1])]
     if len(flat) > len(shown):
-        shown += ["\u2026"] * (len(flat) > _SHOWN)
+        if len(flat) > _SHOWN:
+            shown.append("\u2026")
         shown.append(text_of(flat[-1]))
     line = safe(" ".join(shown))
     if len(flat) <= _SHOWN:

@@ -208,17 +208,15 @@ def open_set(
         return runner.open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
     if selectivity is None:
-        given = thresholds is not None and drawn is None
-    else:
-        given = selectivity
-    if require_flag("selectivity", given) and drawn is not None:
+        selectivity = thresholds is not None and drawn is None
+    if require_flag("selectivity", selectivity) and drawn is not None:
         raise ProtocolError(
             f"{Argument('selectivity')} is not defined for galleries that are drawn "
             f"({Argument('gallery', str(gallery))}); leave one of them out"
         )
     with rows_reported_to(progress):
         dataset, tally = _identify(planner, options, drawn, limits)
-    if given:
+    if selectivity:
         return _with_selectivity(dataset, scores, tally)
     return dataset
 
@@ -337,12 +335,9 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
     over, thresholds = ("threshold",), found["threshold"].values
-    unit = "single"
+    unit, fusion = "single", "min"
     if tally.rank_unit == "subject":
-        unit = "multi"
-    fusion = "min"
-    if unit == "multi":
-        fusion = tally.fusion
+        unit, fusion = "multi", tally.fusion
     searches = {
         "selectivity_non_mated": tally.impostor_probes(found.attrs["impostors"]),
         "selectivity_mated": np.flatnonzero(tally.mates > 0),

@@ -22,11 +22,8 @@ def runner_of(scores: Any) -> Any:
 
     It has the functions `evaluate` and `open_set`.
     """
-    layout = ""
-    if isinstance(scores, Scores):
-        layout = scores.layout
-    if layout and layout not in LAYOUTS:
-        return offered("runners", layout)
+    if isinstance(scores, Scores) and scores.layout not in LAYOUTS:
+        return offered("runners", scores.layout)
     return None
 
 
@@ -68,11 +65,7 @@ class TaskPlanner:
         options |= {"ties": task.ties, "max_rank": task.max_rank}
         if isinstance(task, OpenSet):
             options["thresholds"] = self.thresholds
-        return TaskPlan(self._ranked(task), options)
-
-    def _ranked(self, task: OpenSet | ClosedSet) -> IdentificationJob:
-        """Return the job that open and closed set share where their ranks are alike."""
         key = task.rank_unit, task.fusion
-        if key not in self._shared:
+        if key not in self._shared:  # open and closed set share the job where their ranks are alike
             self._shared[key] = IdentificationJob(self.reader, task)
-        return self._shared[key]
+        return TaskPlan(self._shared[key], options)

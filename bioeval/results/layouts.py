@@ -144,7 +144,9 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
         if np.isnan(values.get(f"{part}folds", np.nan)).all():
             continue  # a rate of the test part alone
         said, dims = summaries[rate].attrs, summaries[rate].dims[1:]
-        words = f"{'on the training part: ' * bool(part)}{said['long_name'].removesuffix(_ALL)}"
+        words = said["long_name"].removesuffix(_ALL)
+        if part:
+            words = f"on the training part: {words}"
         for key, about in Layout.each_over_folds(Name(words, said["units"])).items():
             if key == "pooled" and rate in _NOT_POOLED:
                 continue

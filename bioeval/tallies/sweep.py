@@ -464,7 +464,8 @@ class RowSweep:
             block = None
             if self.by_blocks:
                 block = reader.block(low, high)
-            if not self.count(low, high, block):
+            raw = self.count(low, high, block)
+            if raw is None:
                 complete = False
                 for start in range(low, high, reader.rows_per_block()):
                     rest = block or reader.block(start, min(start + reader.rows_per_block(), high))
@@ -472,9 +473,9 @@ class RowSweep:
                         job.add(rest)
             else:
                 for job in self.digests:
-                    job.look(low, self.raw, self.columns, block)
+                    job.look(low, raw, self.columns, block)
                 if not (scores._streams or self.by_blocks):
-                    reader.watch.look(low, self.raw, self.columns, 1.0)
+                    reader.watch.look(low, raw, self.columns, 1.0)
             give_back(scores)
             report_rows(high, scores.shape[0])
         return complete
@@ -496,7 +497,7 @@ class RowSweep:
 
     def _want_second_passes(self) -> None:
         """Gather the genuine scores, and estimate by a pilot where operating points fall."""
-        mates = self._mates()
+        mates, digits = self._mates()
         for kind in self.kinds:
             wanted = [job.wanted for job in kind.jobs if job.wanted is not None]
             if not wanted:
@@ -515,7 +516,7 @@ class RowSweep:
         for kind in self.kinds:
             if m * n <= KEEP_ALL:
                 kind.windows, kind.room = [(-np.inf, np.inf)], 1.0
-            kind.take_second_pass(self.digits)
+            kind.take_second_pass(digits)
 
     def _pilot(self, number: int) -> None:
         """Place windows by the counts of some rows."""
@@ -537,11 +538,9 @@ class RowSweep:
             block.values = block.values.astype(self.dtype, copy=False)  # few rows are float64
         none = NO_SECOND_PASS.tables(self.dtype, PILOT_GROUPS, 0)
         tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
-        scratch = self._scratch(PILOT_GROUPS)
-        if (
-            self._run(rows, tables, empty_facts(number), empty_facts(number), scratch, block)
-            is None
-        ):
+        matrix, scratch = self._matrix(rows, block), self._scratch(PILOT_GROUPS)
+        facts, subject_facts = empty_facts(number), empty_facts(number)
+        if self._run(rows, matrix, tables, facts, subject_facts, scratch) is None:
             return
         for kind, table, its in zip(self.kinds, tables, cells, strict=True):
             kind.take_pilot(its.grid, table.counts.cells, number, of=m)
@@ -551,14 +550,17 @@ class RowSweep:
         groups = len(self.gallery.starts) - 1
         return scratch_of(self.dtype, chunks, self.scores.shape[1], groups)
 
-    def _mates(self) -> np.ndarray:
-        """Return the genuine scores of all rows side by side, NaN for the probe itself."""
+    def _mates(self) -> tuple[np.ndarray, int]:
+        """Return the genuine scores of all rows side by side, NaN for the probe itself.
+
+        And the number of last digits in which they may differ from those of the rows.
+        """
         gallery = self.reader.gallery
         row, place = self.reader.own_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
         cells = self.scores._base_rows(row), self.scores._base_columns(column)
-        self.digits = 0
-        exact = None
+        digits = 0
+        exact: np.ndarray | None = None
         if not self.scores._streams:
             exact = self._gathered(*cells)
         elif not self.scores._selects_rows:
@@ -567,7 +569,7 @@ class RowSweep:
             mates = exact
         else:
             mates = self._computed_mates(row, column)
-            self.digits = DIGITS
+            digits = DIGITS
         if larger_is_closer(self.scores.kind):
             mates = -mates
         left_out = place == gallery.self_position[row]
@@ -575,7 +577,7 @@ class RowSweep:
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == Mask.IGNORE
         mates[left_out] = np.nan
-        return mates
+        return mates, digits
 
     def _gathered(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return scores of cells; those of a mapped file are read gradually."""
@@ -611,8 +613,8 @@ class RowSweep:
             return np.fmin.reduceat(mates, starts[self.own_size > 0])
         return mates
 
-    def count(self, low: int, high: int, block: Block | None) -> bool:
-        """Count rows ``low:high`` for all jobs; False if some score has no cell.
+    def count(self, low: int, high: int, block: Block | None) -> RawRows | None:
+        """Count rows ``low:high`` for all jobs, and return them; None if some score has no cell.
 
         Their `block` is needed where this counts by blocks.
         """
@@ -621,32 +623,33 @@ class RowSweep:
         for kind, cells in zip(self.kinds, counted, strict=True):
             placed &= kind.place_cells(cells, self.thresholds)
         if not placed:
-            return False
+            return None
         rows = np.arange(low, high)
+        matrix = self._matrix(rows, block)
         tables = []
         for kind, cells in zip(self.kinds, counted, strict=True):
             tables.append(self._tables(kind, cells, high - low))
         facts = self._facts(self.by_template, slice(low, high))
         gallery = self.reader.gallery
         subject_facts = self._facts(self.by_subject, slice(low, high))
-        genuine = self._run(rows, tables, facts, subject_facts, self.scratch, block)
+        genuine = self._run(rows, matrix, tables, facts, subject_facts, self.scratch)
         if genuine is None:
-            return False
+            return None
         single = self.kinds[0].counts_in(tables[0])
         multi = self.kinds[1].counts_in(tables[1])
         if single is None or multi is None:
-            return False
+            return None
         mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
         others = self.scores.shape[1] - self.own_size[rows]
         if not self.gaps and ((facts.mates != mates) | (facts.others != others)).any():
-            return False
+            return None
         self.kinds[0].include(single, genuine[~np.isnan(genuine)])
         self.kinds[1].include(multi, facts.mate[facts.mates > 0].astype(self.dtype))
         for alike in (self.by_template, self.by_subject):  # they differ in their results only
             for other in alike[1:]:
                 for copied, values in zip(other.facts, alike[0].facts, strict=True):
                     copied[rows] = values[rows]
-        return True
+        return matrix.raw
 
     def _tables(self, kind: KindOfTemplates, counted: CellCounts, rows: int) -> VerificationTables:
         """Return empty tables for some rows."""
@@ -669,11 +672,11 @@ class RowSweep:
     def _run(
         self,
         rows: np.ndarray,
+        matrix: Matrix,
         tables: Sequence[VerificationTables],
         facts: RankFacts,
         subject_facts: RankFacts,
         scratch: Scratch,
-        block: Block | None,
     ) -> np.ndarray | None:
         """Count rows, and return their genuine scores; None if a cell is refused."""
         gallery = self.reader.gallery
@@ -683,7 +686,7 @@ class RowSweep:
         single, multi = tables
         refused = np.zeros(len(rows), dtype=np.int64)
         output = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
-        sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, output, scratch)
+        sweep_rows(matrix, self.gallery, probes, self.wanted, output, scratch)
         if refused.any():
             return None
         return genuine
@@ -706,13 +709,13 @@ class RowSweep:
                 values = self.scores.select(probes=rows)._read_rows(0, len(rows))
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
-        self.raw = RawRows(values, numbers)
+        raw = RawRows(values, numbers)
         if block is None and self.scores._has_mask:
-            self.raw = RawRows(values, numbers, self.mask, self.rows[rows])
+            raw = RawRows(values, numbers, self.mask, self.rows[rows])
         elif block is None and self.scores.exclude:
-            self.raw = RawRows(values, numbers, self._not_excluded(rows), np.arange(len(rows)))
+            raw = RawRows(values, numbers, self._not_excluded(rows), np.arange(len(rows)))
         return Matrix(
-            raw=self.raw,
+            raw=raw,
             keys=values.view(self.keys.dtype),
             gaps=self.gaps,
             negated=larger_is_closer(self.scores.kind) and block is None,

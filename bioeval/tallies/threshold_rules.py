@@ -68,6 +68,12 @@ class Rule:
         return self.name
 
     @classmethod
+    def written(cls, text: str) -> Rule:
+        """Return the rule that :meth:`__str__` wrote, such as an attribute of a result."""
+        name, _, values = text.partition("=")
+        return cls(name, tuple(map(float, filter(None, values.split(",")))))
+
+    @classmethod
     def parse(cls, threshold: Any, what: str = "threshold") -> Rule:
         """Return the rule that `threshold` is; `what` is its name in messages.
 

@@ -332,20 +332,19 @@ def _refusal(
     people = "people"
     if not isinstance(shares, PairShares):
         people = shares.over
-    if layer < 0:
-        at = 0.0
-    else:
+    at = 0.0
+    if layer >= 0:
         at = float(shares.mean[layer])
     said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
     if at >= target:
         return f"{said}, and the target is {100 * target:g} %; more people do not help"
-    needs = f"the guaranteed rule needs {assured.needed:,} or more" * (assured.needed > there)
+    needs = ""
+    if assured.needed > there:
+        needs = f"the guaranteed rule needs {assured.needed:,} or more"
     if not math.isnan(assured.estimated):
-        if needs:
-            needs += ", the estimated rule"
-        else:
-            needs += "the estimated rule needs"
-        needs += f" about {assured.estimated:,.0f}"
+        estimated = "the estimated rule" if needs else "the estimated rule needs"
+        estimated += f" about {assured.estimated:,.0f}"
+        needs = ", ".join(filter(None, (needs, estimated)))
     if needs:
         needs = f" ({needs})"
     return (

@@ -560,7 +560,7 @@ def blocks(found: Found) -> Iterator[Block]:
         heads = ["threshold"]
         rows = [[float(ds["threshold"][i])] for i in places.tolist()]
         for name, one in each.items():
-            system = f"{short_name(name)}: " * (len(each) > 1)
+            system = f"{short_name(name)}: " if len(each) > 1 else ""
             for rate, head in (("mmpmr", "MMPMR"), ("mmpmr_prod", "ProdAvg")):
                 heads.append(f"{system}{head}")
                 for row, i in zip(rows, places.tolist(), strict=True):

@@ -409,12 +409,13 @@ _COSTS = {
     "minimum Cprimary": "min_c_primary",
 }
 
+#: Columns by their headings: the variable, what it is multiplied by, and its format.
 _BY_PRIOR = {
-    "threshold": "bayes_threshold",
-    "FAR, %": "far_at_bayes",
-    "FRR, %": "frr_at_bayes",
-    "actual": "act_dcf",
-    "minimum": "min_dcf",
+    "threshold": ("bayes_threshold", 1, ".4f"),
+    "FAR, %": ("far_at_bayes", 100, ".3f"),
+    "FRR, %": ("frr_at_bayes", 100, ".3f"),
+    "actual": ("act_dcf", 1, ".4f"),
+    "minimum": ("min_dcf", 1, ".4f"),
 }
 
 
@@ -449,11 +450,10 @@ def blocks(found: Found) -> Iterator[Block]:
         )
         heads = ["prior"]
         rows = [[f"{prior:g}"] for prior in ds["prior"].values.tolist()]
-        for head, name in _BY_PRIOR.items():
+        for head, (name, scale, digits) in _BY_PRIOR.items():
             if name not in ds:
                 continue
             heads.append(head)
-            scale, digits = (100, ".3f") if head.endswith("%") else (1, ".4f")
             for row, value in zip(rows, ds[name].values.tolist(), strict=True):
                 row.append(number(scale * value, digits))
         yield Table(heads, rows)

@@ -476,7 +476,7 @@ def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
     names = scores._templates
     differ = names is not None and (names.a[places] != names.b[places]).all()
     fault = len(places) < scores.genuine.sum() / 2
-    what = " of different templates" * bool(differ)
+    what = " of different templates" if differ else ""
     return genuine_copies(scores, len(places), _listed_pairs(places), what, fault=fault)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bioeval.base import panel
+from bioeval.base import counted, panel
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")
@@ -82,7 +82,7 @@ class DataCheck:
         for severity in reversed(SEVERITIES[1:]):
             number = len(self.of(severity))
             if number:
-                parts.append(f"{number} {severity}{'s' * (number > 1)}")
+                parts.append(counted(number, f"{severity}s"))
         return ", ".join(parts) or "nothing found"
 
     def _repr_html_(self) -> str:

@@ -258,8 +258,8 @@ def _names(scores: Scores) -> Finding:
                 return Finding(
                     "names",
                     "warning",
-                    f"{counted(len(repeated), f'values of {column}s').removesuffix('s')} "
-                    f"{is_or_are(len(repeated))} there more than once",
+                    f"{len(repeated):,} values of {column} {is_or_are(len(repeated))} there more "
+                    "than once",
                     count=sum(map(len, repeated.values())) - len(repeated),
                     where=listed(where),
                     remedy="leave the repetitions out, unless these are several templates of one "
@@ -490,14 +490,14 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
             said = f"{judged} compared: none is much nearer to another subject than to its own"
         return Finding("label-errors", "ok", said)
     least = "at least " * (number == MOST_NAMED)
-    is_nearer, their = ("is", "its") if number == 1 else ("are", "their")
+    row, are, their = ("row", "is", "its") if number == 1 else ("rows", "are", "their")
     return Finding(
         "label-errors",
         "warning" if suspects.certain else "note",
-        f"{least}{counted(number, 'templates')} {is_nearer} much nearer to another label than to "
+        f"{least}{counted(number, 'templates')} {are} much nearer to another label than to "
         f"{their} own, of {suspects.judged:,} compared",
         count=number,
-        where=f"row{'s' * (number > 1)} {listed(rows, 10)}",
+        where=f"{row} {listed(rows, 10)}",
         remedy="inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, gives the label that each is nearest to",
     )

@@ -6,7 +6,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,7 +23,7 @@ from bioeval.base import (
     rows_reported_to,
 )
 from bioeval.evaluation import distributable
-from bioeval.protocol import with_exclusions
+from bioeval.protocol import OpenSet, with_exclusions
 from bioeval.results import KindVerdict, along, build
 from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, as_row, leaves_out_attacks
 from bioeval.stats import IntervalOptions
@@ -33,7 +33,6 @@ from bioeval.studies.compare.margins import MARGINS, MarginConclusion, check_mar
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
     ComparedSystem,
-    ComparisonOptions,
     PairedMeasure,
     identification_measures,
     retrieval_measures,
@@ -44,11 +43,13 @@ from bioeval.studies.reid.convention import cameras_of, column_warnings, convent
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (
     FAR_TARGETS,
+    Claim,
     ImpostorProbes,
     RankUnit,
     Templates,
     Ties,
     check_targets,
+    per_cent,
     require_people,
 )
 
@@ -85,6 +86,15 @@ Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 _SIDES = ("probe", "gallery template")
+
+# Options without effect on re-identification, and their defaults.
+_DEFAULTS = {
+    "templates": "single",
+    "fusion": "min",
+    "rank_unit": "template",
+    "ties": "pessimistic",
+    "impostors": "auto",
+}
 
 
 def _weak(measure: PairedMeasure) -> str:
@@ -218,14 +228,13 @@ def compare(
     for scores in (a, b):
         require_people(scores)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
-    options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
     columns = replace(interval, method="subject-bootstrap-bca")  # the last ones of the jackknife
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
         a = with_exclusions(a, protocol)
         b = with_exclusions(b, protocol)
-        _refuse_unused(options, targets, at_frr, rules.name)
+        _refuse_unused([templates, fusion, rank_unit, ties, impostors], targets, at_frr, rules.name)
         if rules.needs_cameras and not are_pairs(a):
             for first_side, second_side, where in zip(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
@@ -235,19 +244,21 @@ def compare(
             one, other = ComparedRetrieval(a, rules), ComparedRetrieval(b, rules)
         measures += retrieval_measures(one, other, columns)
         conclusions = _conclusions(measures, interval, adjust, given)
-        return _dataset((one, other), conclusions, interval, adjust, apart)
+        return _Comparison(one, other, conclusions, interval, adjust, apart).dataset()
+    claim = Claim(templates, fusion)
+    search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     with rows_reported_to(progress):
-        first = ComparedSystem(a, options, targets, at_frr)
-        second = ComparedSystem(b, options, targets, at_frr)
-    if first.verification is not None and second.verification is not None:
+        first = ComparedSystem(a, claim, search, targets, at_frr)
+        second = ComparedSystem(b, claim, search, targets, at_frr)
+    if first.claimed is not None and second.claimed is not None:
         measures += verification_measures(first, second, columns)
-    if first.identifies:
+    if first.searched is not None:
         order = None
         if measures:
             order = measures[0].reordered
         measures += identification_measures(first, second, columns, order)
     conclusions = _conclusions(measures, interval, adjust, given)
-    return _dataset((first, second), conclusions, interval, adjust, apart)
+    return _Comparison(first, second, conclusions, interval, adjust, apart).dataset()
 
 
 def _require_scores(a: Any, b: Any) -> None:
@@ -280,11 +291,13 @@ def require_same(a: Any, b: Any) -> None:
 
 
 def _refuse_unused(
-    options: ComparisonOptions, targets: np.ndarray, at_frr: np.ndarray, convention: str
+    options: Sequence[str], targets: np.ndarray, at_frr: np.ndarray, convention: str
 ) -> None:
     """Raise :class:`ProtocolError` for options without effect on re-identification."""
-    default = asdict(ComparisonOptions())
-    unused = [name for name, value in asdict(options).items() if value != default[name]]
+    unused = []
+    for (name, default), value in zip(_DEFAULTS.items(), options, strict=True):
+        if value != default:
+            unused.append(name)
     if not np.array_equal(targets, FAR_TARGETS):
         unused.append("far_targets")
     if len(at_frr):
@@ -372,24 +385,24 @@ class _Conclusion:
             values |= self.margin.variables()
         return values
 
-    def verdict(self, names: tuple[str, str], people: int) -> str:
-        """Return the verdict on the measure in plain words."""
+    def verdict(self, names: tuple[str, str], people: int) -> list[str]:
+        """Return the parts of the verdict on the measure, in plain words."""
         measure, within = self.measure, self.margin
         if np.isnan(measure.values[:, 0]).any():
-            return "not defined"
+            return ["not defined"]
         if np.isnan(self.limits.low):
-            return f"no conclusion with {counted(people, 'subjects')}"
+            return [f"no conclusion with {counted(people, 'subjects')}"]
         said = [self._of_difference(names)]
         if measure.same and not measure.supported:
             said.append(_weak(measure))
         if within is None or not measure.supported:
-            return "; ".join(said)
+            return said
         if within.equivalent or self.better <= 0:  # the better system is not worse
             shown = within.text(names[0], measure.scalar.percent)
             if (within.equivalent or within.not_worse) and not (self.better or measure.same):
-                return shown
+                return [shown]
             said.append(shown)
-        return "; ".join(filter(None, said))
+        return list(filter(None, said))
 
     def _of_difference(self, names: tuple[str, str]) -> str:
         """Return the verdict on whether the measure differs."""
@@ -407,20 +420,21 @@ class _Conclusion:
             return f"no conclusion: {self.undecided}"
         return f"no significant difference at {100 * self.interval.confidence:g} %"
 
-    def sentence(self, names: tuple[str, str], verdict: str) -> str:
+    def sentence(self, names: tuple[str, str], verdict: list[str]) -> str:
         """Return the conclusion about the measure as a sentence."""
+        said = "; ".join(verdict)
         measure, confidence = self.measure, self.interval.confidence
         one, other = measure.values[:, 0].tolist()
         if math.isnan(one) or math.isnan(other):
-            return f"{measure.label}: {verdict}."
+            return f"{measure.label}: {said}."
         scalar, width = measure.scalar, float(self.limits.high - self.limits.low)
         first = scalar.written_with_unit(one, width)
         second = scalar.written_with_unit(other, width)
         given = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
         if np.isnan(self.limits.low):
-            return f"{given}: {verdict}."
+            return f"{given}: {said}."
         if measure.same:
-            same, *weak = verdict.split("; ")
+            same, *weak = verdict
             exactly = (
                 f"the difference is exactly 0 (at most {100 * measure.bound(confidence):.2f} % of "
                 f"people would be decided differently, {100 * confidence:g} %)"
@@ -429,7 +443,7 @@ class _Conclusion:
         low = scalar.written(float(self.limits.low), width, "+")
         high = scalar.written(float(self.limits.high), width, "+")
         change = scalar.written_with_unit(float(measure.change[0]), width, "+")
-        return f"{given}, difference {change} [{low}, {high}]: {verdict}."
+        return f"{given}, difference {change} [{low}, {high}]: {said}."
 
 
 def _conclusions(
@@ -456,77 +470,125 @@ def _conclusions(
     return conclusions
 
 
-def _dataset(
-    systems: tuple[ComparedSystem, ComparedSystem] | tuple[ComparedRetrieval, ComparedRetrieval],
-    conclusions: list[_Conclusion],
-    interval: IntervalOptions,
-    adjust: str,
-    apart: list[str],
-) -> xr.Dataset:
-    """Return the measures of both systems, and what is concluded about them."""
-    first, second = systems
-    a, b = first.scores, second.scores
-    names = _names(a, b)
-    people = first.people
-    labels, verdicts, said = [], [], []
-    columns: dict[str, Any] = defaultdict(list)
-    for conclusion in conclusions:
-        verdict = conclusion.verdict(names, people)
-        verdicts.append(verdict)
-        said.append(conclusion.sentence(names, verdict))
-        labels.append(conclusion.measure.label)
-        for name, value in conclusion.variables().items():
-            columns[name].append(value)
-    columns["undecided"] = np.array(columns["undecided"], dtype=object)
-    remarks = dict.fromkeys([*first.remarks, *second.remarks])
-    if isinstance(first, ComparedSystem):
-        remarks |= dict.fromkeys([*column_warnings(a), *column_warnings(b)])
-    doubts = []
-    if "EER" in labels:
-        fused, place = first.details.get("templates") == "multi", labels.index("EER")
-        for name, scores, column in ((names[0], a, "value_a"), (names[1], b, "value_b")):
-            eer, origin = float(columns[column][place]), scores._origin
-            doubt = KindVerdict.doubt(
-                eer, scores.kind, people, fused=fused, origin=origin, system=name
+@dataclass(frozen=True)
+class _Comparison:
+    """Two systems, and what is concluded about their measures."""
+
+    first: ComparedSystem | ComparedRetrieval
+    second: ComparedSystem | ComparedRetrieval
+    conclusions: list[_Conclusion]
+    interval: IntervalOptions
+    adjust: str
+    apart: list[str]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the systems, distinct."""
+        return _names(self.first.scores, self.second.scores)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the measures of both systems, and what is concluded about them."""
+        labels, verdicts, said = [], [], []
+        columns: dict[str, Any] = defaultdict(list)
+        for conclusion in self.conclusions:
+            verdict = conclusion.verdict(self.names, self.first.people)
+            verdicts.append("; ".join(verdict))
+            said.append(conclusion.sentence(self.names, verdict))
+            labels.append(conclusion.measure.label)
+            for name, value in conclusion.variables().items():
+                columns[name].append(value)
+        columns["undecided"] = np.array(columns["undecided"], dtype=object)
+        variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
+        coordinates = {"measure": np.array(labels, dtype=object)}
+        doubts = self._doubts()
+        attrs = self._data() | {
+            "answer": self._answer(),
+            "conclusions": "\n".join(said),
+            "verdicts": "\n".join(verdicts),
+            "bioeval_version": __version__,
+            "warnings": "\n".join([*doubts, *self._warnings()]),
+        }
+        if doubts:
+            attrs[KindVerdict.ATTRIBUTE] = "\n".join(doubts)
+        return build(variables, COMPARISON | MARGINS, coordinates, attrs)
+
+    def _data(self) -> dict[str, str | int | float]:
+        """Return the attributes of the data and of the options."""
+        a, b = self.first.scores, self.second.scores
+        return {
+            "task": "comparison of two systems",
+            "system_a": self.names[0],
+            "system_b": self.names[1],
+            "layout": a.layout,
+            "kind_a": a.kind,
+            "kind_b": b.kind,
+            "exclude_a": ", ".join(a.exclude),
+            "exclude_b": ", ".join(b.exclude),
+            "subjects": self.first.people,
+            **self.first.details,
+            **self.interval.attrs(),
+            "adjust": self.adjust,
+            "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
+        }
+
+    def _doubts(self) -> list[str]:
+        """Return the doubts about the kind of the scores of each system."""
+        people, fused = self.first.people, self.first.details.get("templates") == "multi"
+        doubts = []
+        for measure in [x.measure for x in self.conclusions if x.measure.scalar.name == "eer"]:
+            for name, system, eer in zip(
+                self.names, (self.first, self.second), measure.values[:, 0].tolist(), strict=True
+            ):
+                kind, origin = system.scores.kind, system.scores._origin
+                doubt = KindVerdict.doubt(
+                    eer, kind, people, fused=fused, origin=origin, system=name
+                )
+                if doubt:
+                    doubts.append(doubt)
+        return doubts
+
+    def _warnings(self) -> list[str]:
+        """Return the other warnings, those of one system with its name."""
+        first, second = self.first, self.second
+        a, b = first.scores, second.scores
+        remarks = [*first.remarks, *second.remarks]
+        if isinstance(first, ComparedSystem):
+            remarks += [*column_warnings(a), *column_warnings(b)]
+        warnings = [*self.apart, *self.interval.few_people(first.people), *dict.fromkeys(remarks)]
+        for name, system in zip(self.names, (first, second), strict=True):
+            notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
+            warnings += [f"{name}: {note}" for note in notes]
+        if alone := _made_by_one(a, b):
+            warnings.append(
+                "the systems have different attempts: one of them alone made "
+                f"{counted(alone, 'comparisons')} (failed comparisons, or masks or exclusions that "
+                f"differ); attempts of each class: {_listed(first.attempts)} and "
+                f"{_listed(second.attempts)}"
             )
-            if doubt:
-                doubts.append(doubt)
-    warnings = [*doubts, *apart, *interval.few_people(people), *remarks]
-    for name, system in zip(names, (first, second), strict=True):
-        notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
-        warnings += [f"{name}: {note}" for note in notes]
-    if alone := _made_by_one(a, b):
-        warnings.append(
-            "the systems have different attempts: one of them alone made "
-            f"{counted(alone, 'comparisons')} (failed comparisons, or masks or exclusions that "
-            f"differ); attempts of each class: {_listed(first.attempts)} and "
-            f"{_listed(second.attempts)}"
-        )
-    attrs = {
-        "task": "comparison of two systems",
-        "system_a": names[0],
-        "system_b": names[1],
-        "layout": a.layout,
-        "kind_a": a.kind,
-        "kind_b": b.kind,
-        "exclude_a": ", ".join(a.exclude),
-        "exclude_b": ", ".join(b.exclude),
-        "subjects": people,
-        **first.details,
-        **interval.attrs(),
-        "adjust": adjust,
-        "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
-        "answer": _answer(conclusions, names, interval, adjust),
-        "conclusions": "\n".join(said),
-        "verdicts": "\n".join(verdicts),
-        "bioeval_version": __version__,
-        "warnings": "\n".join(warnings),
-    }
-    if doubts:
-        attrs[KindVerdict.ATTRIBUTE] = "\n".join(doubts)
-    variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
-    coordinates = {"measure": np.array(labels, dtype=object)}
-    return build(variables, COMPARISON | MARGINS, coordinates, attrs)
+        return warnings
+
+    def _answer(self) -> str:
+        """Return in a sentence in which measures a system is better."""
+        tested = sum(not math.isnan(x.adjusted) for x in self.conclusions)
+        after = f"{100 * self.interval.confidence:g} %, "
+        if self.adjust == "holm":
+            after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
+        elif tested == 1:
+            after += "one measure tested"
+        else:
+            after += f"each of {tested} tested measures alone"
+        said = []
+        for name, sign in zip(self.names, (1, -1), strict=True):
+            better = [x.measure for x in self.conclusions if x.better == sign]
+            if len(better) == tested > 1:
+                said.append(f"{name} is better in all tested measures")
+            elif better:
+                said.append(f"{name} is better in {_joined(better)}")
+        if not said:
+            return f"No difference between {' and '.join(self.names)} can be shown ({after})."
+        weak = [x.measure for x in self.conclusions if x.better and x.measure.weak]
+        few = f" Fewer than 30 errors are expected for {_joined(weak)}." if weak else ""
+        return f"{'; '.join(said)} ({after}).{few}"
 
 
 def _made_by_one(a: Scores, b: Scores) -> int:
@@ -557,41 +619,14 @@ def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
-def _answer(
-    conclusions: list[_Conclusion], names: tuple[str, str], interval: IntervalOptions, adjust: str
-) -> str:
-    """Return in a sentence in which measures a system is better."""
-    tested = sum(not math.isnan(x.adjusted) for x in conclusions)
-    after = f"{100 * interval.confidence:g} %, "
-    if adjust == "holm":
-        after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
-    elif tested == 1:
-        after += "one measure tested"
-    else:
-        after += f"each of {tested} tested measures alone"
-    said = []
-    for name, sign in zip(names, (1, -1), strict=True):
-        labels = [x.measure.label for x in conclusions if x.better == sign]
-        if len(labels) == tested > 1:
-            said.append(f"{name} is better in all tested measures")
-        elif labels:
-            said.append(f"{name} is better in {_joined(labels)}")
-    if not said:
-        return f"No difference between {' and '.join(names)} can be shown ({after})."
-    weak = _joined([x.measure.label for x in conclusions if x.better and x.measure.weak])
-    few = f" Fewer than 30 errors are expected for {weak}." if weak else ""
-    return f"{'; '.join(said)} ({after}).{few}"
-
-
-def _joined(labels: list[str]) -> str:
-    """Return labels in a row, the targets of one rate behind its name."""
-    shown, before = [], ""
-    for label in labels:
-        head = label.partition("<= ")[0]
-        if head == before:
-            label = label.removeprefix(f"{head}<= ")
-        shown.append(label.removesuffix(", rank 1"))
-        before = head
+def _joined(measures: list[PairedMeasure]) -> str:
+    """Return the labels of measures in a row, the targets of one rate behind its name."""
+    shown = []
+    for before, measure in zip([None, *measures], measures, strict=False):
+        label = measure.label.removesuffix(", rank 1")
+        if before and measure.scalar is before.scalar and "{target}" in measure.scalar.label:
+            label = per_cent(measure.target)
+        shown.append(label)
     return ", ".join(shown)
 
 

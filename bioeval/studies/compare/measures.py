@@ -37,6 +37,7 @@ from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.tallies import (
+    Claim,
     IdentificationJob,
     PointsWanted,
     SubjectAttempts,
@@ -53,23 +54,6 @@ _ROUNDING = 1e-12
 
 # With fewer subjects that can be listed with all their templates, all subjects are kept with some.
 _MANY_SUBJECTS = 100
-
-
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """Data of a comparison: the attempts of each task."""
-
-    templates: str = "single"
-    fusion: str = "min"
-    rank_unit: str = "template"
-    ties: str = "pessimistic"
-    impostors: str = "auto"
-
-    def search(self) -> OpenSet:
-        """Return how probes are searched, checked."""
-        return OpenSet(
-            rank_unit=self.rank_unit, fusion=self.fusion, ties=self.ties, impostors=self.impostors
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,39 +130,41 @@ class ComparedSystem:
     def __init__(
         self,
         scores: Scores,
-        options: ComparisonOptions,
+        claim: Claim,
+        search: OpenSet,
         targets: np.ndarray,
         frr_targets: np.ndarray,
     ):
         """Count all tasks that the scores support, with the operating points of verification."""
-        self.scores, self.options = scores, options
+        self.scores, self.claim, self.search = scores, claim, search
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
-        self.verification: VerificationJob | None = None
-        jobs: list[Any] = []
+        jobs: dict[str, Any] = {}
         if scores.kind != "order":
-            self.verification = VerificationJob(
-                self.reader, templates=options.templates, fusion=options.fusion
-            )
+            job = VerificationJob(self.reader, **asdict(claim))
             wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
-            self.verification.wanted = wanted
-            jobs.append(self.verification)
-        self.identifies = not are_pairs(scores)
-        if self.identifies:
-            jobs.append(IdentificationJob(self.reader, options.search()))
+            job.wanted, jobs["verification"] = wanted, job
+        if not are_pairs(scores):
+            jobs["identification"] = IdentificationJob(self.reader, search)
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        self.tallies = run_jobs(self.reader, jobs)
-        if (job := self.verification) is not None:
+        tallies = dict(zip(jobs, run_jobs(self.reader, list(jobs.values())), strict=True))
+        #: The job of verification and both tallies; None of a task that the scores do not support.
+        self.verification: VerificationJob | None = jobs.get("verification")
+        self.claimed: Any = tallies.get("verification")
+        self.searched: Any = tallies.get("identification")
+        if self.claimed is not None:
             with threads_for(scores):
-                first = self.tallies[0]
-                first.points = refine(first, [job], wanted, symmetric=False)
+                self.claimed.points = refine(self.claimed, [job], wanted, symmetric=False)
 
     @property
     def details(self) -> dict[str, str]:
         """How the attempts are evaluated, as attributes."""
         return {
-            **asdict(self.options),
+            **asdict(self.claim),
+            "rank_unit": self.search.rank_unit,
+            "ties": self.search.ties,
+            "impostors": self.search.impostors,
             "jackknifed": (
                 "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
                 "wider of these and percentiles"
@@ -188,8 +174,7 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        operating_points = self.tallies[0].points
-        return operating_points
+        return self.claimed.points
 
     def by_subject(
         self, scores: Scores | None = None, numbers: np.ndarray | None = None
@@ -199,8 +184,7 @@ class ComparedSystem:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        job = VerificationJob(reader, templates=self.options.templates, fusion=self.options.fusion)
-        return SubjectAttempts(job)
+        return SubjectAttempts(VerificationJob(reader, **asdict(self.claim)))
 
     @property
     def people(self) -> int:
@@ -212,34 +196,34 @@ class ComparedSystem:
     @property
     def both_ways(self) -> bool:
         """Whether each pair of templates makes two attempts of verification."""
-        return self.options.templates == "single" and is_symmetric(self.scores)
+        return self.claim.templates == "single" and is_symmetric(self.scores)
 
     @property
     def impostors(self) -> float:
         """Impostor attempts of verification, each pair of a symmetric matrix once."""
-        return self.tallies[0].impostor.total / (2 if self.both_ways else 1)
+        return self.claimed.impostor.total / (2 if self.both_ways else 1)
 
     @property
     def genuine(self) -> float:
         """Genuine attempts of verification, each pair of a symmetric matrix once."""
-        return len(self.tallies[0].genuine) / (2 if self.both_ways else 1)
+        return len(self.claimed.genuine) / (2 if self.both_ways else 1)
 
     @property
     def impostor_searches(self) -> int:
         """Impostor attempts of open-set identification; 0 without any genuine one."""
-        tally = self.tallies[-1]
+        tally = self.searched
         if self.scores.kind == "order" or not (tally.mates > 0).any():
             return 0
-        return len(tally.impostor_probes(tally.impostor_role(self.options.impostors)))
+        return len(tally.impostor_probes(tally.impostor_role(self.search.impostors)))
 
     @property
     def attempts(self) -> tuple[int, ...]:
         """Attempts of each class: genuine and impostor of verification, genuine searches."""
         numbers: tuple[int, ...] = ()
-        if self.verification is not None:
-            numbers = len(self.tallies[0].genuine), self.tallies[0].impostor.total
-        if self.identifies:
-            numbers = *numbers, int((self.tallies[-1].mates > 0).sum())
+        if self.claimed is not None:
+            numbers = len(self.claimed.genuine), self.claimed.impostor.total
+        if self.searched is not None:
+            numbers = *numbers, int((self.searched.mates > 0).sum())
         return numbers
 
     @property
@@ -251,15 +235,15 @@ class ComparedSystem:
     def remarks(self) -> list[str]:
         """Warnings of the targets that the attempts do not support."""
         warnings = []
-        if self.verification is not None and self.impostors:
-            people = ComparedPeople.of_tally(self.tallies[0])
+        if self.claimed is not None and self.impostors:
+            people = ComparedPeople.of_tally(self.claimed)
             warnings += support_warnings(
                 self.targets, self.impostors, self.both_ways, "FRR", people
             )
             warnings += support_warnings(
                 self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
             )
-        if self.identifies and self.impostor_searches:
+        if self.searched is not None and self.impostor_searches:
             warnings += support_warnings(self.targets, self.impostor_searches, False, "DIR")
         return warnings
 
@@ -267,15 +251,15 @@ class ComparedSystem:
         self, person: np.ndarray, interval: IntervalOptions
     ) -> tuple[np.ndarray, np.ndarray, int, int]:
         """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
-        tally, options = self.tallies[-1], self.options
+        ties, impostors = self.search.ties, self.search.impostors
         return identification_replicates(
-            tally, person, options.ties, options.impostors, self.targets, interval
+            self.searched, person, ties, impostors, self.targets, interval
         )
 
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
-        options = self.options
-        return rank_one_decisions(self.tallies[-1], options.ties, options.impostors, self.targets)
+        ties, impostors = self.search.ties, self.search.impostors
+        return rank_one_decisions(self.searched, ties, impostors, self.targets)
 
 
 @dataclass(frozen=True)
@@ -372,8 +356,8 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
     if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
         none, rows = np.empty(0), _rows_of_probes(a, b)
         numbers = _numbers(a, rows)
-        one = Replicates.of(a.tallies[0], a.by_subject(None, numbers), none, interval)
-        other = Replicates.of(b.tallies[0], b.by_subject(None, numbers), none, interval)
+        one = Replicates.of(a.claimed, a.by_subject(None, numbers), none, interval)
+        other = Replicates.of(b.claimed, b.by_subject(None, numbers), none, interval)
         probes, gallery = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
             a.by_subject(a.scores.select(probes, gallery)),
@@ -455,10 +439,10 @@ def _searches_in_another_order(
     A unit is a subject with a probe that one system alone identifies at rank 1 (`differ`), or the
     subjects of an identified probe and of a non-mated search whose order differs.
     """
-    first, second = a.tallies[-1], b.tallies[-1]
+    first, second = a.searched, b.searched
     own = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
-    searches[first.impostor_probes(first.impostor_role(a.options.impostors))] = True
+    searches[first.impostor_probes(first.impostor_role(a.search.impostors))] = True
     searches &= second.others > 0
     distinct, others_distinct = np.unique(first.mate[own]), np.unique(second.mate[own])
     people = int(person.max(initial=-1)) + 1
@@ -478,7 +462,7 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
     """Return the outcome of each system for each probe, as whole numbers."""
     rows = []
     for x in (a, b):
-        tally = x.tallies[-1]
+        tally = x.searched
         mate = ranks_among(tally.mate, tally.other)
         other = ranks_among(tally.other, tally.mate)
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)

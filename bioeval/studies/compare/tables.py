@@ -120,8 +120,8 @@ class ComparisonTable:
             if attrs["kind_a"] == attrs["kind_b"]:
                 kind = str(attrs["kind_a"])
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
-        shown = {"verification": ("far", "frr"), "identification": ()}
-        if "DIR" in " ".join(self.dataset["measure"].values):
+        shown: dict[str, tuple[str, ...]] = {"verification": ("far", "frr"), "identification": ()}
+        if "dir_at_far" in [compared_by(x).name for x in self.dataset["measure"].values.tolist()]:
             tasks.append(self._translate("DIR at rank 1"))
             shown["identification"] = ("far", "dir")
         yield "Tasks", "; ".join(tasks)
@@ -245,18 +245,18 @@ class SideBySideTable:
         yield indented(grid(self._header()))
         yield Text("")
         columns = {name: dict(_cells(dataset)) for name, dataset in self.found.items()}
-        labels: dict[str, str] = {}  # in the order of their first appearance
+        labels: dict[str, None] = {}  # in the order of their first appearance
         widest = 0
         for cells in columns.values():
-            labels |= cells
-            widest = max([widest, *map(len, cells.values())])
+            labels |= dict.fromkeys(cells)
+            widest = max([widest, *(len(" ".join(parts)) for parts in cells.values())])
         wide = max(map(len, labels)) + len(columns) * (widest + 2) + 4 <= options.max_width
         table = plain_table(["", *columns])
         for label in labels:
             row = [label]
             for cells in columns.values():
-                text = cells.get(label, "")
-                row.append(text if wide else text.partition(" ")[0])
+                mean, *sd = cells.get(label, [""])
+                row.append(" ".join([mean, *sd]) if wide else mean)
             table.add_row(*row)
         yield indented(table)
         if self._in_folds:
@@ -292,16 +292,14 @@ class SideBySideTable:
         yield "Fused", str(fused.attrs["origin"])
 
 
-def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
-    """Yield the label and the text of each measure."""
+def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, list[str]]]:
+    """Yield the label of each measure, and the texts of its mean and standard deviation."""
     if "fold" in dataset.dims:
         for row in averaged(dataset):
             percent = row.scalar.percent
             mean = mean_text(row.summary("mean"), percent, _NONE)
             sd = mean_text(row.summary("sd"), percent, _NONE)
-            if sd != _NONE:
-                mean = f"{mean} ± {sd}"
-            yield row.label, mean
+            yield row.label, [mean] if sd == _NONE else [mean, f"± {sd}"]
         return
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
@@ -315,4 +313,4 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         for goal, value in result.items():
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
-            yield translate(label), mean_text(value, scalar.percent, _NONE)
+            yield translate(label), [mean_text(value, scalar.percent, _NONE)]

@@ -380,7 +380,9 @@ class RowExplanation:
             names.append(self.name)
         if self.subject:
             names.append(f"subject {self.subject}")
-        return f"Probe {self.probe}" + f" ({', '.join(names)})" * bool(names)
+        if names:
+            return f"Probe {self.probe} ({', '.join(names)})"
+        return f"Probe {self.probe}"
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

@@ -381,9 +381,9 @@ class FoldSide:
 
     def searched(self, options: FoldOptions, ties: str | None = None) -> Searched:
         """Return the attempts of identification; `ties` in place of those of the options."""
-        nothing, open_set = np.empty(0), options.task == "open_set"
+        other, open_set = np.empty(0), options.task == "open_set"
         if self.scores is None:
-            return Searched(nothing, np.empty(0, dtype=np.int64), nothing, nothing, 0)
+            return Searched(other, np.empty(0, dtype=np.int64), other, other, 0)
         if self.counted is not None:
             mate = self.counted.mate
             of_open_set, of_closed_set = self.counted.ranks
@@ -393,8 +393,6 @@ class FoldSide:
             chosen = of_role(there, self.counted.enrolled, options.impostors)
             if open_set:
                 other = self.counted.other[chosen]
-            else:
-                other = nothing
             genuine = int(mated.sum())
             return Searched(
                 mate[mated],
@@ -410,8 +408,6 @@ class FoldSide:
         probes, ranks, weights = tally.rank_weights(chosen, ties or options.ties)
         if open_set:
             other = tally.other[tally.impostor_probes(options.impostors)]
-        else:
-            other = nothing
         return Searched(
             tally.mate[probes],
             np.rint(ranks).astype(np.int64),

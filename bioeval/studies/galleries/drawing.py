@@ -44,11 +44,9 @@ class RandomGalleries:
     ) -> tuple[GalleryJob, str]:
         """Return the job of the mean over all galleries, and a note on its ranks."""
         require_drawable(reader.scores, self.drawn, task)
-        open_set = isinstance(task, OpenSet)
-        if open_set:
+        grid = np.empty(0)
+        if isinstance(task, OpenSet):
             grid = thresholds_over(reader, thresholds)
-        else:
-            grid = np.empty(0)
         subjects = len(reader.gallery.subjects)
         count, note = max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size

@@ -206,9 +206,9 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
     if beyond:
         many = sizes[sizes > subjects]
         larger = ", ".join(f"{size:,}" for size in many)
+        are = f"sizes {larger} are" if len(many) > 1 else f"size {larger} is"
         remarks = [
-            f"gallery size{'s' * (len(many) > 1)} {larger} {'are' if len(many) > 1 else 'is'} "
-            f"beyond the {subjects:,} subject{'s' * (subjects != 1)} there are: extrapolated, "
+            f"gallery {are} beyond the {counted(subjects, 'subjects')} there are: extrapolated, "
             f"by the model {MODEL}; its validation errors are those within the data"
         ]
         if model.closer_model is None and model.genuine:
@@ -218,7 +218,7 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
         return remarks
     return [
         f"FAR at {subjects:,} subjects is extrapolated by one: an enrolled probe has "
-        f"{subjects - 1:,} other subject{'s' * (subjects != 2)}"
+        f"{counted(subjects - 1, 'other subjects')}"
     ]
 
 

@@ -583,14 +583,15 @@ def blocks(found: Found) -> Iterator[Block]:
     ]
     yield FactList(facts)
     yield Sentence()
-    rule, used = str(attrs["threshold_rule"]), threshold_text(float(ds["threshold_used"]))
+    rule = Rule.written(str(attrs["threshold_rule"]))
+    used = threshold_text(float(ds["threshold_used"]))
     nearest = ""
     if attrs["fusion"] == "min":
         nearest = ": more templates lower FRR and raise FAR"
     yield Title(f"One threshold, {used}{nearest}")
     first = int(ds["gallery_templates"][0])
-    if not rule.startswith("fixed"):
-        words = {"eer": "the EER"}.get(rule.partition("=")[0], f"{rule}")
+    if rule.name != "fixed":
+        words = {"eer": "the EER"}.get(rule.name, str(rule))
         yield Note(f"threshold of {words} with {counted(first, 'templates')} per subject")
     yield _table(ds, {"FRR": ds["frr_at_threshold"], "FAR": ds["far_at_threshold"]}, fewer=True)
     yield Sentence()

@@ -344,8 +344,8 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 _LABELS = {
     "fdr": "FDR (1: all groups equal; weight of FAR {alpha:g})",
     "garbe": "GARBE (0: all groups equal; weight of FAR {alpha:g})",
-    "far_max_over_min": "FAR within groups, largest / smallest",
-    "far_max_over_geomean": "FAR within groups, largest / geometric mean",
+    "far_max_over_min": "FAR{within}, largest / smallest",
+    "far_max_over_geomean": "FAR{within}, largest / geometric mean",
     "frr_max_over_min": "FRR, largest / smallest",
     "frr_max_over_geomean": "FRR, largest / geometric mean",
 }
@@ -403,13 +403,12 @@ def blocks(found: Found) -> Iterator[Block]:
             rows.append([name, *rates])
         yield Table(["", *(f"at FAR {per_cent(x)}" for x in targets)], rows, folds=True)
     rows = []
+    within = "" if searches else " within groups"
     for name in INEQUITY:
         low = float(ds.get(f"{name}_low", np.nan))
         high = float(ds.get(f"{name}_high", np.nan))
         between = f"[{low:.4g}, {high:.4g}]" if low == low else ""
-        label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
-        if searches:
-            label = label.replace(" within groups", "")
+        label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]), within=within)
         rows.append([label, number(float(ds[name]), ".4f"), between])
     yield Table(["", "", ""], rows, said="labels", folds=True)
     if not given:

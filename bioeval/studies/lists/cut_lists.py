@@ -45,7 +45,14 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies import allowed_errors, check_max_rank, of_role, role_of, to_user
+from bioeval.tallies import (
+    allowed_errors,
+    check_max_rank,
+    check_thresholds,
+    of_role,
+    role_of,
+    to_user,
+)
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]
@@ -119,13 +126,14 @@ class _Between:
         )
 
 
-def open_set_of_lists(
-    scores: TopKScores, task: OpenSet, thresholds: np.ndarray | int | None, far_targets: np.ndarray
+def open_set(
+    scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
 ) -> xr.Dataset:
-    """Return open-set identification of top-K lists; see :func:`bioeval.open_set`."""
+    """Return open-set identification of top-K lists, with bounds where they end."""
     _require_open_set(task)
     check_max_rank(task.max_rank, scores.gallery_size)
     searches = _ListedSearches(scores, task)
+    thresholds = check_thresholds(thresholds)
     grid = open_set_thresholds(searches.known_mates, searches.known_others, thresholds, scores.kind)
     count = task.max_rank or min(scores.depth, scores.gallery_size)
     given, grid = searches.curves(grid, count)

@@ -67,8 +67,7 @@ class TopKOptions:
     per_query: bool
 
     def __post_init__(self) -> None:
-        if self.max_rank is not None:
-            require_integer("max_rank", self.max_rank, low=1)
+        check_max_rank(self.max_rank)
         require_choice("removed", self.removed, REMOVED)
         require_choice("junk", self.junk, get_args(Junk))
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
@@ -219,8 +218,7 @@ def reid_of_lists(
 
 def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
     """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
-    if options.max_rank is not None:
-        check_max_rank(options.max_rank, scores.shape[1])
+    check_max_rank(options.max_rank, scores.shape[1])
     junk = junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
     lists = listed_matches(scores, options.removed, junk)
     valid = lists.positives > 0

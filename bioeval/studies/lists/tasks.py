@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from bioeval import Protocol, TopKScores
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import OpenSet, load
+from bioeval.protocol import load
 from bioeval.results import tree_of
 from bioeval.stats import query_mean_intervals
-from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set_of_lists
+from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set as open_set
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
-from bioeval.tallies import check_targets, check_thresholds
+from bioeval.tallies import check_targets
 
 
 def evaluate(
@@ -52,13 +50,6 @@ def evaluate(
         datasets["open_set"] = open_set(scores, task, own, check_targets(targets))
     said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     return tree_of({node: ds.assign_attrs(said) for node, ds in datasets.items()})
-
-
-def open_set(
-    scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
-) -> xr.Dataset:
-    """Return open-set identification of top-K lists, with bounds where they end."""
-    return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 
 
 def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:

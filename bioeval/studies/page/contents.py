@@ -143,7 +143,7 @@ def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
 
 def row_section(row: dict[str, Any], number: int, several: bool) -> dict[str, Any]:
     """Return the section of an explained row, given its number, and whether there are systems."""
-    title = printable(row["title"] + f" of {row['system']}" * several)
+    title = printable(f"{row['title']} of {row['system']}" if several else row["title"])
     file = f"{row['name']}-{number}"
     tables = []
     for given in row["tables"]:
@@ -422,8 +422,12 @@ def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
     return [data for data in said if data["lines"]]
 
 
-def _by_path(parts: list[PageItem]) -> dict[str, xr.Dataset]:
-    return {f"{part.system}\n{part.task}": part.dataset for part in parts}
+#: A result of a page by its system and task.
+_Path = tuple[str, str]
+
+
+def _by_path(parts: list[PageItem]) -> dict[_Path, xr.Dataset]:
+    return {(part.system, part.task): part.dataset for part in parts}
 
 
 def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
@@ -437,17 +441,16 @@ def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     return listed
 
 
-def _warned(paths: list[str], parts: list[PageItem]) -> str:
+def _warned(paths: list[_Path], parts: list[PageItem]) -> str:
     """Return the tasks that a warning is about, with their systems where these are not all."""
     if len(paths) == len(parts):
         return ""
     of_task = grouped(parts, lambda part: part.task)
     texts = []
-    for task, of_paths in grouped(paths, lambda path: path.partition("\n")[2]).items():
+    for task, of_paths in grouped(paths, lambda path: path[1]).items():
         text = of_task[task][0].title
         if len(of_paths) < len(of_task[task]):
-            systems = [path.partition("\n")[0] for path in of_paths]
-            text = f"{', '.join(systems)}: {text}"
+            text = f"{', '.join(system for system, _ in of_paths)}: {text}"
         texts.append(text)
     return "; ".join(texts)
 

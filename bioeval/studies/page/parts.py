@@ -18,6 +18,7 @@ from bioeval import DataError
 from bioeval.base import doors, larger_is_closer, offered_value, printable
 from bioeval.base.study import PageSection
 from bioeval.results import ResultThresholds
+from bioeval.tallies import Rule
 from bioeval.views import TASKS, datasets, term_translator, value_of
 
 _T = TypeVar("_T")
@@ -562,18 +563,19 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
             continue
         if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
             continue
-        kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
-        if kind != "far":
+        rule = Rule.written(str(part.dataset.attrs["threshold_rule"]))
+        if rule.name != "far":
             continue
         exact = float(part.dataset.get("assured_threshold", np.nan))
         if np.isfinite(exact):
             return Chosen(_row_of(leader, exact), None, exact, "the assured one")
         exact = float(part.dataset.get("threshold", np.nan))
         if np.isfinite(exact):
+            (target,) = rule.values
             usual, why = _choose(leader), ""
-            if usual.target == float(value):
+            if usual.target == target:
                 why = usual.why
-            return Chosen(_row_of(leader, exact), float(value), exact, why=why)
+            return Chosen(_row_of(leader, exact), target, exact, why=why)
     return None
 
 
@@ -595,7 +597,8 @@ def _choose(leader: LivePart) -> Chosen:
                 target = dataset["far_target"].values[at].item()
                 exact = limits.values[at].item()
                 why = f"the smallest FAR target with at least {enough} false accepts expected"
-                why += f", for none has {_ENOUGH[0]}" * (enough < _ENOUGH[0])
+                if enough < _ENOUGH[0]:
+                    why += f", for none has {_ENOUGH[0]}"
                 return Chosen(_row_of(leader, exact), target, exact, why=why)
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])

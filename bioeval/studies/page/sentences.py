@@ -25,7 +25,7 @@ from bioeval.studies.page.parts import (
     systems_of,
 )
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of, searches_of
-from bioeval.tallies import per_cent
+from bioeval.tallies import Rule, per_cent
 from bioeval.views import term_translator, value_of
 from bioeval.views.tables import decimals_for
 
@@ -299,14 +299,14 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
     The target of both rates is the equal error rate of the data that it was chosen on.
     """
     ds = study.dataset
-    name, _, value = str(ds.attrs.get("threshold_rule", "")).partition("=")
-    if name == rate and value:
-        said = f"more than the {per_cent(float(value))} that the threshold was chosen for"
-        return float(value), said
+    rule = Rule.written(str(ds.attrs.get("threshold_rule", "")))
+    if rule.name == rate:
+        (target,) = rule.values
+        return target, f"more than the {per_cent(target)} that the threshold was chosen for"
     far, frr = value_of(ds, "train_far_mean"), value_of(ds, "train_frr_mean")
     if "optimistic_far" in ds:
         far, frr = value_of(ds, "optimistic_far"), value_of(ds, "optimistic_frr")
-    if name != "eer" or far is None or frr is None:
+    if rule.name != "eer" or far is None or frr is None:
         return None, ""
     eer = float(np.mean([far, frr]))
     if not float(ds[f"{rate}_mean"]) > _CLEARLY * eer:

@@ -158,16 +158,16 @@ def significant(value: float, figures: int) -> float:
     return float(Context(prec=figures, rounding=ROUND_HALF_UP).create_decimal(Decimal(value)))
 
 
-def percent(value: float, decimals: int = 2) -> str:
+def percent(value: float, decimals: int = 2, unit: str = " %") -> str:
     """Return a proportion in per cent; only exact 0 and 1 are written as 0 % and 100 %."""
     if math.isnan(value):
         return "n/a"
     text, least = fixed(100 * value, decimals), 10.0**-decimals
     if value > 0 and float(text) == 0:
-        return f"< {least:.{decimals}f} %"
+        return f"< {least:.{decimals}f}{unit}"
     if value < 1 and float(text) == 100:
-        return f"> {100 - least:.{decimals}f} %"
-    return f"{text} %"
+        return f"> {100 - least:.{decimals}f}{unit}"
+    return f"{text}{unit}"
 
 
 def score(value: float) -> str:
@@ -221,12 +221,9 @@ class Number:
         if isinstance(self.value, str):
             return self.value
         if self.shape == "points":
-            return percent(float(self.value), self.decimals).replace(" %", " pp")
+            return percent(float(self.value), self.decimals, " pp")
         if self.shape == "percent":
-            text = percent(float(self.value), self.decimals)
-            if self.unit:
-                return text
-            return text.removesuffix(" %")
+            return percent(float(self.value), self.decimals, " %" if self.unit else "")
         if self.variable in ("threshold", "assured_threshold"):  # which people install
             return threshold(float(self.value), self.part.kind)
         return FORMATS[self.shape](float(self.value))

@@ -25,8 +25,9 @@ def _of_samples(systems: Sequence[System]) -> list[str]:
     if len(samples) == 1:
         said.append(counted(samples.pop(), "samples"))
     if rule:
-        given = System.agreed(systems, "chosen_on") == "given"
-        said.append(f"at {rule}{' of all attempts' * (not given)}")
+        if System.agreed(systems, "chosen_on") != "given":
+            rule += " of all attempts"
+        said.append(f"at {rule}")
     return ["; ".join(said)]
 
 

@@ -20,7 +20,7 @@ from bioeval.studies.assurance.words import (
     threshold_to_install,
 )
 from bioeval.studies.folds.tables import not_shown
-from bioeval.tallies import to_user
+from bioeval.tallies import Rule, to_user
 from bioeval.views import term_translator
 from bioeval.views.tables import about, grid, indented, mean_text, plain_table, warned
 
@@ -46,7 +46,7 @@ class StudyTable:
         self._new = new_people(str(study.attrs["divided"]))
         self._by_subject = any(self._interval(f"optimistic_{rate}") != "-" for rate in _LABELS)
         self._of_searches = "unenrolled_people" in study
-        self._given = str(study.attrs["threshold_rule"]).startswith("fixed")
+        self._given = Rule.written(str(study.attrs["threshold_rule"])).name == "fixed"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what to install, its rates on these data and on new people, and what is needed."""

@@ -400,8 +400,8 @@ def over_time(
     rule = Rule.parse(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
-    searched = search if stated else None
-    counting = Counting(templates, fusion, rule.as_distance(view.kind), searched)
+    rule_of_distances = rule.as_distance(view.kind)
+    counting = Counting(templates, fusion, rule_of_distances, search if stated else None)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     times = view._enrolment_times

@@ -74,7 +74,7 @@ class Scene:
     @property
     def heading(self) -> str:
         """What begins a remark on one of several sequences; empty for a single one."""
-        return f"{self.name}: " * bool(self.name)
+        return f"{self.name}: " if self.name else ""
 
 
 class _OrderedRows(NamedTuple):

@@ -248,7 +248,7 @@ def timeline(
     return TimelineDisplay.from_results(dataset, sequence, camera).plot(ax, **style)
 
 
-_MEASURES = {"HOTA": "hota", "DetA": "deta", "AssA": "assa"}
+_MEASURES = {"hota": "HOTA", "deta": "DetA", "assa": "AssA"}
 
 
 def _matched(system: System, x: str, y: str, name: str) -> Curve:
@@ -259,8 +259,8 @@ def _matched(system: System, x: str, y: str, name: str) -> Curve:
 
 
 def _with_mean(curve: Curve, _: bool = False) -> str:
-    measure = curve.name.rpartition(", ")[2]
-    return f"{curve.name} {100 * float(curve.system.dataset[_MEASURES[measure]]):.1f} %"
+    mean = curve.variable.removesuffix("_by_threshold")
+    return f"{curve.name} {100 * float(curve.system.dataset[mean]):.1f} %"
 
 
 def _of_boxes(systems: Sequence[System]) -> list[str]:
@@ -286,7 +286,7 @@ class HotaDisplay(CurvesDisplay):
         "hota",
         "HOTA",
         "localisation_threshold",
-        {f"{name}_by_threshold": measure for measure, name in _MEASURES.items()},
+        {f"{name}_by_threshold": measure for name, measure in _MEASURES.items()},
         "Localisation threshold α: smallest overlap of a match",
         "HOTA, DetA, AssA",
         details=lambda _: ["per cent: means over the thresholds"],

@@ -90,7 +90,7 @@ class TrackingTable:
             yield Text("")
             rows = self._rows("sequence", columns, "sequence_")
             whole = [_cell(x, self.dataset[x].item()) for x in columns.values()]
-            rows.append(("all" * bool(rows), whole))
+            rows.append(("all" if rows else "", whole))
             yield from _table(columns, rows, fits, last_bold=len(rows) > 1)
         if self._targets:
             yield Text("")
@@ -141,13 +141,12 @@ def _table(
 ) -> Iterator[Any]:
     """Lay out a row for each name; if that does not fit, one number below another."""
     named = any(name for name, _ in rows)
-    table = plain_table([*[""] * named, *columns])
+    table = plain_table(["", *columns] if named else columns)
     if "state" in columns:
         table.columns[-1].justify = "left"
     for i, (name, cells) in enumerate(rows):
-        bold = last_bold and i == len(rows) - 1
-        texts = map(Text, [*[name] * named, *cells])
-        table.add_row(*texts, style="bold" * bold)
+        style = "bold" if last_bold and i == len(rows) - 1 else ""
+        table.add_row(*map(Text, [name, *cells] if named else cells), style=style)
     if fits(table):
         yield table
         return

@@ -414,7 +414,8 @@ def tracking_dataset(
         if scene.frames_from not in sources:
             sources.append(scene.frames_from)
         remarks += [scene.heading + note for note in scene.notes]
-    sources[4:] = ["..."] * (len(sources) > 4)
+    if len(sources) > 4:
+        sources[4:] = ["..."]
     if timeline:
         segments = _combined([part.segments for part in measured], np.concatenate)
         if cameras == 1:

@@ -74,7 +74,7 @@ def _table(pairs: xr.Dataset) -> Table:
             str(pair["column"]),
             Text(_template(pair, "probe")),
             Text(_template(pair, "gallery")),
-            Text("labels?" * bool(pair["label_error"]), "bold yellow"),
+            Text("labels?" if pair["label_error"] else "", "bold yellow"),
         )
     return table
 

@@ -235,19 +235,22 @@ _ATTEMPTS = {
     "fa_as_probe": "impostor_attempts_as_probe",
     "fa_as_claimed": "impostor_attempts_as_claimed",
 }
-_GINI = {"rejects": "fr_gini", "probe": "fa_gini_as_probe", "claim": "fa_gini_as_claimed"}
+_GINI = {
+    "fr": "fr_gini",
+    "fa_as_probe": "fa_gini_as_probe",
+    "fa_as_claimed": "fa_gini_as_claimed",
+}
 
 
 def _lorenz_curve(system: System, _: str, y: str, name: str) -> Curve:
     errors = system.dataset[y].values[system.dataset[_ATTEMPTS[y]].values > 0]
     if not errors.sum():
         return Curve(name, np.empty(0), np.empty(0), system, "no errors")
-    return Curve(name, *lorenz_curve(errors), system)
+    return Curve(name, *lorenz_curve(errors), system, variable=y)
 
 
 def _with_gini(curve: Curve, _: bool) -> str:
-    gini = _GINI[curve.name.rpartition(" ")[2]]
-    return f"{curve.name}, Gini {float(curve.system.dataset[gini]):.2f}"
+    return f"{curve.name}, Gini {float(curve.system.dataset[_GINI[curve.variable]]):.2f}"
 
 
 def _of_errors(ds: xr.Dataset) -> str:

@@ -365,7 +365,9 @@ def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[in
     if given is not None:
         return min(last, given), []
     shown = min(last, max(FEW_RANKS, last_change(curves)))
-    return shown, [f"ranks beyond {shown:,} are left out: nothing changes"] * (shown < last)
+    if shown == last:
+        return last, []
+    return shown, [f"ranks beyond {shown:,} are left out: nothing changes"]
 
 
 def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: float = 1) -> None:

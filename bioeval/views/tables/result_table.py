@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -27,6 +27,9 @@ from bioeval.views.tables.layout import Row, TableSection, grid, indented, liste
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tasks import datasets, system_of, systems, value_of
 from bioeval.views.terms import dictionary, interval_method, term_translator
+
+#: What a result is known by: its path, or its system and task.
+Path = TypeVar("Path", str, tuple[str, str])
 
 #: Caveat shown when operating points were selected on the evaluated data.
 CHOSEN = (
@@ -170,7 +173,7 @@ def differs_by_rank(dataset: xr.Dataset) -> bool:
 
 
 def intervals(
-    found: Mapping[str, xr.Dataset], where: str = "In brackets", more: str = ""
+    found: Mapping[Path, xr.Dataset], where: str = "In brackets", more: str = ""
 ) -> list[str]:
     """Return the methods of the intervals in words, with their tasks where they differ."""
     said: dict[str, list[str]] = {}
@@ -193,9 +196,9 @@ def intervals(
     return []
 
 
-def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
+def alarms(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
     """Return reasons to doubt all results, with the paths of the tasks that show them."""
-    said: dict[str, list[str]] = {}
+    said: dict[str, list[Path]] = {}
     for path, dataset in found.items():
         line = str(dataset.attrs.get(KindVerdict.ATTRIBUTE, ""))
         auc = value_of(dataset, "auc")
@@ -210,9 +213,9 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     return said
 
 
-def warnings(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
+def warnings(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
     """Return each warning with the paths of its tasks, without the alarms."""
-    said: dict[str, list[str]] = {}
+    said: dict[str, list[Path]] = {}
     for path, dataset in found.items():
         for line in str(dataset.attrs.get("warnings", "")).splitlines():
             if line != dataset.attrs.get(KindVerdict.ATTRIBUTE):

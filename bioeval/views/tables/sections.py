@@ -146,11 +146,9 @@ def _mean(
 ) -> Iterator[Row]:
     """Return the row of a number over queries, and those of its bounds, not known exactly."""
     name, label = scalar.name, label or scalar.label
-    shown: dict[str, Any] = {"unit": "%" * scalar.percent}
+    shown: dict[str, Any] = {"unit": "", "decimals": scalar.decimals}
     if scalar.percent:
-        shown["decimals"] = decimals
-    else:
-        shown["decimals"] = scalar.decimals
+        shown = {"unit": "%", "decimals": decimals}
     shown["is_proportion"] = scalar.bounds == (0.0, 1.0)
     for end, suffix in _ENDS.items():
         if (value := value_of(dataset, f"{name}{suffix}")) is not None:
