@@ -14,7 +14,6 @@ from bioeval.results.blocks import (
     Warnings as Warnings,
 )
 from bioeval.results.dataset import (
-    COSTS as COSTS,
     Scalars as Scalars,
     Variables as Variables,
     about_attrs as about_attrs,
@@ -22,7 +21,6 @@ from bioeval.results.dataset import (
     build as build,
     decisions as decisions,
     rate as rate,
-    shown_ranks as shown_ranks,
     tree_of as tree_of,
 )
 from bioeval.results.histogram import ScoreHistograms as ScoreHistograms

@@ -79,24 +79,50 @@ class Scalars(NamedTuple):
         variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
         return Scalars(variables, self.labels)
 
-    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
-        """Return plain numbers; those over a dimension become mappings by its labels.
+    @staticmethod
+    def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
+        """Return the ranks to show: those given, or `RANKS`.
 
-        Of the ranks those to show, and rank 1 of what depends on a FAR target too.
+        Of these the ones that are `there`, in results; the first rank there if none is.
         """
-        labels = {dim: values.tolist() for dim, values in self.labels.items()}
-        shown = shown_ranks(ranks, labels.get("rank", ()))
-        numbers: dict[str, Any] = {}
+        ranks = [*(ranks or RANKS)]
+        if there is None:
+            return ranks
+        return [rank for rank in ranks if rank in there] or [*there[:1]]
+
+    def shown(self, ranks: Sequence[int]) -> Scalars:
+        """Return single numbers, and those by FAR target, by cost or at the ranks to show.
+
+        Of what depends on a FAR target and a rank, that is rank 1. Values of several partitions
+        have an axis for them first.
+        """
+        labels, places = dict(self.labels), []
+        if "rank" in labels:
+            there = labels["rank"].tolist()
+            at = self.shown_ranks(ranks, there)
+            places = list(map(there.index, at))
+            labels["rank"] = np.array(at, dtype=np.int64)
+        variables: Variables = {}
         for name, (dims, value) in in_order(self.variables).items():
             values = np.asarray(value)
             if dims == ("far_target", "rank"):
-                dims, values = dims[:1], values[:, 0]
-            if not dims:
+                dims, values = dims[:1], values[..., 0]
+            elif dims == ("rank",):
+                values = values[..., places]
+            if not dims or (len(dims) == 1 and dims[0] in labels and name not in COSTS):
+                variables[name] = dims, values
+        return Scalars(variables, labels)
+
+    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
+        """Return what is shown as plain numbers; those over a dimension by its labels."""
+        variables, labels = self.shown(ranks)
+        numbers: dict[str, Any] = {}
+        for name, (dims, values) in variables.items():
+            if dims:
+                at = labels[dims[0]].tolist()
+                numbers[name] = dict(zip(at, values.tolist(), strict=True))
+            else:
                 numbers[name] = values.item()
-            elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
-                numbers[name] = dict(zip(labels[dims[0]], values.tolist(), strict=True))
-            if dims == ("rank",):
-                numbers[name] = {rank: numbers[name][rank] for rank in shown}
         return numbers
 
 
@@ -107,17 +133,6 @@ def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
         if name in variables:
             ordered[name] = variables[name]
     return ordered
-
-
-def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
-    """Return the ranks to show: those given, or `RANKS`.
-
-    Of these the ones that are `there`, in results; the first rank there if none is.
-    """
-    ranks = [*(ranks or RANKS)]
-    if there is None:
-        return ranks
-    return [rank for rank in ranks if rank in there] or [*there[:1]]
 
 
 def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:

@@ -42,7 +42,6 @@ from bioeval.results import (
     max_ranks,
     percent,
     rate,
-    shown_ranks,
 )
 from bioeval.scores import (
     BlockReader,
@@ -68,6 +67,7 @@ from bioeval.tallies import (
     run_jobs,
     to_user,
 )
+from bioeval.views import report_ranks
 
 GALLERY_SIZE = {
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
@@ -439,7 +439,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
 def blocks(found: Found) -> Iterator[Block]:
     """Yield CMS at a few ranks and the least open-set error, one line for each gallery size."""
     ds = found[""]
-    ranks = shown_ranks((), ds["rank"].values.tolist())
+    ranks = report_ranks(ds)
     probes = counted(int(ds["genuine_attempts"]), "probes")
     subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
     yield Sentence("Identification against gallery size: means over all galleries of that size")

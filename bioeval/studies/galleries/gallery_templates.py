@@ -43,7 +43,6 @@ from bioeval.results import (
     max_ranks,
     percent,
     rate,
-    shown_ranks,
     threshold_text,
 )
 from bioeval.scores import (
@@ -82,6 +81,7 @@ from bioeval.tallies import (
     run_jobs,
     to_user,
 )
+from bioeval.views import report_ranks
 
 _AT = "at the threshold of all rows"
 
@@ -610,7 +610,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield _table(ds, {"EER": ds["eer"], **at_far})
     yield Sentence()
     yield Title("Identification, ranks of subjects")
-    ranks = shown_ranks((), ds["rank"].values.tolist())
+    ranks = report_ranks(ds)
     yield _table(ds, {f"CMS, rank {k}": ds["cms"].sel(rank=k) for k in ranks})
     yield Sentence()
     how = "exact means over all choices of templates, independent for each probe"

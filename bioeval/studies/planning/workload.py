@@ -541,9 +541,8 @@ def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
 ) -> tuple[_RateInUse, _RateInUse]:
     """Return the rates at a FAR target, taken as the FAR."""
-    there = []
-    if "far_target" in ds.dims:
-        there = ds["far_target"].values.tolist()
+    thresholds = ResultThresholds(ds)
+    there = thresholds.far_targets.tolist()
     if not isinstance(target, float | int | np.number):
         raise DataError(
             f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
@@ -551,7 +550,7 @@ def _at_target(
     if target not in there:
         raise DataError(
             f"{Argument('far_target')} is {target!r}; the results do not have this target; "
-            + ResultThresholds(ds).other_targets(float(target))
+            + thresholds.other_targets(float(target))
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None
