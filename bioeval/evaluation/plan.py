@@ -210,9 +210,9 @@ class Plan:
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
         if limits is not None and limits.by_subject:
-            from bioeval.tallies.by_subject import require_people
+            from bioeval.tallies.by_subject import SubjectAttempts
 
-            require_people(scores, limits.method)
+            SubjectAttempts.require_people(scores, limits.method)
         counted = plan.count(points=True)
         with threads_for(scores):
             plan.refine(counted)

@@ -22,7 +22,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_targets
+from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -42,7 +42,7 @@ def verification(
     attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
-    costs: Sequence[tuple[float, float, float]] = COSTS,
+    costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",

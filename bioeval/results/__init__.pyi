@@ -29,11 +29,8 @@ from bioeval.results.identification import (
     OpenSetAttempts as OpenSetAttempts,
     OpenSetCounts as OpenSetCounts,
     OpenSetPoints as OpenSetPoints,
-    max_ranks as max_ranks,
-    open_set_thresholds as open_set_thresholds,
 )
 from bioeval.results.layouts import Layout as Layout
-from bioeval.results.point_bounds import bounds_between as bounds_between
 from bioeval.results.query_means import (
     MatchCurve as MatchCurve,
     QueryMean as QueryMean,
@@ -47,7 +44,6 @@ from bioeval.results.support import (
     support_warnings as support_warnings,
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
-from bioeval.results.verification import point_scalars as point_scalars
 from bioeval.results.words import (
     excluded as excluded,
     in_one_precision as in_one_precision,

@@ -18,10 +18,20 @@ import xarray as xr
 from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
+from bioeval.base.scalars import (
+    DECISIONS,
+    OPTIMA,
+    QUERY_MEANS,
+    VERIFICATION_POINTS,
+    Name,
+    Scalar,
+    rates_of,
+)
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
+from bioeval.tallies.points import VerificationPoints, point_variables
+from bioeval.tallies.thresholds import to_user
 
 #: Ranks that are shown unless the protocol card names others.
 RANKS = (1, 5, 10)
@@ -49,6 +59,10 @@ FIRST = (
 #: What labels the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
+#: Variables of the optima; and all that need every impostor score, absent with auc=False.
+OPTIMA_NAMES = tuple(name for scalar in OPTIMA for name in (scalar.name, scalar.threshold))
+EVERY_SCORE = ("auc", "d_prime", "eer_hull", *OPTIMA_NAMES)
+
 #: Variables by name: dimensions and values, or a single number.
 Variables = dict[str, Any]
 
@@ -71,6 +85,48 @@ class Scalars(NamedTuple):
             {str(k): (tuple(map(str, x.dims)), x.values) for k, x in dataset.data_vars.items()},
             {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
         )
+
+    @classmethod
+    def of_points(cls, points: VerificationPoints, kind: str, independent: Any) -> Scalars:
+        """Take the operating points of verification.
+
+        Those of several partitions are arrays over them, as are the `independent` impostor
+        attempts.
+        """
+        over = ("far_target",)
+        numbers = []
+        for scalar in VERIFICATION_POINTS:
+            if scalar.name in OPTIMA_NAMES:
+                numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
+            else:
+                numbers.append((scalar, getattr(points, scalar.name)))
+        variables: Variables = {
+            **points.equal_error.variables(kind),
+            **point_variables(numbers, kind),
+            "frr_at_far": (over, points.frr_at_far),
+            "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
+            "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
+        }
+        if points.symmetric is not None:
+            variables["impostor_pairs"] = (), np.int64(independent)
+        if len(points.costs) and points.every_score:
+            variables |= along(
+                ("cost",),
+                min_cost=points.min_cost,
+                min_cost_threshold=to_user(points.min_cost_threshold, kind),
+                cost_prior=points.costs[:, 0],
+                cost_miss=points.costs[:, 1],
+                cost_false_accept=points.costs[:, 2],
+            )
+        labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+        if len(points.frr_target):
+            labels["frr_target"] = points.frr_target
+            variables["far_at_frr"] = ("frr_target",), points.far_at_frr
+            variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
+        if not points.every_score:
+            for name in EVERY_SCORE:
+                variables.pop(name, None)
+        return cls(variables, labels)
 
     def at(self, chosen: np.ndarray) -> Scalars:
         """Return the values of some partitions, the first axis of every value."""

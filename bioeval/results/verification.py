@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, RATES_OF, VERIFICATION_POINTS
+from bioeval.base.scalars import EQUAL_ERROR, RATES_OF
 from bioeval.base.variables import VERIFICATION
-from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, decisions, rate
+from bioeval.results.dataset import (
+    OPTIMA_NAMES,
+    Scalars,
+    Variables,
+    about_attrs,
+    along,
+    build,
+    decisions,
+    rate,
+)
 from bioeval.results.support import ComparedPeople, KindVerdict, support_warnings
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints, point_variables
+from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
     from bioeval.tallies.kept_points import Bounds
-
-# Variables that need every impostor score; absent with auc=False.
-_OPTIMA = tuple(name for scalar in OPTIMA for name in (scalar.name, scalar.threshold))
-EVERY_SCORE = ("auc", "d_prime", "eer_hull", *_OPTIMA)
 
 # Variables left out where there are bounds in place of a point, besides itself and its threshold;
 # FRR at FAR targets is NaN at those that have bounds.
@@ -31,7 +36,7 @@ UNKNOWN = {
     "eer": tuple(scalar.name for scalar in EQUAL_ERROR),
     "frr_at_far": (),
     "zero_frr": ("zero_frr",),
-    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *_OPTIMA),
+    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *OPTIMA_NAMES),
 }
 
 
@@ -69,7 +74,7 @@ def _scalars(
         unknown.update(UNKNOWN.get(name, (name, f"{name}_threshold")))
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
-    numbers, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
+    numbers, labels = Scalars.of_points(points, tally.about.kind, _independent(tally, points))
     for name in unknown:
         numbers.pop(name, None)
     return Scalars(variables | numbers, labels)
@@ -197,44 +202,3 @@ def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     if points.symmetric:
         return tally.impostor.total / 2
     return tally.impostor.total
-
-
-def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Scalars:
-    """Return the operating points.
-
-    Those of several partitions are arrays over them, as are the `independent` impostor attempts.
-    """
-    over = ("far_target",)
-    numbers = []
-    for scalar in VERIFICATION_POINTS:
-        if scalar.name in _OPTIMA:
-            numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
-        else:
-            numbers.append((scalar, getattr(points, scalar.name)))
-    variables: Variables = {
-        **points.equal_error.variables(kind),
-        **point_variables(numbers, kind),
-        "frr_at_far": (over, points.frr_at_far),
-        "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
-        "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
-    }
-    if points.symmetric is not None:
-        variables["impostor_pairs"] = (), np.int64(independent)
-    if len(points.costs) and points.every_score:
-        variables |= along(
-            ("cost",),
-            min_cost=points.min_cost,
-            min_cost_threshold=to_user(points.min_cost_threshold, kind),
-            cost_prior=points.costs[:, 0],
-            cost_miss=points.costs[:, 1],
-            cost_false_accept=points.costs[:, 2],
-        )
-    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
-    if len(points.frr_target):
-        labels["frr_target"] = points.frr_target
-        variables["far_at_frr"] = ("frr_target",), points.far_at_frr
-        variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
-    if not points.every_score:
-        for name in EVERY_SCORE:
-            variables.pop(name, None)
-    return Scalars(variables, labels)

@@ -67,6 +67,21 @@ class Rule:
             return f"{self.name}={','.join(f'{x:g}' for x in self.values)}"
         return self.name
 
+    @staticmethod
+    def rate_in(text: str) -> float:
+        """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
+        number, percent, rest = text.strip().partition("%")
+        if percent and not rest:
+            if number_in(number):
+                return float(Decimal(number) / 100)
+            return 0.0
+        number, slash, whole = text.partition("/")
+        if slash and not number_in(whole):
+            raise ValueError(f"{text!r} divides by 0")
+        if slash:
+            return number_in(number) / number_in(whole)
+        return number_in(text)
+
     @classmethod
     def parse(cls, threshold: Any, what: str = "threshold") -> Rule:
         """Return the rule that `threshold` is; `what` is its name in messages.
@@ -96,7 +111,7 @@ class Rule:
         if not isinstance(name, str) or name not in RULES:
             raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
         if name in TARGETS:
-            read = rate_in
+            read = cls.rate_in
         else:
             read = number_in
         try:
@@ -141,7 +156,7 @@ def _meant(threshold: Any) -> str:
     rate = _RATES.get(name, name)
     if rate in _ACCEPTED and sign:
         try:
-            number = f"{float(1 - Fraction(str(rate_in(number)))):g}"
+            number = f"{float(1 - Fraction(str(Rule.rate_in(number)))):g}"
         except ValueError:
             return ""
         rate = "frr"
@@ -173,21 +188,6 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def rate_in(text: str) -> float:
-    """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
-    number, percent, rest = text.strip().partition("%")
-    if percent and not rest:
-        if number_in(number):
-            return float(Decimal(number) / 100)
-        return 0.0
-    number, slash, whole = text.partition("/")
-    if slash and not number_in(whole):
-        raise ValueError(f"{text!r} divides by 0")
-    if slash:
-        return number_in(number) / number_in(whole)
-    return number_in(text)
 
 
 @dataclass(frozen=True)

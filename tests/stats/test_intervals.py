@@ -20,7 +20,7 @@ from bioeval.stats.verification import Replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, check_costs
+from bioeval.tallies.points import check_costs
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
@@ -41,7 +41,10 @@ def drawn_by(scores, interval, grid, **options):
         tally,
         [job],
         PointsWanted(
-            np.array(TARGETS), check_costs(COSTS), every_score=True, frr_targets=np.array(TARGETS)
+            np.array(TARGETS),
+            check_costs(PointsWanted.COSTS),
+            every_score=True,
+            frr_targets=np.array(TARGETS),
         ),
         symmetric=False,
     )

@@ -47,7 +47,6 @@ from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import (
     FAR_TARGETS,
     Attempts,
-    CellCounter,
     CellCounts,
     EqualError,
     ImpostorBlock,
@@ -283,11 +282,8 @@ def find_points(
         of_attacks.add(line)
         kept = copy(kept)
         kept.kept = [*kept.kept, *of_attacks.kept]
-    counter = CellCounter()
-    counter.include(tally.impostor)
-    counter.add(line)
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
-    negatives = replace(tally, impostor=counter.cells, missed=missed)
+    negatives = replace(tally, impostor=tally.impostor.merge(line.cells()), missed=missed)
     none_wanted = PointsWanted(np.empty(0), no_costs, False)
     finder_of_all = bona_fide.finder(negatives, none_wanted, kept, line)
     with threads_for(bona_fide.reader.scores):

@@ -57,10 +57,10 @@ from bioeval.tallies import (
     FAR_TARGETS,
     ImpostorProbes,
     RankUnit,
+    SubjectAttempts,
     Templates,
     Ties,
     check_targets,
-    require_people,
 )
 
 COMPARISON = {
@@ -227,7 +227,7 @@ def compare(
     require_same(a, b)
     b = numbered_as(a, b)
     for scores in (a, b):
-        require_people(scores)
+        SubjectAttempts.require_people(scores)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
     columns = replace(interval, method="subject-bootstrap-bca")  # the last ones of the jackknife

@@ -15,7 +15,7 @@ from bioeval.partition import DrawnClaims
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, Scores, threads_for
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.splits import Place
+from bioeval.studies.folds.splits import IndexSet, Place
 from bioeval.tallies import (
     Attempts,
     ConcatenatedRows,
@@ -23,14 +23,12 @@ from bioeval.tallies import (
     IdentificationRules,
     IdentificationTally,
     ImpostorBlock,
-    IndexSet,
     OrderedScores,
     PointsWanted,
     SelectionAttempts,
     VerificationJob,
     counts_of,
     gather,
-    of_role,
     refine,
     role_of,
     run_jobs,
@@ -389,7 +387,7 @@ class FoldSide:
             ranks = of_open_set if open_set else of_closed_set
             mated = ranks > 0
             there = ~np.isnan(self.counted.other)
-            chosen = of_role(there, self.counted.enrolled, options.impostors)
+            chosen = IdentificationTally.of_role(there, self.counted.enrolled, options.impostors)
             if open_set:
                 other = self.counted.other[chosen]
             else:

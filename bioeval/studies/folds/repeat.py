@@ -46,6 +46,7 @@ from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, ta
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
 from bioeval.studies.folds.splits import (
+    IndexSet,
     Place,
     ReducedGalleries,
     SplitSides,
@@ -56,7 +57,6 @@ from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,
     ImpostorProbes,
-    IndexSet,
     PlainTies,
     RankUnit,
     Rule,

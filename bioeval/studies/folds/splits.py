@@ -27,11 +27,13 @@ from bioeval.partition import (
     splits_of_other,
 )
 from bioeval.scores import PairScores, Scores, are_pairs, codes_of
-from bioeval.tallies import IndexSet
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
 
+
+#: Rows and columns of a selection.
+IndexSet = tuple[np.ndarray, np.ndarray]
 
 #: Repeat and fold.
 Place = tuple[int, int]

@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base import RandomState, larger_is_closer
 from bioeval.evaluation import TaskCounts, TaskPlan
 from bioeval.protocol import ClosedSet, OpenSet
-from bioeval.results import max_ranks
+from bioeval.results import ClosedSetCounts
 from bioeval.scores import BlockReader, Scores
 from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
@@ -49,7 +49,7 @@ class RandomGalleries:
         else:
             grid = np.empty(0)
         subjects = len(reader.gallery.subjects)
-        count, note = max_ranks(subjects, task.max_rank, len(grid))
+        count, note = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size
         return GalleryJob(reader, size=size, ties=task.ties, thresholds=grid, ranks=count), note
 

@@ -31,6 +31,7 @@ from bioeval.base import (
 )
 from bioeval.results import (
     Block,
+    ClosedSetCounts,
     Found,
     Sentence,
     Table,
@@ -39,7 +40,6 @@ from bioeval.results import (
     about_attrs,
     build,
     excluded,
-    max_ranks,
     percent,
     rate,
 )
@@ -54,12 +54,12 @@ from bioeval.scores import (
 )
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
+from bioeval.studies.folds.splits import IndexSet
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies import (
     ImpostorProbes,
-    IndexSet,
     Rule,
     Ties,
     check_max_rank,
@@ -111,7 +111,7 @@ def gallery_size_dataset(
     about, grid = tally.ranks.about, tally.thresholds
     role = tally.ranks.impostor_role(impostors)
     longest = max(subjects, int(sizes.max()))
-    count, note = max_ranks(longest, max_rank, len(sizes) * (len(grid) + 1))
+    count, note = ClosedSetCounts.max_ranks(longest, max_rank, len(sizes) * (len(grid) + 1))
     model = Sizes(tally, ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 

@@ -28,6 +28,7 @@ from bioeval.base import (
 )
 from bioeval.results import (
     Block,
+    ClosedSetCounts,
     FactList,
     Found,
     Note,
@@ -40,7 +41,6 @@ from bioeval.results import (
     build,
     decisions,
     excluded,
-    max_ranks,
     percent,
     rate,
     threshold_text,
@@ -298,7 +298,7 @@ def gallery_templates(
     chosen = _sizes(sizes, np.diff(reader.gallery.starts))
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
-    count, note = max_ranks(subjects, max_rank, len(chosen) * (len(grid) + 1))
+    count, note = ClosedSetCounts.max_ranks(subjects, max_rank, len(chosen) * (len(grid) + 1))
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=ties, thresholds=grid, ranks=count)
     wanted = targets

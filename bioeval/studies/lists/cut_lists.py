@@ -36,7 +36,6 @@ from bioeval.results import (
     Variables,
     about_attrs,
     build,
-    open_set_thresholds,
     rate,
     support_warnings,
 )
@@ -54,11 +53,11 @@ from bioeval.studies.reid.results import (
     summary,
 )
 from bioeval.tallies import (
+    IdentificationTally,
     RankUnit,
     Ties,
     allowed_errors,
     check_max_rank,
-    of_role,
     role_of,
     to_user,
 )
@@ -142,7 +141,9 @@ def open_set_of_lists(
     _require_open_set(task)
     check_max_rank(task.max_rank, scores.gallery_size)
     searches = _ListedSearches(scores, task)
-    grid = open_set_thresholds(searches.known_mates, searches.known_others, thresholds, scores.kind)
+    grid = OpenSetPoints.thresholds_over(
+        searches.known_mates, searches.known_others, thresholds, scores.kind
+    )
     count = task.max_rank or min(scores.depth, scores.gallery_size)
     given, grid = searches.curves(grid, count)
     points, exact = searches.points(far_targets, count)
@@ -257,7 +258,7 @@ class _ListedSearches:
     @property
     def impostors(self) -> np.ndarray:
         """The probes that make an impostor attempt."""
-        return of_role(self.others > 0, self.enrolled, self.role)
+        return IdentificationTally.of_role(self.others > 0, self.enrolled, self.role)
 
     @property
     def known_mates(self) -> np.ndarray:

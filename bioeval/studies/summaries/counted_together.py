@@ -22,12 +22,12 @@ from bioeval.base import (
 )
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import Protocol
-from bioeval.results import Layout, Scalars, Variables, build, point_scalars, tree_of
+from bioeval.results import Layout, Scalars, Variables, build, tree_of
 from bioeval.scores import Scores, threads_for
+from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
     IdentificationRules,
     ImpostorProbes,
-    IndexSet,
     OrderedScores,
     SelectionCounts,
     to_user,
@@ -72,7 +72,7 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
         "disjoint_pairs": ((), np.minimum(np.minimum(probes, enrolled), everyone // 2)),
     }
     independent = np.where(points.symmetric, impostor / 2, impostor)
-    at_points, labels = point_scalars(points, kind, independent).shown([])
+    at_points, labels = Scalars.of_points(points, kind, independent).shown([])
     return Scalars(variables | at_points, labels)
 
 

@@ -22,7 +22,7 @@ from bioeval.scores import (
     places_of,
     require_scores,
 )
-from bioeval.studies.folds.splits import SplitSides
+from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
@@ -30,7 +30,6 @@ from bioeval.studies.summaries.counted_together import (
     summaries_tree,
 )
 from bioeval.studies.summaries.summary import scalars_of
-from bioeval.tallies import IndexSet
 from bioeval.views.tables import figures
 
 Order = Literal["probes-first", "gallery-first"]
