@@ -25,7 +25,7 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.point_search import PointFinder, take_second_passes
+from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
@@ -348,7 +348,7 @@ class Plan:
                     missing.append((finding.job, second_pass))
             if not missing:
                 break
-            take_second_passes(missing)
+            PointFinder.take(missing)
         for finding in finders:
             finding.tally.points = finding.finder.points()
 
@@ -373,7 +373,7 @@ class Plan:
             if second_pass is None or not holds_points(tally):
                 second_passes.append((job, second_pass_near_points(tally, wanted)))
         if second_passes:
-            take_second_passes(second_passes)
+            PointFinder.take(second_passes)
         again = dict(second_passes)
         for job, tally in self._verified(counted):
             if job in again:

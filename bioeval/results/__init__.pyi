@@ -37,10 +37,9 @@ from bioeval.results.query_means import (
     QueryMeasures as QueryMeasures,
 )
 from bioeval.results.support import (
-    RULE_OF_3 as RULE_OF_3,
-    RULE_OF_30 as RULE_OF_30,
     ComparedPeople as ComparedPeople,
     KindVerdict as KindVerdict,
+    RuleOf as RuleOf,
     support_warnings as support_warnings,
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds

@@ -183,6 +183,10 @@ class OpenSetPoints:
         infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
         return grid_over(float(low), float(high), *infinite, given=given)
 
+    def allowed_errors(self, target: float) -> int:
+        """Return the largest number of false accepts whose FAR is at most a target."""
+        return allowed_errors(float(target), len(self.other))
+
     def reject_all(self, points: np.ndarray) -> float:
         """Return the threshold that rejects everything; NaN if a point has that value."""
         if (points == -np.inf).any():
@@ -222,7 +226,7 @@ class OpenSetPoints:
         np.logical_or.at(lowest, rank, mate == -np.inf)
         lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
         for i, target in enumerate(targets):
-            allowed = allowed_errors(float(target), total)
+            allowed = self.allowed_errors(target)
             if allowed < total:
                 limit = self.other[allowed]
                 below = mate < limit

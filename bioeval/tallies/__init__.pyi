@@ -9,7 +9,6 @@ from bioeval.tallies.counters import (
     grid_over_attempts as grid_over_attempts,
 )
 from bioeval.tallies.counts import (
-    CellCounts as CellCounts,
     IdentificationTally as IdentificationTally,
     ImpostorProbes as ImpostorProbes,
     VerificationTally as VerificationTally,
@@ -30,34 +29,25 @@ from bioeval.tallies.parts import (
     InBlocks as InBlocks,
     counts_of as counts_of,
 )
-from bioeval.tallies.point_search import (
-    PointFinder as PointFinder,
-    refine as refine,
-    take_second_passes as take_second_passes,
-)
+from bioeval.tallies.point_search import PointFinder as PointFinder
 from bioeval.tallies.points import (
     FAR_TARGETS as FAR_TARGETS,
     EqualError as EqualError,
     ErrorCurve as ErrorCurve,
     VerificationPoints as VerificationPoints,
-    allowed_errors as allowed_errors,
     check_targets as check_targets,
     per_cent as per_cent,
 )
-from bioeval.tallies.second_pass import (
-    Pilot as Pilot,
-    PointsWanted as PointsWanted,
-    SecondPass as SecondPass,
-)
+from bioeval.tallies.second_pass import PointsWanted as PointsWanted, SecondPass as SecondPass
 from bioeval.tallies.selections import (
     IdentificationRules as IdentificationRules,
     OrderedScores as OrderedScores,
     SelectionAttempts as SelectionAttempts,
     SelectionCounts as SelectionCounts,
 )
-from bioeval.tallies.sweep import MOST_SCORES_KEPT as MOST_SCORES_KEPT, run_jobs as run_jobs
+from bioeval.tallies.sweep import run_jobs as run_jobs
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
-from bioeval.tallies.threshold_rules import Rule as Rule, ThresholdTask as ThresholdTask
+from bioeval.tallies.threshold_rules import Rule as Rule
 from bioeval.tallies.threshold_search import Attempts as Attempts
 from bioeval.tallies.thresholds import (
     check_thresholds as check_thresholds,

@@ -145,6 +145,9 @@ class PointsWanted:
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
 
+    #: Scores that are kept around the points in a sweep, at most.
+    MOST_SCORES: ClassVar = 1 << 25
+
     #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for
     #: half the total error rate.
     COSTS: ClassVar = ((0.5, 1.0, 1.0),)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from bioeval.base.errors import DataError, nearest_name, subject
 from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
 from bioeval.tallies.threshold_search import Attempts
-
-#: Tasks with a threshold that a rule chooses.
-ThresholdTask = Literal["verification", "open_set"]
 
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 

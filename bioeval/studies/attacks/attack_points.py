@@ -47,10 +47,8 @@ from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import (
     FAR_TARGETS,
     Attempts,
-    CellCounts,
     EqualError,
     ImpostorBlock,
-    Pilot,
     PointFinder,
     PointsWanted,
     Rule,
@@ -60,7 +58,6 @@ from bioeval.tallies import (
     VerificationPoints,
     VerificationTally,
     run_jobs,
-    take_second_passes,
     to_user,
 )
 
@@ -73,7 +70,7 @@ class Expected:
     weights: np.ndarray
     impostors: int  # about as many attempts
 
-    def __call__(self, pilot: Pilot) -> Iterator[np.ndarray]:
+    def __call__(self, pilot: Any) -> Iterator[np.ndarray]:
         """Yield the cells of the EER against all negatives, and those of the least cost."""
         number = max(int(self.attacks.number.sum()), 1)
         accepted = np.searchsorted(self.attacks.pooled, pilot.grid.edges, side="right")
@@ -148,7 +145,12 @@ def count_bona_fide(
     sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
-        rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
+        rejects = replace(
+            tally,
+            genuine=tally.genuine[:0],
+            impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
+            given=given,
+        )
         tally, sweep = rejects, list
     return CountedBonaFide(
         tally=replace(tally, missed=missed),
@@ -293,7 +295,7 @@ def find_points(
             passes = [(bona_fide.job, x) for x in (second_pass, of_all) if x is not None]
             if not passes:
                 break
-            take_second_passes(passes)
+            PointFinder.take(passes)
             if of_all is not None:
                 of_all.add(line)
         points = finder.points()

@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base import COMPARED, OPTIMA, QUERY_MEANS, ProtocolError, Scalar, stage
 from bioeval.evaluation import runner_of
-from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
+from bioeval.results import ComparedPeople, QueryMean, RuleOf, support_warnings
 from bioeval.scores import BlockReader, Scores, TopKScores, are_pairs, codes_of, threads_for
 from bioeval.stats import (
     IntervalOptions,
@@ -41,13 +41,13 @@ from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.tallies import (
     IdentificationJob,
+    PointFinder,
     PointsWanted,
     SubjectAttempts,
     VerificationJob,
     VerificationPoints,
     is_symmetric,
     per_cent,
-    refine,
     run_jobs,
 )
 
@@ -107,12 +107,12 @@ class PairedMeasure:
     @property
     def supported(self) -> bool:
         """Whether there are enough attempts for the target."""
-        return RULE_OF_3.supports(self.target, self.made)
+        return RuleOf(3).supports(self.target, self.made)
 
     @property
     def weak(self) -> bool:
         """Whether fewer than 30 errors are expected at the target."""
-        return not RULE_OF_30.supports(self.target, self.made)
+        return not RuleOf(30).supports(self.target, self.made)
 
     @property
     def evidence(self) -> int:
@@ -171,7 +171,7 @@ class ComparedSystem:
         if (job := self.verification) is not None:
             with threads_for(scores):
                 first = self.tallies[0]
-                first.points = refine(first, [job], wanted, symmetric=False)
+                first.points = PointFinder.points_of(first, [job], wanted, symmetric=False)
 
     @property
     def details(self) -> dict[str, str]:

@@ -24,12 +24,12 @@ from bioeval.tallies import (
     IdentificationTally,
     ImpostorBlock,
     OrderedScores,
+    PointFinder,
     PointsWanted,
     SelectionAttempts,
     VerificationJob,
     counts_of,
     gather,
-    refine,
     role_of,
     run_jobs,
 )
@@ -357,7 +357,7 @@ class FoldSide:
             job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
             (tally,) = run_jobs(self.reader, [job])
             with threads_for(self.scores):
-                refined = refine(tally, [job], job.wanted, symmetric=None)
+                refined = PointFinder.points_of(tally, [job], job.wanted, symmetric=None)
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
             frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
         points["frr_at_far"] = frr_at_far

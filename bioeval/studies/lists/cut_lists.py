@@ -52,15 +52,7 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies import (
-    IdentificationTally,
-    RankUnit,
-    Ties,
-    allowed_errors,
-    check_max_rank,
-    role_of,
-    to_user,
-)
+from bioeval.tallies import IdentificationTally, RankUnit, Ties, check_max_rank, role_of, to_user
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]
@@ -359,7 +351,7 @@ class _ListedSearches:
         shape = len(targets), count
         dirs, known = np.full((2, *shape), np.nan), np.zeros(shape, dtype=bool)
         for i, target in enumerate(targets if len(low) and len(mate.low) else ()):
-            allowed = allowed_errors(float(target), len(low))
+            allowed = latest.allowed_errors(target)
             every = allowed == len(low)
             least = most = np.inf
             if not every:

@@ -26,12 +26,11 @@ from bioeval.base import (
     require_numbers,
 )
 from bioeval.results import (
-    RULE_OF_3,
-    RULE_OF_30,
     Block,
     ComparedPeople,
     Found,
     ResultThresholds,
+    RuleOf,
     Sentence,
     Table,
     Variables,
@@ -69,7 +68,7 @@ WORKLOAD = {
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
 }
-for _rule in (RULE_OF_3, RULE_OF_30):
+for _rule in (RuleOf(3), RuleOf(30)):
     WORKLOAD[f"subjects_rule_of_{_rule}"] = Name(
         f"people that a test of the rate needs, rule of {_rule}: of a FAR all compared with "
         "each other, templates do not count",
@@ -358,7 +357,7 @@ def _variables(
     rate, low, high = np.stack(in_use, axis=1)
     pairs = point.names == _VERIFICATION or point.alarms.size is not None  # of people, of a FAR
     tested = {}
-    for rule in (RULE_OF_3, RULE_OF_30):
+    for rule in (RuleOf(3), RuleOf(30)):
         alarms = _people_tested(rule.attempts_for, point.alarms.value, pairs)
         rejections = _people_tested(rule.attempts_for, point.rejections.value, False)
         tested[f"subjects_rule_of_{rule}"] = np.array([alarms, rejections])

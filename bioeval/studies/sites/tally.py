@@ -32,7 +32,7 @@ from bioeval.studies.sites.protocol_tally import Tally, with_notes
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.sharing import distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies import PointsWanted, VerificationJob, is_symmetric, refine
+from bioeval.tallies import PointFinder, PointsWanted, VerificationJob, is_symmetric
 
 
 @leaves_out_attacks
@@ -284,6 +284,6 @@ def refine_tally(
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = refine(old, jobs, wanted, symmetric=symmetric)
+        points = PointFinder.points_of(old, jobs, wanted, symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)
