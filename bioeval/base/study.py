@@ -173,9 +173,9 @@ class Study(Offer):
     #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
     #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
     galleries: Mapping[str, str] = _NONE
-    #: Modules of counts that a tally file may hold, by the name of their class in it: each has
-    #: this ``CLASS``, the ``NODES`` of a card that have such counts, and ``damage``, which says
-    #: what is wrong with some.
+    #: Modules of counts that files of tallies and of checkpoints may hold, by the name of their
+    #: class there: each has its ``CLASSES`` by name, the ``NODES`` of a card that have such counts
+    #: in a tally, and ``damage``, which says what is wrong with some.
     saved: Mapping[str, str] = _NONE
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command

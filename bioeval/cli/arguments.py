@@ -52,9 +52,9 @@ def _number(text: str) -> float:
 
 
 def _rate(text: str) -> float:
-    from bioeval.tallies.threshold_rules import rate_in
+    from bioeval.tallies.threshold_rules import Rule
 
-    return rate_in(text)
+    return Rule.rate_in(text)
 
 
 def _far(text: str) -> float:

@@ -41,12 +41,12 @@ def with_intervals(
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `job` made the counts."""
     from bioeval.stats.identification import closed_set_intervals, open_set_intervals
-    from bioeval.tallies.by_subject import require_people
+    from bioeval.tallies.by_subject import SubjectAttempts
     from bioeval.tallies.left_out import LeftOut
 
     tally: Any = counts.tally
     if options.by_subject:
-        require_people(reader.scores, options.method)
+        SubjectAttempts.require_people(reader.scores, options.method)
     if "cms" in dataset:
         add = closed_set_intervals
     else:

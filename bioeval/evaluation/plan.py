@@ -25,7 +25,7 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import check_max_rank
-from bioeval.tallies.point_search import PointFinder, take_second_passes
+from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
@@ -205,9 +205,9 @@ class Plan:
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
         if limits is not None and limits.by_subject:
-            from bioeval.tallies.by_subject import require_people
+            from bioeval.tallies.by_subject import SubjectAttempts
 
-            require_people(scores, limits.method)
+            SubjectAttempts.require_people(scores, limits.method)
         counted = plan.count(points=True)
         with threads_for(scores):
             plan.refine(counted)
@@ -339,7 +339,7 @@ class Plan:
                     missing.append((finding.job, second_pass))
             if not missing:
                 break
-            take_second_passes(missing)
+            PointFinder.take(missing)
         for finding in finders:
             finding.tally.points = finding.finder.points()
 
@@ -364,7 +364,7 @@ class Plan:
             if second_pass is None or not holds_points(tally):
                 second_passes.append((job, second_pass_near_points(tally, wanted)))
         if second_passes:
-            take_second_passes(second_passes)
+            PointFinder.take(second_passes)
         again = dict(second_passes)
         for job, tally in self._verified(counted):
             if job in again:

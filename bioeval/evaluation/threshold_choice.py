@@ -10,7 +10,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
@@ -64,7 +64,7 @@ def chosen_threshold(
         costs = np.array([[0.5, genuine, impostor]])
     wanted = PointsWanted(targets, costs, job.wanted.every_score)
     with threads_for(scores):
-        points = refine(tally, [job], wanted, symmetric=False)
+        points = PointFinder.points_of(tally, [job], wanted, symmetric=False)
     if rule.name == "eer":
         return points.equal_error.eer_threshold
     return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])

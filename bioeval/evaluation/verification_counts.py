@@ -31,11 +31,11 @@ def with_intervals(
 ) -> xr.Dataset:
     """Return the result with confidence intervals; `job` made the counts."""
     from bioeval.stats.verification import verification_intervals
-    from bioeval.tallies.by_subject import SubjectAttempts, require_people
+    from bioeval.tallies.by_subject import SubjectAttempts
 
     tally: Any = counts.tally
     if options.by_subject:
-        require_people(reader.scores, options.method)
+        SubjectAttempts.require_people(reader.scores, options.method)
     attempts = None
     if options.by_subject:
         attempts = SubjectAttempts(job)

@@ -21,8 +21,8 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
-from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_targets
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -42,7 +42,7 @@ def verification(
     attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
-    costs: Sequence[tuple[float, float, float]] = COSTS,
+    costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
@@ -207,7 +207,7 @@ def verification(
         (result,) = run_jobs(reader, [job])
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
-        result.points = refine(result, [job], job.wanted, symmetric=symmetric)
+        result.points = PointFinder.points_of(result, [job], job.wanted, symmetric=symmetric)
         dataset = verification_dataset(result)
         if limits is not None:
             from bioeval.evaluation.task_counts import TaskCounts

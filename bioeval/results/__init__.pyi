@@ -14,7 +14,6 @@ from bioeval.results.blocks import (
     Warnings as Warnings,
 )
 from bioeval.results.dataset import (
-    COSTS as COSTS,
     Scalars as Scalars,
     Variables as Variables,
     about_attrs as about_attrs,
@@ -22,7 +21,6 @@ from bioeval.results.dataset import (
     build as build,
     decisions as decisions,
     rate as rate,
-    shown_ranks as shown_ranks,
     tree_of as tree_of,
 )
 from bioeval.results.histogram import ScoreHistograms as ScoreHistograms
@@ -31,25 +29,20 @@ from bioeval.results.identification import (
     OpenSetAttempts as OpenSetAttempts,
     OpenSetCounts as OpenSetCounts,
     OpenSetPoints as OpenSetPoints,
-    max_ranks as max_ranks,
-    open_set_thresholds as open_set_thresholds,
 )
 from bioeval.results.layouts import Layout as Layout
-from bioeval.results.point_bounds import bounds_between as bounds_between
 from bioeval.results.query_means import (
     MatchCurve as MatchCurve,
     QueryMean as QueryMean,
     QueryMeasures as QueryMeasures,
 )
 from bioeval.results.support import (
-    RULE_OF_3 as RULE_OF_3,
-    RULE_OF_30 as RULE_OF_30,
     ComparedPeople as ComparedPeople,
     KindVerdict as KindVerdict,
+    RuleOf as RuleOf,
     support_warnings as support_warnings,
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
-from bioeval.results.verification import point_scalars as point_scalars
 from bioeval.results.words import (
     excluded as excluded,
     in_one_precision as in_one_precision,

@@ -22,6 +22,8 @@ from bioeval.base.scalars import DECISIONS, SCALARS, Name, Scalar
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
+from bioeval.tallies.points import VerificationPoints, point_variables
+from bioeval.tallies.thresholds import to_user
 
 #: Ranks that are shown unless the protocol card names others.
 RANKS = (1, 5, 10)
@@ -49,6 +51,16 @@ FIRST = (
 #: What labels the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
+#: Variables of the optima; and all that need every impostor score, absent with auc=False.
+EVERY_SCORE = ("auc", "d_prime", "eer_hull")
+
+
+@SCALARS.derived
+def optima_names() -> tuple[str, ...]:
+    """Return the names of the best values over all thresholds, and of these thresholds."""
+    return tuple(name for scalar in SCALARS.optima for name in (scalar.name, scalar.threshold))
+
+
 #: Variables by name: dimensions and values, or a single number.
 Variables = dict[str, Any]
 
@@ -72,6 +84,48 @@ class Scalars(NamedTuple):
             {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
         )
 
+    @classmethod
+    def of_points(cls, points: VerificationPoints, kind: str, independent: Any) -> Scalars:
+        """Take the operating points of verification.
+
+        Those of several partitions are arrays over them, as are the `independent` impostor
+        attempts.
+        """
+        over = ("far_target",)
+        numbers = []
+        for scalar in SCALARS.points_of_verification:
+            if scalar.name in optima_names():
+                numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
+            else:
+                numbers.append((scalar, getattr(points, scalar.name)))
+        variables: Variables = {
+            **points.equal_error.variables(kind),
+            **point_variables(numbers, kind),
+            "frr_at_far": (over, points.frr_at_far),
+            "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
+            "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
+        }
+        if points.symmetric is not None:
+            variables["impostor_pairs"] = (), np.int64(independent)
+        if len(points.costs) and points.every_score:
+            variables |= along(
+                ("cost",),
+                min_cost=points.min_cost,
+                min_cost_threshold=to_user(points.min_cost_threshold, kind),
+                cost_prior=points.costs[:, 0],
+                cost_miss=points.costs[:, 1],
+                cost_false_accept=points.costs[:, 2],
+            )
+        labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+        if len(points.frr_target):
+            labels["frr_target"] = points.frr_target
+            variables["far_at_frr"] = ("frr_target",), points.far_at_frr
+            variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
+        if not points.every_score:
+            for name in (*EVERY_SCORE, *optima_names()):
+                variables.pop(name, None)
+        return cls(variables, labels)
+
     def at(self, chosen: np.ndarray) -> Scalars:
         """Return the values of some partitions, the first axis of every value."""
         if chosen.all():
@@ -79,24 +133,50 @@ class Scalars(NamedTuple):
         variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
         return Scalars(variables, self.labels)
 
-    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
-        """Return plain numbers; those over a dimension become mappings by its labels.
+    @staticmethod
+    def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
+        """Return the ranks to show: those given, or `RANKS`.
 
-        Of the ranks those to show, and rank 1 of what depends on a FAR target too.
+        Of these the ones that are `there`, in results; the first rank there if none is.
         """
-        labels = {dim: values.tolist() for dim, values in self.labels.items()}
-        shown = shown_ranks(ranks, labels.get("rank", ()))
-        numbers = {}
+        ranks = [*(ranks or RANKS)]
+        if there is None:
+            return ranks
+        return [rank for rank in ranks if rank in there] or [*there[:1]]
+
+    def shown(self, ranks: Sequence[int]) -> Scalars:
+        """Return single numbers, and those by FAR target, by cost or at the ranks to show.
+
+        Of what depends on a FAR target and a rank, that is rank 1. Values of several partitions
+        have an axis for them first.
+        """
+        labels, places = dict(self.labels), []
+        if "rank" in labels:
+            there = labels["rank"].tolist()
+            at = self.shown_ranks(ranks, there)
+            places = list(map(there.index, at))
+            labels["rank"] = np.array(at, dtype=np.int64)
+        variables: Variables = {}
         for name, (dims, value) in in_order(self.variables).items():
             values = np.asarray(value)
             if dims == ("far_target", "rank"):
-                dims, values = dims[:1], values[:, 0]
-            if not dims:
+                dims, values = dims[:1], values[..., 0]
+            elif dims == ("rank",):
+                values = values[..., places]
+            if not dims or (len(dims) == 1 and dims[0] in labels and name not in COSTS):
+                variables[name] = dims, values
+        return Scalars(variables, labels)
+
+    def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
+        """Return what is shown as plain numbers; those over a dimension by its labels."""
+        variables, labels = self.shown(ranks)
+        numbers: dict[str, Any] = {}
+        for name, (dims, values) in variables.items():
+            if dims:
+                at = labels[dims[0]].tolist()
+                numbers[name] = dict(zip(at, values.tolist(), strict=True))
+            else:
                 numbers[name] = values.item()
-            elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
-                numbers[name] = dict(zip(labels[dims[0]], values.tolist(), strict=True))
-            if dims == ("rank",):
-                numbers[name] = {rank: numbers[name][rank] for rank in shown}
         return numbers
 
 
@@ -107,17 +187,6 @@ def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
         if name in variables:
             ordered[name] = variables[name]
     return ordered
-
-
-def shown_ranks(ranks: Sequence[int], there: Sequence[int] | None = None) -> list[int]:
-    """Return the ranks to show: those given, or `RANKS`.
-
-    Of these the ones that are `there`, in results; the first rank there if none is.
-    """
-    ranks = [*(ranks or RANKS)]
-    if there is None:
-        return ranks
-    return [rank for rank in ranks if rank in there] or [*there[:1]]
 
 
 def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:

@@ -14,7 +14,6 @@ from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
-from bioeval.results.point_bounds import bounds_between
 from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally
@@ -34,26 +33,6 @@ Unmated = Literal["auto", "raise", "skip"]
 RANK_LIMIT, DIR_LIMIT = 1_000_000, 2_000_000
 
 
-def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[int, str]:
-    """Return the number of ranks to report, and a note if it is less than the attainable ones.
-
-    These are as many as the `longest` candidate list has; all are reported where their values, at
-    each of the `thresholds` where there are any, are within the limit.
-    """
-    if max_rank is not None:
-        return max_rank, ""
-    limit = RANK_LIMIT
-    if thresholds:
-        limit = DIR_LIMIT
-    longest, thresholds = max(1, longest), max(1, thresholds)
-    if longest * thresholds <= limit or longest <= 100:
-        return longest, ""
-    return 100, (
-        f"ranks 1 to 100 of {longest}: {longest} ranks x {thresholds} thresholds exceed "
-        f"{limit:,} values; give `max_rank` for another number"
-    )
-
-
 @dataclass(frozen=True)
 class ClosedSetCounts:
     """Counts of closed-set identification, of one gallery or expected over many."""
@@ -63,6 +42,26 @@ class ClosedSetCounts:
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
     ranks: np.ndarray | None = None  # by default 1 ... r
+
+    @staticmethod
+    def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[int, str]:
+        """Return the number of ranks to report, and a note if it is less than the attainable ones.
+
+        These are as many as the `longest` candidate list has; all are reported where their values,
+        at each of the `thresholds` where there are any, are within the limit.
+        """
+        if max_rank is not None:
+            return max_rank, ""
+        limit = RANK_LIMIT
+        if thresholds:
+            limit = DIR_LIMIT
+        longest, thresholds = max(1, longest), max(1, thresholds)
+        if longest * thresholds <= limit or longest <= 100:
+            return longest, ""
+        return 100, (
+            f"ranks 1 to 100 of {longest}: {longest} ranks x {thresholds} thresholds exceed "
+            f"{limit:,} values; give `max_rank` for another number"
+        )
 
     def require_mated(self, layout: str, unmated: str, first: int) -> None:
         """Raise :class:`ProtocolError` where probes without a mate may not be skipped.
@@ -135,7 +134,7 @@ def closed_set_counts(
     chosen = np.nonzero(has_mate)[0]
     probes, ranks, weights = tally.rank_weights(chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
-    count, note = max_ranks(longest, max_rank)
+    count, note = ClosedSetCounts.max_ranks(longest, max_rank)
     kept = ranks <= count
     at_rank = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
     if ties != "expected":
@@ -166,6 +165,23 @@ class OpenSetPoints:
     weights: np.ndarray
     genuine: int
     other: np.ndarray
+
+    @staticmethod
+    def thresholds_over(
+        mate: np.ndarray, other: np.ndarray, given: np.ndarray | int | None, kind: str
+    ) -> np.ndarray:
+        """Return increasing distances: the given thresholds, or a grid over the attempts."""
+        if isinstance(given, np.ndarray):
+            return to_internal(given, kind)
+        both = np.concatenate([mate, other])
+        finite = both[np.isfinite(both)]
+        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
+        return grid_over(float(low), float(high), *infinite, given=given)
+
+    def allowed_errors(self, target: float) -> int:
+        """Return the largest number of false accepts whose FAR is at most a target."""
+        return allowed_errors(float(target), len(self.other))
 
     def reject_all(self, points: np.ndarray) -> float:
         """Return the threshold that rejects everything; NaN if a point has that value."""
@@ -206,7 +222,7 @@ class OpenSetPoints:
         np.logical_or.at(lowest, rank, mate == -np.inf)
         lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
         for i, target in enumerate(targets):
-            allowed = allowed_errors(float(target), total)
+            allowed = self.allowed_errors(target)
             if allowed < total:
                 limit = self.other[allowed]
                 below = mate < limit
@@ -411,6 +427,27 @@ class OpenSetCounts:
             return curves, grid
         return {name: (dims, x[::-1]) for name, (dims, x) in curves.items()}, grid[::-1]
 
+    @staticmethod
+    def bounds_between(
+        far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+    ) -> tuple[float, float, np.ndarray, np.ndarray]:
+        """Return bounds of EER and of DIR at FAR targets from the rates at the thresholds.
+
+        Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
+        beyond the last one everything is.
+        """
+        shape = (len(targets), dir_.shape[1])
+        if np.isnan(far).any() or np.isnan(dir_).any():
+            return np.nan, np.nan, np.full(shape, np.nan), np.full(shape, np.nan)
+        far = np.concatenate([[0.0], far, [1.0]])
+        dir_ = np.concatenate([np.zeros((1, dir_.shape[1])), dir_, every[None]])
+        frr = 1.0 - dir_[:, 0]
+        crossed = int(np.argmax(far >= frr))
+        low = float(max(far[crossed - 1], frr[crossed]))
+        high = float(min(far[crossed], frr[crossed - 1]))
+        last = np.array([np.nonzero(far <= target)[0][-1] for target in targets], dtype=np.int64)
+        return low, high, dir_[last], dir_[np.minimum(last + 1, len(far) - 1)]
+
     def bounds(self, every: np.ndarray, far_targets: np.ndarray) -> Variables:
         """Return bounds of the operating points if only these rates are known.
 
@@ -418,7 +455,7 @@ class OpenSetCounts:
         """
         genuine = self.attempts.genuine
         far, dir_ = rate(self.accepted, self.attempts.impostor), rate(self.identified, genuine)
-        eer_low, eer_high, dir_low, dir_high = bounds_between(
+        eer_low, eer_high, dir_low, dir_high = self.bounds_between(
             far, dir_, rate(every, genuine), far_targets
         )
         per_target = ("far_target", "rank")
@@ -465,7 +502,7 @@ def open_set_dataset(
     searches = _Searches(tally, ties, impostors)
     points, targets = searches.points, check_targets(far_targets)
     grid = searches.grid(check_thresholds(thresholds), targets, rows)
-    count, note = max_ranks(searches.longest, max_rank, len(grid))
+    count, note = ClosedSetCounts.max_ranks(searches.longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
@@ -553,7 +590,7 @@ class _Searches:
         """Return the thresholds of the result, as increasing distances."""
         tally = self.tally
         kind = tally.about.kind
-        grid = open_set_thresholds(tally.mate[self.mated], self.points.other, given, kind)
+        grid = OpenSetPoints.thresholds_over(tally.mate[self.mated], self.points.other, given, kind)
         if given is not None and rows is None:
             return grid
         if rows is None:
@@ -581,16 +618,3 @@ def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Return the number of distances at most each threshold, NaN left out."""
     there = np.sort(distances[~np.isnan(distances)])
     return np.searchsorted(there, grid, side="right")
-
-
-def open_set_thresholds(
-    mate: np.ndarray, other: np.ndarray, given: np.ndarray | int | None, kind: str
-) -> np.ndarray:
-    """Return increasing distances: the given thresholds, or a grid over those of the attempts."""
-    if isinstance(given, np.ndarray):
-        return to_internal(given, kind)
-    both = np.concatenate([mate, other])
-    finite = both[np.isfinite(both)]
-    low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-    infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
-    return grid_over(float(low), float(high), *infinite, given=given)

@@ -24,7 +24,11 @@ MOST_ATTEMPTS = 2**63 - 1
 
 
 class RuleOf(int):
-    """How many errors must be expected at a rate, so that attempts or people support it."""
+    """How many errors must be expected at a rate, so that attempts or people support it.
+
+    ``RuleOf(3)``: no error in n attempts bounds a rate by 3 / n at 95 %. ``RuleOf(30)``: with 30
+    errors a rate is known to within 30 % with 90 % confidence.
+    """
 
     def supports(
         self, target: float, attempts: float, people: ComparedPeople | None = None
@@ -48,17 +52,10 @@ class RuleOf(int):
         return f"{self.attempts_for(far):,} impostor pairs"
 
 
-#: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
-RULE_OF_3 = RuleOf(3)
-
-#: Rule of 30: with 30 errors a rate is known to within 30 % with 90 % confidence.
-RULE_OF_30 = RuleOf(30)
-
-
 def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
     """Say of each FAR target whether to show it: the default ones if they are supported."""
     usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
-    return [not usual or RULE_OF_3.supports(x, attempts) for x in targets]
+    return [not usual or RuleOf(3).supports(x, attempts) for x in targets]
 
 
 @dataclass(frozen=True)
@@ -161,14 +158,14 @@ def support_warnings(
     if people is not None and people.pairs <= attempts:
         by_people = people
     for x in targets:
-        if RULE_OF_30.supports(x, attempts, people):
+        if RuleOf(30).supports(x, attempts, people):
             continue
-        rule = RULE_OF_30 if RULE_OF_3.supports(x, attempts, people) else RULE_OF_3
+        rule = RuleOf(30) if RuleOf(3).supports(x, attempts, people) else RuleOf(3)
         if not RuleOf(1).supports(x, attempts):
             why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif by_people:
             why = f"needs {by_people.needed(rule, x)}: rule of {rule}"
-        elif rule == RULE_OF_3:
+        elif rule == RuleOf(3):
             why = f"{rule.attempts_for(x):,} needed: rule of 3"
         else:
             why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"

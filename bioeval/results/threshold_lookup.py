@@ -97,9 +97,8 @@ class ResultThresholds:
             at_frr = dataset["threshold_at_frr"].values
             thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
-            wrong = (
-                f"{Argument('threshold', str(rule))} is not an operating point of these results; "
-            )
+            given = Argument("threshold", str(rule))
+            wrong = f"{given} is not an operating point of these results; "
             if rule.name == "far":
                 raise DataError(wrong + self.other_targets(rule.values[0]))
             listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
@@ -141,8 +140,8 @@ def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
         curves[name] = [ResultThresholds(leaf) for leaf in leaves if "threshold" in leaf.dims]
     every = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
-    for name, tasks in curves.items():
-        units = {task.units for task in tasks}
+    for name, own in curves.items():
+        units = {task.units for task in own}
         points = [task.operating_points() for task in every if task.units in units]
         shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
     return shared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -11,18 +11,24 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, SCALARS
 from bioeval.base.variables import names_of
-from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, decisions, rate
+from bioeval.results.dataset import (
+    Scalars,
+    Variables,
+    about_attrs,
+    along,
+    build,
+    decisions,
+    optima_names,
+    rate,
+)
 from bioeval.results.support import ComparedPeople, KindVerdict, support_warnings
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints, point_variables
+from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_user
 
 if TYPE_CHECKING:
     from bioeval.tallies.kept_points import Bounds
-
-# Variables that need every impostor score; absent with auc=False.
-EVERY_SCORE = ("auc", "d_prime", "eer_hull")
 
 # Variables left out where there are bounds in place of a point, besides itself and its threshold;
 # FRR at FAR targets is NaN at those that have bounds.
@@ -32,12 +38,6 @@ UNKNOWN = {
     "zero_frr": ("zero_frr",),
     "min_cost": ("min_cost", "min_cost_threshold", "eer_hull"),
 }
-
-
-@SCALARS.derived
-def _optima() -> tuple[str, ...]:
-    """Return the names of the best values over all thresholds, and of these thresholds."""
-    return tuple(name for scalar in SCALARS.optima for name in (scalar.name, scalar.threshold))
 
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
@@ -73,10 +73,10 @@ def _scalars(
     for name in bounds:
         unknown.update(UNKNOWN.get(name, (name, f"{name}_threshold")))
     if "min_cost" in bounds:
-        unknown.update(_optima())
+        unknown.update(optima_names())
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
-    numbers, labels = point_scalars(points, tally.about.kind, _independent(tally, points))
+    numbers, labels = Scalars.of_points(points, tally.about.kind, _independent(tally, points))
     for name in unknown:
         numbers.pop(name, None)
     return Scalars(variables | numbers, labels)
@@ -205,41 +205,3 @@ def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     if points.symmetric:
         return tally.impostor.total / 2
     return tally.impostor.total
-
-
-def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Scalars:
-    """Return the operating points; of several partitions they are arrays over them."""
-    over = ("far_target",)
-    numbers = []
-    for scalar in SCALARS.points_of_verification:
-        if scalar.name in _optima():
-            numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
-        else:
-            numbers.append((scalar, getattr(points, scalar.name)))
-    variables = {
-        **points.equal_error.variables(kind),
-        **point_variables(numbers, kind),
-        "frr_at_far": (over, points.frr_at_far),
-        "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
-        "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
-    }
-    if points.symmetric is not None:
-        variables["impostor_pairs"] = (), np.int64(independent)
-    if len(points.costs) and points.every_score:
-        variables |= along(
-            ("cost",),
-            min_cost=points.min_cost,
-            min_cost_threshold=to_user(points.min_cost_threshold, kind),
-            cost_prior=points.costs[:, 0],
-            cost_miss=points.costs[:, 1],
-            cost_false_accept=points.costs[:, 2],
-        )
-    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
-    if len(points.frr_target):
-        labels["frr_target"] = points.frr_target
-        variables["far_at_frr"] = ("frr_target",), points.far_at_frr
-        variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
-    if not points.every_score:
-        for name in (*EVERY_SCORE, *_optima()):
-            variables.pop(name, None)
-    return Scalars(variables, labels)

@@ -13,7 +13,7 @@ import scipy
 
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, require_choice
-from bioeval.results.support import RULE_OF_3, RULE_OF_30
+from bioeval.results.support import RuleOf
 from bioeval.stats.options import IntervalOptions, check_confidence
 
 LimitSide = Literal["both", "lower", "upper"]
@@ -168,7 +168,7 @@ def rule_of_3(attempts: Any) -> np.ndarray:
     """
     _, n = _counts(0, attempts)
     with np.errstate(divide="ignore"):
-        return np.minimum(RULE_OF_3 / n, 1.0)
+        return np.minimum(RuleOf(3) / n, 1.0)
 
 
 def rule_of_30(rate: Any) -> np.ndarray:
@@ -199,7 +199,7 @@ def rule_of_30(rate: Any) -> np.ndarray:
     if not ((x >= 0) & (x <= 1)).all():
         raise DataError(f"rate is {rate!r}; expected rates in [0, 1]")
     with np.errstate(divide="ignore"):
-        return RULE_OF_30 / x
+        return RuleOf(30) / x
 
 
 _MOST = 1e100  # counts, beyond which squares overflow

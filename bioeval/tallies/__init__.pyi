@@ -1,38 +1,20 @@
 """What studies use of this package."""
 
-from bioeval.tallies.by_subject import (
-    PairCounts as PairCounts,
-    SubjectAttempts as SubjectAttempts,
-    require_people as require_people,
-)
+from bioeval.tallies.by_subject import PairCounts as PairCounts, SubjectAttempts as SubjectAttempts
 from bioeval.tallies.cells import is_accepted as is_accepted, rounded_down as rounded_down
 from bioeval.tallies.counters import (
-    CellCounter as CellCounter,
     ImpostorBlock as ImpostorBlock,
     ThresholdCounter as ThresholdCounter,
-    extent_of as extent_of,
     gather as gather,
-    guide_to as guide_to,
+    grid_over_attempts as grid_over_attempts,
 )
 from bioeval.tallies.counts import (
-    CellCounts as CellCounts,
     IdentificationTally as IdentificationTally,
     ImpostorProbes as ImpostorProbes,
-    KeptScores as KeptScores,
-    ThresholdCounts as ThresholdCounts,
     VerificationTally as VerificationTally,
-    of_role as of_role,
     require_alike as require_alike,
     role_of as role_of,
 )
-from bioeval.tallies.file_values import (
-    is_array as is_array,
-    is_increasing as is_increasing,
-    is_table as is_table,
-    is_whole as is_whole,
-    rises as rises,
-)
-from bioeval.tallies.fixed_sums import FixedSums as FixedSums
 from bioeval.tallies.fold_counts import FoldSweep as FoldSweep, Subset as Subset
 from bioeval.tallies.identification_job import (
     IdentificationJob as IdentificationJob,
@@ -45,50 +27,30 @@ from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,
     Extent as Extent,
     InBlocks as InBlocks,
-    TreeSums as TreeSums,
     counts_of as counts_of,
-    merged as merged,
 )
-from bioeval.tallies.point_search import (
-    PointFinder as PointFinder,
-    refine as refine,
-    take_second_passes as take_second_passes,
-)
+from bioeval.tallies.point_search import PointFinder as PointFinder
 from bioeval.tallies.points import (
-    COSTS as COSTS,
     FAR_TARGETS as FAR_TARGETS,
     EqualError as EqualError,
     ErrorCurve as ErrorCurve,
     VerificationPoints as VerificationPoints,
-    allowed_errors as allowed_errors,
-    check_costs as check_costs,
     check_targets as check_targets,
-    hull_of as hull_of,
     per_cent as per_cent,
 )
-from bioeval.tallies.second_pass import (
-    Pilot as Pilot,
-    PointsWanted as PointsWanted,
-    SecondPass as SecondPass,
-)
+from bioeval.tallies.second_pass import PointsWanted as PointsWanted, SecondPass as SecondPass
 from bioeval.tallies.selections import (
     IdentificationRules as IdentificationRules,
-    IndexSet as IndexSet,
     OrderedScores as OrderedScores,
     SelectionAttempts as SelectionAttempts,
     SelectionCounts as SelectionCounts,
 )
-from bioeval.tallies.sweep import MOST_SCORES_KEPT as MOST_SCORES_KEPT, run_jobs as run_jobs
+from bioeval.tallies.sweep import run_jobs as run_jobs
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
-from bioeval.tallies.threshold_rules import (
-    Rule as Rule,
-    ThresholdTask as ThresholdTask,
-    rate_in as rate_in,
-)
+from bioeval.tallies.threshold_rules import Rule as Rule
 from bioeval.tallies.threshold_search import Attempts as Attempts
 from bioeval.tallies.thresholds import (
     check_thresholds as check_thresholds,
-    grid_over as grid_over,
     linear_grid as linear_grid,
     require_values as require_values,
     to_internal as to_internal,

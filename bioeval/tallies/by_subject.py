@@ -155,32 +155,6 @@ _SINGLE = 10
 _ROOM = 1 << 21
 
 
-def require_people(scores: Scores, method: str | None = None) -> None:
-    """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
-
-    `method` is that of an interval, for the message; None for the comparison of two systems.
-    """
-    what = "comparing two systems"
-    if method is not None:
-        what = str(Argument("interval", method))
-
-    def instead(attempts: str) -> str:
-        wilson = Argument("interval", "wilson")
-        taking = f"; or give {wilson} to take all {attempts} as independent"
-        if method is None:
-            return ""
-        return taking
-
-    if scores._knows_subjects:
-        return
-    if are_pairs(scores):
-        scores._require_subjects(what, instead("pairs"))
-    raise ProtocolError(
-        f"{what} needs the subjects of probes and gallery; a mask does not give the subjects of "
-        f"the templates. Give labels{instead('attempts')}"
-    )
-
-
 class SubjectAttempts:
     """The attempts of a verification job by subject, and by pair of subjects.
 
@@ -199,6 +173,32 @@ class SubjectAttempts:
     no_person : bool array, shape (people,)
         Which of them are distractors or junk, and not resampled.
     """
+
+    @staticmethod
+    def require_people(scores: Scores, method: str | None = None) -> None:
+        """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
+
+        `method` is that of an interval, for the message; None for the comparison of two systems.
+        """
+        what = "comparing two systems"
+        if method is not None:
+            what = str(Argument("interval", method))
+
+        def instead(attempts: str) -> str:
+            wilson = Argument("interval", "wilson")
+            taking = f"; or give {wilson} to take all {attempts} as independent"
+            if method is None:
+                return ""
+            return taking
+
+        if scores._knows_subjects:
+            return
+        if are_pairs(scores):
+            scores._require_subjects(what, instead("pairs"))
+        raise ProtocolError(
+            f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
+            f"of the templates. Give labels{instead('attempts')}"
+        )
 
     def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):
         """Number the people of the attempts; `numbers` has an order for them."""

@@ -17,6 +17,7 @@ from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts
 from bioeval.tallies.parts import Extent, counts_of, merged
 from bioeval.tallies.threshold_search import distinct
+from bioeval.tallies.thresholds import grid_over
 
 
 class ImpostorBlock(NamedTuple):
@@ -32,6 +33,12 @@ class ImpostorBlock(NamedTuple):
         none = np.zeros(1, dtype=np.int64)
         return cls(scores[None], none, none)
 
+    def cells(self) -> CellCounts:
+        """Count the finite and infinite scores into cells."""
+        counter = CellCounter()
+        counter.add(self)
+        return counter.cells
+
 
 #: The smallest and the largest finite score, and whether -inf and +inf occur.
 Found = tuple[float, float, bool, bool]
@@ -40,6 +47,16 @@ Found = tuple[float, float, bool, bool]
 def extent_of(reader: BlockReader, attempts: Callable[[Block], Iterable[ImpostorBlock]]) -> Found:
     """Return the extent of the attempts of all blocks of a reader."""
     return found(counts_of("extent", reader, partial(_counts, attempts)))
+
+
+def grid_over_attempts(
+    reader: BlockReader,
+    attempts: Callable[[Block], Iterable[ImpostorBlock]],
+    given: int | None,
+    count: int | None = None,
+) -> np.ndarray:
+    """Return a given number of thresholds over the attempts of all blocks, or about `count`."""
+    return grid_over(*extent_of(reader, attempts), given=given, count=count)
 
 
 def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
@@ -74,10 +91,9 @@ def _added(counts: dict[str, Any], attempts: ImpostorBlock) -> dict[str, Any]:
     """Return the sum of counts and those of some attempts; infinities may be in one alone."""
     negative = positive = 0
     if not (counts["negative"] and counts["positive"]):
-        counter = CellCounter()
-        counter.add(attempts)
-        negative = min(counter.cells.negative_infinite, 1)
-        positive = min(counter.cells.positive_infinite, 1)
+        cells = attempts.cells()
+        negative = min(cells.negative_infinite, 1)
+        positive = min(cells.positive_infinite, 1)
     extent = Extent.of(attempts.values, attempts.mate_start, attempts.mate_stop)
     return merged(counts, {"extent": extent, "negative": negative, "positive": positive})
 

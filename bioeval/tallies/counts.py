@@ -351,15 +351,6 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
     return "unenrolled"
 
 
-def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:
-    """Return the probes of a role, of those that have a usable non-mate."""
-    if role == "unenrolled":
-        usable = usable & ~enrolled
-    elif role == "leave-subject-out":
-        usable = usable & enrolled
-    return np.nonzero(usable)[0]
-
-
 @dataclass
 class IdentificationTally:
     """Facts of each probe, for open-set and closed-set results.
@@ -390,9 +381,18 @@ class IdentificationTally:
         """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
         return role_of(self.about.layout, impostors, bool(self.enrolled.all()))
 
+    @staticmethod
+    def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:
+        """Return the probes of a role, of those that have a usable non-mate."""
+        if role == "unenrolled":
+            usable = usable & ~enrolled
+        elif role == "leave-subject-out":
+            usable = usable & enrolled
+        return np.nonzero(usable)[0]
+
     def impostor_probes(self, role: str) -> np.ndarray:
         """Return the probes that make an impostor attempt."""
-        return of_role(self.others > 0, self.enrolled, role)
+        return self.of_role(self.others > 0, self.enrolled, role)
 
     def rank_weights(
         self, chosen: np.ndarray, ties: str

@@ -44,24 +44,6 @@ from bioeval.tallies.verification_job import VerificationJob
 SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 
-@rows_reported_to(None)
-def take_second_passes(second_passes: SecondPasses) -> None:
-    """Read all impostor scores of some jobs of one reader again, in one sweep."""
-    reader, chosen = second_passes[0][0].reader, engine()
-    if are_pairs(reader.scores):
-        for job, second_pass in second_passes:
-            for impostors in job.sweep():
-                second_pass.add(impostors)
-    elif chosen is None or not reader.of_rows:
-        # Claims are a line of scores a block, whose sums depend on where blocks end.
-        by_row = all(job.claims is None for job, _ in second_passes)
-        for block in reader.blocks(in_place=by_row):
-            _add(second_passes, block)
-    else:
-        work = SecondPassWork(second_passes)
-        work.include(chosen.count(work))
-
-
 def _add(second_passes: SecondPasses, block: Block) -> None:
     for job, second_pass in second_passes:
         for impostors in job.impostors(block):
@@ -111,35 +93,6 @@ Sweep = Callable[[], Iterable[ImpostorBlock]]
 _Found = list[tuple[np.ndarray, np.ndarray]]
 
 
-@stage("finding operating points")
-def refine(
-    tally: VerificationTally,
-    jobs: Sequence[VerificationJob],
-    wanted: PointsWanted,
-    *,
-    symmetric: bool | None,
-) -> VerificationPoints:
-    """Return the exact operating points of a tally, by further sweeps over its impostor scores.
-
-    The jobs are those that counted it, or that count the same attempts; most often there is one.
-    """
-
-    def sweep() -> Iterator[ImpostorBlock]:
-        return itertools.chain.from_iterable(job.sweep() for job in jobs)
-
-    known = None
-    if len(jobs) == 1:
-        known = jobs[0].second_pass
-    finder = PointFinder.of(tally, sweep, wanted, symmetric=symmetric, second_pass=known)
-    while (another := finder.next_second_pass()) is not None:
-        if len(jobs) == 1:
-            take_second_passes([(jobs[0], another)])
-            continue
-        for block in sweep():
-            another.add(block)
-    return finder.points()
-
-
 class PointFinder:
     """Finds the operating points of one tally, by as many second passes as it takes.
 
@@ -186,6 +139,54 @@ class PointFinder:
         if tally.impostor.total <= FEW if few is None else few:
             return FewScores(tally, sweep, wanted, symmetric)
         return PointFinder(tally, wanted, symmetric=symmetric, second_pass=second_pass)
+
+    @staticmethod
+    @rows_reported_to(None)
+    def take(second_passes: SecondPasses) -> None:
+        """Read all impostor scores of some jobs of one reader again, in one sweep."""
+        reader, chosen = second_passes[0][0].reader, engine()
+        if are_pairs(reader.scores):
+            for job, second_pass in second_passes:
+                for impostors in job.sweep():
+                    second_pass.add(impostors)
+        elif chosen is None or not reader.of_rows:
+            # Claims are a line of scores a block, whose sums depend on where blocks end.
+            by_row = all(job.claims is None for job, _ in second_passes)
+            for block in reader.blocks(in_place=by_row):
+                _add(second_passes, block)
+        else:
+            work = SecondPassWork(second_passes)
+            work.include(chosen.count(work))
+
+    @staticmethod
+    @stage("finding operating points")
+    def points_of(
+        tally: VerificationTally,
+        jobs: Sequence[VerificationJob],
+        wanted: PointsWanted,
+        *,
+        symmetric: bool | None,
+    ) -> VerificationPoints:
+        """Return the exact operating points of a tally, by further sweeps over its impostor scores.
+
+        The jobs are those that counted it, or that count the same attempts; most often there is
+        one.
+        """
+
+        def sweep() -> Iterator[ImpostorBlock]:
+            return itertools.chain.from_iterable(job.sweep() for job in jobs)
+
+        known = None
+        if len(jobs) == 1:
+            known = jobs[0].second_pass
+        finder = PointFinder.of(tally, sweep, wanted, symmetric=symmetric, second_pass=known)
+        while (another := finder.next_second_pass()) is not None:
+            if len(jobs) == 1:
+                PointFinder.take([(jobs[0], another)])
+                continue
+            for block in sweep():
+                another.add(block)
+        return finder.points()
 
     def next_second_pass(self) -> SecondPass | None:
         """Return the next second pass, to take before the next call; None if all is known."""

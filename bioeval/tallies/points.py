@@ -29,10 +29,6 @@ FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
 # to expect 30 false accepts.
 RARE_TARGETS = (1e-5, 1e-6)
 
-# Prior proportion of genuine attempts, cost of a false reject, cost of a false accept: half total
-# error rate.
-COSTS = ((0.5, 1.0, 1.0),)
-
 
 def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1]."""
@@ -138,6 +134,10 @@ class ErrorCurve:
         attempts = self.genuine, self.impostor
         points = range(len(self.fa))
         return bisect_left(points, True, key=lambda i: crossed(self.fa[i], self.fr[i], *attempts))
+
+    def corners(self) -> np.ndarray:
+        """Return the places of the corners of the lower-left convex hull."""
+        return hull_of(self.fa.astype(np.float64), self.fr.astype(np.float64))
 
     def equal_error(self) -> EqualError:
         """Return the EER where FAR and FRR cross between two neighbouring points.

@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numba
 import numpy as np
 
+from bioeval.base.arguments import require_flag
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels.argument_groups import CellWindow, PointTables, RankTable, Scratch
 from bioeval.kernels.sweep import second_pass_of_rows
@@ -24,7 +25,13 @@ from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, cell_of, round
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, KeptRows, NarrowCells
-from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
+from bioeval.tallies.points import (
+    Moments,
+    check_costs,
+    check_targets,
+    moment_scale,
+    moments_of_rows,
+)
 from bioeval.tallies.threshold_search import Objective, crossing_weight, distinct, objectives
 
 EVERY_BIT = np.iinfo(np.uint64).max
@@ -137,6 +144,18 @@ class PointsWanted:
     bins: Callable[[Any], np.ndarray] | None = None
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    #: Scores that are kept around the points in a sweep, at most.
+    MOST_SCORES: ClassVar = 1 << 25
+
+    #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for
+    #: half the total error rate.
+    COSTS: ClassVar = ((0.5, 1.0, 1.0),)
+
+    @classmethod
+    def checked(cls, far_targets: Any, costs: Any, auc: Any) -> PointsWanted:
+        """Return the points that the arguments of a call want."""
+        return cls(check_targets(far_targets), check_costs(costs), require_flag("auc", auc))
 
 
 @dataclass(frozen=True, eq=False)

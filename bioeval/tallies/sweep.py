@@ -75,9 +75,9 @@ MATES, DIGITS = 1 << 11, 64
 
 # Rows of the pilot that places windows, at most a quarter of all, and groups of them, whose
 # differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
-# kept anyway, and what never; and scores so few that all are kept.
+# kept anyway (and never `PointsWanted.MOST_SCORES`); and scores so few that all are kept.
 PILOT_ROWS, PILOT_GROUPS = 256, 16
-MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 8, 1 << 20, 1 << 25, 1 << 16
+MOST_KEPT, KEPT_ANYWAY, KEEP_ALL = 1 / 8, 1 << 20, 1 << 16
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
 # and the last two are for everything outside. Room for more scores that is kept on either side.
@@ -304,7 +304,7 @@ class KindOfTemplates:
         every = counts.total / rows * of
         keep = self.wanted.keep
         anyway = max(keep, KEPT_ANYWAY) / every
-        most = min(max(MOST_KEPT, anyway), at_most(MOST_SCORES_KEPT, 32) / every)
+        most = min(max(MOST_KEPT, anyway), at_most(PointsWanted.MOST_SCORES, 32) / every)
         if keep:  # wider windows, of which the closest are kept
             from bioeval.tallies.kept_points import closest_windows
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from bioeval.base.errors import DataError, nearest_name, subject
 from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
 from bioeval.tallies.threshold_search import Attempts
-
-#: Tasks with a threshold that a rule chooses.
-ThresholdTask = Literal["verification", "open_set"]
 
 RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
@@ -67,6 +64,21 @@ class Rule:
             return f"{self.name}={','.join(f'{x:g}' for x in self.values)}"
         return self.name
 
+    @staticmethod
+    def rate_in(text: str) -> float:
+        """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
+        number, percent, rest = text.strip().partition("%")
+        if percent and not rest:
+            if number_in(number):
+                return float(Decimal(number) / 100)
+            return 0.0
+        number, slash, whole = text.partition("/")
+        if slash and not number_in(whole):
+            raise ValueError(f"{text!r} divides by 0")
+        if slash:
+            return number_in(number) / number_in(whole)
+        return number_in(text)
+
     @classmethod
     def written(cls, text: str) -> Rule:
         """Return the rule that :meth:`__str__` wrote, such as an attribute of a result."""
@@ -102,7 +114,7 @@ class Rule:
         if not isinstance(name, str) or name not in RULES:
             raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
         if name in TARGETS:
-            read = rate_in
+            read = cls.rate_in
         else:
             read = number_in
         try:
@@ -147,7 +159,7 @@ def _meant(threshold: Any) -> str:
     rate = _RATES.get(name, name)
     if rate in _ACCEPTED and sign:
         try:
-            number = f"{float(1 - Fraction(str(rate_in(number)))):g}"
+            number = f"{float(1 - Fraction(str(Rule.rate_in(number)))):g}"
         except ValueError:
             return ""
         rate = "frr"
@@ -179,21 +191,6 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def rate_in(text: str) -> float:
-    """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
-    number, percent, rest = text.strip().partition("%")
-    if percent and not rest:
-        if number_in(number):
-            return float(Decimal(number) / 100)
-        return 0.0
-    number, slash, whole = text.partition("/")
-    if slash and not number_in(whole):
-        raise ValueError(f"{text!r} divides by 0")
-    if slash:
-        return number_in(number) / number_in(whole)
-    return number_in(text)
 
 
 @dataclass(frozen=True)

@@ -244,9 +244,13 @@ class Attempts:
             int(accepted), attempts[0] - int(place(threshold, side="right")), *attempts
         )
 
+    def allowed_errors(self, target: float) -> int:
+        """Return the largest number of false accepts whose FAR is at most a target."""
+        return allowed_errors(target, self.impostor_attempts)
+
     def bin_past(self, target: float) -> int:
         """Return the bin of the first false accept above a FAR target, or the last bin."""
-        allowed = allowed_errors(target, self.impostor_attempts)
+        allowed = self.allowed_errors(target)
         past = int(self.below[1:].searchsorted(allowed, side="right"))
         return min(past, len(self.counts) - 1)
 
@@ -343,7 +347,7 @@ class Attempts:
         The bin past the target, and the last one before it that has scores, were looked into.
         """
         b = self.bin_past(target)
-        allowed = allowed_errors(target, self.impostor_attempts) - self.below[b]
+        allowed = self.allowed_errors(target) - self.below[b]
         inside = allowed + self.accepted[self.first_value(b)]
         i = int(self.accepted.searchsorted(inside, side="right")) - 1
         past = self.values[i] if i < len(self.values) else np.nan  # after all genuine scores

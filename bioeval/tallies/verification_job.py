@@ -21,9 +21,9 @@ from bioeval.tallies.counters import (
     ImpostorBlock,
     ThresholdCounter,
     extent_among,
-    extent_of,
     gather,
     gather_claims,
+    grid_over_attempts,
     impostor_scores,
 )
 from bioeval.tallies.counts import VerificationTally
@@ -168,10 +168,8 @@ class VerificationJob:
         """Return evenly spaced thresholds over the range of all attempts, found in a sweep."""
         if are_pairs(self.scores):
             every = itertools.chain.from_iterable(_rows_of(*x) for x in self.of_pairs())
-            low, high, *infinite = extent_among(every)
-        else:
-            low, high, *infinite = extent_of(reader, self._rows_of_block)
-        return grid_over(low, high, *infinite, given=number)
+            return grid_over(*extent_among(every), given=number)
+        return grid_over_attempts(reader, self._rows_of_block, number)
 
     def _rows_of_block(self, block: Block) -> list[ImpostorBlock]:
         return _rows_of(*self.of_block(block))

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.scalars import OPEN_SET_EER, SCALARS, SEEN, Scalar
 from bioeval.base.variables import TARGETS
-from bioeval.results.dataset import shown_ranks
+from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import former_names
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
@@ -213,7 +213,7 @@ def report_ranks(dataset: xr.Dataset) -> list[int]:
     if "rank" not in dataset.coords:
         return []
     said = map(int, str(dataset.attrs.get("report_ranks", "")).split())
-    return shown_ranks(list(said), dataset["rank"].values.tolist())
+    return Scalars.shown_ranks(list(said), dataset["rank"].values.tolist())
 
 
 def value_of(dataset: xr.Dataset, name: str) -> float | None:

@@ -19,8 +19,8 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import Replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.point_search import refine
-from bioeval.tallies.points import COSTS, check_costs
+from bioeval.tallies.point_search import PointFinder
+from bioeval.tallies.points import check_costs
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
@@ -37,11 +37,14 @@ def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
     job = VerificationJob(reader, **options)
     (tally,) = run_jobs(reader, [job])
-    tally.points = refine(
+    tally.points = PointFinder.points_of(
         tally,
         [job],
         PointsWanted(
-            np.array(TARGETS), check_costs(COSTS), every_score=True, frr_targets=np.array(TARGETS)
+            np.array(TARGETS),
+            check_costs(PointsWanted.COSTS),
+            every_score=True,
+            frr_targets=np.array(TARGETS),
         ),
         symmetric=False,
     )

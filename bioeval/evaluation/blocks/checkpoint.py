@@ -22,19 +22,18 @@ from bioeval.base.arguments import require_path
 from bioeval.base.engines import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.json_text import parse_json
+from bioeval.base.offers import offered
 from bioeval.base.version import __version__
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.parts import (
     ConcatenatedRows,
     Extent,
     KeptRows,
     NarrowCells,
     RowRangeCounts,
-    TreeSums,
 )
 
 # Bytes that are read together.
@@ -144,10 +143,8 @@ _CLASSES: dict[str, Any] = {
     "CellCounts": CellCounts,
     "Joined": ConcatenatedRows,
     "Extent": Extent,
-    "FixedSums": FixedSums,
     "KeptRows": KeptRows,
     "NarrowCells": NarrowCells,
-    "TreeSums": TreeSums,
 }
 
 
@@ -212,7 +209,7 @@ def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
         arrays.append(np.ascontiguousarray(value))
         return {"array": len(arrays) - 1}
     kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
-    if kind in _CLASSES and is_dataclass(value):
+    if is_dataclass(value) and (kind in _CLASSES or offered("saved", kind)):
         inner = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
         return {"class": kind, "fields": inner}
     if isinstance(value, dict):
@@ -232,7 +229,9 @@ def _unpack(value: Any, arrays: list[np.ndarray]) -> Any:
         return arrays[value["array"]]
     if "class" in value:
         inner = {name: _unpack(x, arrays) for name, x in value["fields"].items()}
-        return _CLASSES[value["class"]](**inner)
+        study = offered("saved", value["class"])
+        made = _CLASSES[value["class"]] if study is None else study.CLASSES[value["class"]]
+        return made(**inner)
     if "dict" in value:
         return {name: _unpack(x, arrays) for name, x in value["dict"].items()}
     return tuple(_unpack(x, arrays) for x in value["tuple"])

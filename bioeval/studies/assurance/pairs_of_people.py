@@ -17,12 +17,12 @@ from bioeval.scores import Block, BlockReader, are_pairs, as_row, codes_of, thre
 from bioeval.stats import QuadraticForms, subject_weights
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
-    CellCounts,
     ConcatenatedRows,
     PairCounts,
     SecondPass,
     SubjectAttempts,
     VerificationJob,
+    VerificationTally,
     counts_of,
     run_jobs,
 )
@@ -138,13 +138,16 @@ class PairShares(AttainableThresholds):
                 self._collect(attempts, np.array([at]))
         elif rate is not None:
             (tally,) = run_jobs(reader, [job])
-            self._collect_up_to(rate, attempts, tally.impostor)
+            self._collect_up_to(rate, attempts, tally)
         self._who(scores, attempts, new_gallery)
 
     # -- counting
 
-    def _collect_up_to(self, rate: float, attempts: SubjectAttempts, cells: CellCounts) -> None:
+    def _collect_up_to(
+        self, rate: float, attempts: SubjectAttempts, tally: VerificationTally
+    ) -> None:
         """Count the attempts up to a distance at which the mean is above a rate."""
+        cells = tally.impostor
         reached = cells.negative_infinite + np.cumsum(cells.counts)
         edges = np.append(cells.grid.edges, np.finfo(np.float64).max)
         share = 2 * rate

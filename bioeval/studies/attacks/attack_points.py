@@ -32,11 +32,8 @@ from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import (
     FAR_TARGETS,
     Attempts,
-    CellCounter,
-    CellCounts,
     EqualError,
     ImpostorBlock,
-    Pilot,
     PointFinder,
     PointsWanted,
     Rule,
@@ -46,7 +43,6 @@ from bioeval.tallies import (
     VerificationPoints,
     VerificationTally,
     run_jobs,
-    take_second_passes,
     to_user,
 )
 
@@ -59,7 +55,7 @@ class Expected:
     weights: np.ndarray
     impostors: int  # about as many attempts
 
-    def __call__(self, pilot: Pilot) -> Iterator[np.ndarray]:
+    def __call__(self, pilot: Any) -> Iterator[np.ndarray]:
         """Yield the cells of the EER against all negatives, and those of the least cost."""
         number = max(int(self.attacks.number.sum()), 1)
         accepted = np.searchsorted(self.attacks.pooled, pilot.grid.edges, side="right")
@@ -134,7 +130,12 @@ def count_bona_fide(
     sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
-        rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
+        rejects = replace(
+            tally,
+            genuine=tally.genuine[:0],
+            impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
+            given=given,
+        )
         tally, sweep = rejects, list
     return CountedBonaFide(
         tally=replace(tally, missed=missed),
@@ -268,11 +269,8 @@ def find_points(
         of_attacks.add(line)
         kept = copy(kept)
         kept.kept = [*kept.kept, *of_attacks.kept]
-    counter = CellCounter()
-    counter.include(tally.impostor)
-    counter.add(line)
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
-    negatives = replace(tally, impostor=counter.cells, missed=missed)
+    negatives = replace(tally, impostor=tally.impostor.merge(line.cells()), missed=missed)
     none_wanted = PointsWanted(np.empty(0), no_costs, False)
     finder_of_all = bona_fide.finder(negatives, none_wanted, kept, line)
     with threads_for(bona_fide.reader.scores):
@@ -282,7 +280,7 @@ def find_points(
             passes = [(bona_fide.job, x) for x in (second_pass, of_all) if x is not None]
             if not passes:
                 break
-            take_second_passes(passes)
+            PointFinder.take(passes)
             if of_all is not None:
                 of_all.add(line)
         points = finder.points()

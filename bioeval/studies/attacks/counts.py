@@ -15,7 +15,7 @@ from bioeval import DataError, Scores
 from bioeval.base import Argument, counted, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, are_pairs, as_row, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies import EqualError, ErrorCurve, linear_grid, per_cent, rate_in, to_user
+from bioeval.tallies import EqualError, ErrorCurve, Rule, linear_grid, per_cent, to_user
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
@@ -144,7 +144,7 @@ class DetectionRule:
         try:
             if name in ("apcer", "bpcer", "fixed"):
                 if isinstance(value, str):
-                    number = rate_in(value)
+                    number = Rule.rate_in(value)
                 else:
                     number = float(value)
                 if number == number and (name == "fixed" or 0 <= number <= 1):

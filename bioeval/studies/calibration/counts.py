@@ -16,7 +16,7 @@ import scipy
 from bioeval import Scores
 from bioeval.scores import BlockReader, Provenance, threads_for
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies import ImpostorBlock, ThresholdCounter, VerificationJob, hull_of
+from bioeval.tallies import ErrorCurve, ImpostorBlock, ThresholdCounter, VerificationJob
 
 LOG2 = float(np.log(2.0))
 
@@ -46,7 +46,7 @@ class Pooled:
         x = np.concatenate([[0], fa, [impostor]]).astype(np.float64)
         y = np.concatenate([[genuine], fr, [0]]).astype(np.float64)
         at = np.concatenate([[-np.inf], distances, [np.inf]]).astype(np.float64)
-        corners = hull_of(x, y)
+        corners = ErrorCurve(at, x, y, genuine, impostor).corners()
         # The hull leaves out the ends of the ROC where they are on an edge along an axis.
         corners = np.unique(np.concatenate([[0], corners, [len(x) - 1]]))
         x, y, at = x[corners], y[corners], at[corners]

@@ -28,7 +28,7 @@ import numpy as np
 
 from bioeval import PairScores, Scores
 from bioeval.base import counted
-from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
+from bioeval.results import ComparedPeople, RuleOf
 from bioeval.scores import BlockReader, are_pairs, attempts, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import Finding, is_or_are, listed
@@ -375,13 +375,13 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
         message = f"{counted(subjects, 'subjects')}, {message}"
     short, rough = [], []
     for far in far_targets:
-        if not RULE_OF_3.supports(far, impostors, people):
+        if not RuleOf(3).supports(far, impostors, people):
             short.append(far)
-        elif not RULE_OF_30.supports(far, impostors, people):
+        elif not RuleOf(30).supports(far, impostors, people):
             rough.append(far)
     remedy = "see bioeval sample-size"
     if short or rough:
-        rule = RULE_OF_3 if short else RULE_OF_30
+        rule = RuleOf(3) if short else RuleOf(30)
         least = min(short or rough)
         wanted = rule.needed(least, impostors, people)
         remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"

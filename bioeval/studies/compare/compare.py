@@ -46,11 +46,11 @@ from bioeval.tallies import (
     Claim,
     ImpostorProbes,
     RankUnit,
+    SubjectAttempts,
     Templates,
     Ties,
     check_targets,
     per_cent,
-    require_people,
 )
 
 COMPARISON = {
@@ -226,7 +226,7 @@ def compare(
     require_same(a, b)
     b = numbered_as(a, b)
     for scores in (a, b):
-        require_people(scores)
+        SubjectAttempts.require_people(scores)
     targets, at_frr = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     columns = replace(interval, method="subject-bootstrap-bca")  # the last ones of the jackknife
     measures: list[PairedMeasure] = []

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval import ProtocolError, Scores, TopKScores, stats
 from bioeval.base import SCALARS, Scalar, offered, stage
 from bioeval.protocol import OpenSet
-from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople, QueryMean, support_warnings
+from bioeval.results import ComparedPeople, QueryMean, RuleOf, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
 from bioeval.stats import (
     IntervalOptions,
@@ -39,13 +39,13 @@ from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measure
 from bioeval.tallies import (
     Claim,
     IdentificationJob,
+    PointFinder,
     PointsWanted,
     SubjectAttempts,
     VerificationJob,
     VerificationPoints,
     is_symmetric,
     per_cent,
-    refine,
     run_jobs,
 )
 
@@ -94,12 +94,12 @@ class PairedMeasure:
     @property
     def supported(self) -> bool:
         """Whether there are enough attempts for the target."""
-        return RULE_OF_3.supports(self.target, self.made)
+        return RuleOf(3).supports(self.target, self.made)
 
     @property
     def weak(self) -> bool:
         """Whether fewer than 30 errors are expected at the target."""
-        return not RULE_OF_30.supports(self.target, self.made)
+        return not RuleOf(30).supports(self.target, self.made)
 
     @property
     def evidence(self) -> int:
@@ -155,7 +155,9 @@ class ComparedSystem:
         self.searched: Any = tallies.get("identification")
         if self.claimed is not None:
             with threads_for(scores):
-                self.claimed.points = refine(self.claimed, [job], wanted, symmetric=False)
+                self.claimed.points = PointFinder.points_of(
+                    self.claimed, [job], wanted, symmetric=False
+                )
 
     @property
     def details(self) -> dict[str, str]:

@@ -57,14 +57,13 @@ from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
     Attempts,
     Claim,
+    PointFinder,
     PointsWanted,
     Templates,
     VerificationJob,
     VerificationTally,
-    refine,
     require_values,
     run_jobs,
-    take_second_passes,
     to_user,
 )
 
@@ -158,7 +157,7 @@ def epc(
     with rows_reported_to(progress):
         (made,) = run_jobs(dev_reader, [job])
     with threads_for(dev):
-        points = refine(made, [job], job.wanted, symmetric=False)
+        points = PointFinder.points_of(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationJob(test_reader, thresholds=known if len(known) else None, **options)
@@ -507,7 +506,7 @@ class _Search:
         finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.job.second_pass)
         with threads_for(self.bona_fide.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                take_second_passes([(self.bona_fide.job, another)])
+                PointFinder.take([(self.bona_fide.job, another)])
             attempts = finder.attempts()
         lowest_accepts = (
             self.bona_fide.tally.impostor.negative_infinite

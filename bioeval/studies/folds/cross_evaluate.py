@@ -79,9 +79,9 @@ from bioeval.tallies import (
     PlainTies,
     RankUnit,
     Rule,
+    SubjectAttempts,
     Templates,
     check_targets,
-    require_people,
     require_values,
 )
 
@@ -514,7 +514,7 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
             f"for {what} give {Argument('interval', 'nadeau-bengio')}"
         )
     if isinstance(data, Scores):
-        require_people(data, options.interval)
+        SubjectAttempts.require_people(data, options.interval)
 
 
 def _assure(
@@ -665,7 +665,7 @@ def evaluate_folds(
         resampling = IntervalOptions.parse(
             uncertainty.interval, uncertainty.confidence, IntervalOptions.REPLICATES, 0
         )
-        require_people(scores, uncertainty.interval)
+        SubjectAttempts.require_people(scores, uncertainty.interval)
     datasets = evaluate_tasks(
         scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence, resampling
     )

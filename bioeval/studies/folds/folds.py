@@ -37,6 +37,7 @@ from bioeval.studies.folds.options import Assurance, FoldOptions
 from bioeval.studies.folds.parts import NOTHING, FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import AssuredFold, Fold
 from bioeval.studies.folds.splits import (
+    IndexSet,
     PairSides,
     Part,
     PartSizes,
@@ -51,7 +52,6 @@ from bioeval.studies.folds.splits import (
 from bioeval.tallies import (
     Attempts,
     FoldSweep,
-    IndexSet,
     Judged,
     Rule,
     SubjectAttempts,

@@ -21,7 +21,10 @@ from bioeval.scores import codes_of
 from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
-from bioeval.tallies import Claim, PlainTies, Rule, ThresholdTask, role_of
+from bioeval.tallies import Claim, PlainTies, Rule, role_of
+
+#: Tasks of which a threshold is chosen.
+ThresholdTask = Literal["verification", "open_set"]
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)

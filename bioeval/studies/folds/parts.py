@@ -16,7 +16,7 @@ from bioeval.protocol import Search
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, threads_for
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.splits import Place
+from bioeval.studies.folds.splits import IndexSet, Place
 from bioeval.tallies import (
     Attempts,
     ConcatenatedRows,
@@ -24,15 +24,13 @@ from bioeval.tallies import (
     IdentificationRules,
     IdentificationTally,
     ImpostorBlock,
-    IndexSet,
     OrderedScores,
+    PointFinder,
     PointsWanted,
     SelectionAttempts,
     VerificationJob,
     counts_of,
     gather,
-    of_role,
-    refine,
     role_of,
     run_jobs,
 )
@@ -360,7 +358,7 @@ class FoldSide:
             job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
             (tally,) = run_jobs(self.reader, [job])
             with threads_for(self.scores):
-                refined = refine(tally, [job], job.wanted, symmetric=None)
+                refined = PointFinder.points_of(tally, [job], job.wanted, symmetric=None)
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
             frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
         points["frr_at_far"] = frr_at_far
@@ -390,7 +388,7 @@ class FoldSide:
             ranks = of_open_set if open_set else of_closed_set
             mated = ranks > 0
             there = ~np.isnan(self.counted.other)
-            chosen = of_role(there, self.counted.enrolled, options.impostors)
+            chosen = IdentificationTally.of_role(there, self.counted.enrolled, options.impostors)
             if open_set:
                 other = self.counted.other[chosen]
             genuine = int(mated.sum())

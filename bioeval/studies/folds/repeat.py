@@ -40,6 +40,7 @@ from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, ta
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
 from bioeval.studies.folds.splits import (
+    IndexSet,
     Place,
     ReducedGalleries,
     SplitSides,
@@ -50,7 +51,6 @@ from bioeval.tallies import (
     FAR_TARGETS,
     IdentificationJob,
     ImpostorProbes,
-    IndexSet,
     RankUnit,
     Rule,
     Templates,

@@ -18,11 +18,13 @@ from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores
 from bioeval.base import Name, counted
 from bioeval.partition import LabelCodes, split_samples
 from bioeval.scores import are_pairs, codes_of
-from bioeval.tallies import IndexSet
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
 
+
+#: Rows and columns of a selection.
+IndexSet = tuple[np.ndarray, np.ndarray]
 
 #: Repeat and fold.
 Place = tuple[int, int]

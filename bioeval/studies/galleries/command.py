@@ -88,9 +88,9 @@ def gallery_size_command(data: str, **options: Any) -> None:
 
 def _size_document(ds: xr.Dataset) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
-    from bioeval.results import shown_ranks
+    from bioeval.views import report_ranks
 
-    ranks = shown_ranks((), ds["rank"].values.tolist())
+    ranks = report_ranks(ds)
     shares = ds["unenrolled_share"].values.tolist()
     rows = []
     for i in range(ds.sizes["gallery_size"]):
@@ -177,9 +177,9 @@ def gallery_templates_command(data: str, **options: Any) -> None:
 
 def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
-    from bioeval.results import shown_ranks
+    from bioeval.views import report_ranks
 
-    ranks = shown_ranks((), ds["rank"].values.tolist())
+    ranks = report_ranks(ds)
     rows = []
     for row in rows_over(ds, "gallery_templates"):
         one = ds.sel(gallery_templates=row["gallery_templates"])

@@ -13,7 +13,7 @@ from bioeval import Scores
 from bioeval.base import RandomState, larger_is_closer
 from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
-from bioeval.results import max_ranks
+from bioeval.results import ClosedSetCounts
 from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
@@ -48,7 +48,7 @@ class RandomGalleries:
         if isinstance(task, OpenSet):
             grid = thresholds_over(reader, thresholds)
         subjects = len(reader.gallery.subjects)
-        count, note = max_ranks(subjects, task.max_rank, len(grid))
+        count, note = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size
         return GalleryJob(reader, size=size, ties=task.ties, thresholds=grid, ranks=count), note
 

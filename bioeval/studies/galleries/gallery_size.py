@@ -27,6 +27,7 @@ from bioeval.base import (
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     Block,
+    ClosedSetCounts,
     Found,
     Sentence,
     Table,
@@ -35,20 +36,18 @@ from bioeval.results import (
     about_attrs,
     build,
     excluded,
-    max_ranks,
     percent,
     rate,
-    shown_ranks,
 )
 from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
+from bioeval.studies.folds.splits import IndexSet
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies import (
     ImpostorProbes,
-    IndexSet,
     Rule,
     Ties,
     check_max_rank,
@@ -56,6 +55,7 @@ from bioeval.tallies import (
     run_jobs,
     to_user,
 )
+from bioeval.views import report_ranks
 
 GALLERY_SIZE = {
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
@@ -95,7 +95,8 @@ def gallery_size_dataset(
     about, grid = tally.ranks.about, tally.thresholds
     role = tally.ranks.impostor_role(search.impostors)
     longest = max(subjects, int(sizes.max()))
-    count, note = max_ranks(longest, search.max_rank, len(sizes) * (len(grid) + 1))
+    most = len(sizes) * (len(grid) + 1)
+    count, note = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
     model = Sizes(tally, search.ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
@@ -425,7 +426,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
 def blocks(found: Found) -> Iterator[Block]:
     """Yield CMS at a few ranks and the least open-set error, one line for each gallery size."""
     ds = found[""]
-    ranks = shown_ranks((), ds["rank"].values.tolist())
+    ranks = report_ranks(ds)
     probes = counted(int(ds["genuine_attempts"]), "probes")
     subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
     yield Sentence("Identification against gallery size: means over all galleries of that size")

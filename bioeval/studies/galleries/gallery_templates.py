@@ -24,6 +24,7 @@ from bioeval.base import (
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     Block,
+    ClosedSetCounts,
     FactList,
     Found,
     Note,
@@ -36,10 +37,8 @@ from bioeval.results import (
     build,
     decisions,
     excluded,
-    max_ranks,
     percent,
     rate,
-    shown_ranks,
     threshold_text,
 )
 from bioeval.scores import (
@@ -76,6 +75,7 @@ from bioeval.tallies import (
     run_jobs,
     to_user,
 )
+from bioeval.views import report_ranks
 
 _AT = "at the threshold of all rows"
 
@@ -291,7 +291,8 @@ def gallery_templates(
     chosen = _sizes(sizes, np.diff(reader.gallery.starts))
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
-    count, note = max_ranks(subjects, search.max_rank, len(chosen) * (len(grid) + 1))
+    most = len(chosen) * (len(grid) + 1)
+    count, note = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=search.ties, thresholds=grid, ranks=count)
     wanted = targets
@@ -601,7 +602,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield _table(ds, {"EER": ds["eer"], **at_far})
     yield Sentence()
     yield Title("Identification, ranks of subjects")
-    ranks = shown_ranks((), ds["rank"].values.tolist())
+    ranks = report_ranks(ds)
     yield _table(ds, {f"CMS, rank {k}": ds["cms"].sel(rank=k) for k in ranks})
     yield Sentence()
     how = "exact means over all choices of templates, independent for each probe"

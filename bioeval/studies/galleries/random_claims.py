@@ -19,7 +19,8 @@ import numpy as np
 
 from bioeval.base import Stream
 from bioeval.scores import Block, BlockReader
-from bioeval.tallies import EqualError, ErrorCurve, FixedSums
+from bioeval.studies.galleries.fixed_sums import FixedSums
+from bioeval.tallies import EqualError, ErrorCurve
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.
 MOST_CHOICES = 10_000

@@ -16,15 +16,14 @@ from bioeval.base import seed_sequence
 from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
+from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.tallies import (
     Extent,
-    FixedSums,
     IdentificationTally,
     ImpostorBlock,
+    ThresholdCounter,
     check_thresholds,
-    extent_of,
-    grid_over,
-    guide_to,
+    grid_over_attempts,
     require_alike,
     to_internal,
 )
@@ -39,7 +38,7 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
     given = check_thresholds(thresholds)
     if isinstance(given, np.ndarray):
         return to_internal(given, reader.scores.kind)
-    return grid_over(*extent_of(reader, _others), given=given, count=count)
+    return grid_over_attempts(reader, _others, given, count)
 
 
 def _others(block: Block) -> list[ImpostorBlock]:
@@ -174,7 +173,7 @@ class GalleryJob:
             tied=FixedSums.zeros(1, 1),
             within=FixedSums.zeros(4, count),
         )
-        self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
+        self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
         most_tied = 0
         if ties == "expected":
             most_tied = len(reader.gallery.subjects)

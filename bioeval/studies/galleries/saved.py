@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.studies.galleries.random_galleries import GalleryTally
-from bioeval.tallies import is_increasing, is_table, is_whole
 
-CLASS = GalleryTally
+CLASSES = {"GalleryTally": GalleryTally, "FixedSums": FixedSums}
 
 #: Tasks that have such counts.
 NODES = ("open_set", "closed_set")
@@ -16,7 +18,8 @@ NODES = ("open_set", "closed_set")
 def damage(tally: GalleryTally) -> str:
     """Return what is wrong with counts from a file, or an empty string."""
     limits = tally.thresholds
-    if not is_increasing(limits):
+    increasing = _is_array(limits, "f", 1) and bool((limits[1:] > limits[:-1]).all())
+    if not increasing or np.isnan(limits).any():
         return "the thresholds are not an increasing list of numbers"
     if tally.ties not in ("pessimistic", "optimistic", "stable", "expected"):
         return "the options it was counted with are damaged"
@@ -24,16 +27,26 @@ def damage(tally: GalleryTally) -> str:
         *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
         *("impostors_enrolled", "impostors_unenrolled", "fewer_mates", "size"),
     )
-    if not all(is_whole(getattr(tally, name)) for name in numbers) or tally.size < 1:
-        return "its numbers of attempts are damaged"
-    if not isinstance(tally.first_unmated, int):
+    for name in numbers:
+        number = getattr(tally, name)
+        if type(number) is not int or number < 0:
+            return "its numbers of attempts are damaged"
+    if tally.size < 1 or not isinstance(tally.first_unmated, int):
         return "its numbers of attempts are damaged"
     ranks = np.shape(getattr(tally.di, "high", 0))[1:]
     shapes = {"di": (len(limits) + 1, *ranks), "tied": (1, 1), "within": (4, len(limits))}
     for name, shape in shapes.items():
         sums = getattr(tally, name)
-        if not all(is_table(getattr(sums, part, None), shape) for part in ("high", "low")):
-            return f"{name} is not a table of sums"
+        for part in ("high", "low"):
+            table: Any = getattr(sums, part, None)
+            right = _is_array(table, "i", 2) and table.dtype == np.int64 and table.shape == shape
+            if not right or (table < 0).any():
+                return f"{name} is not a table of sums"
     if ranks and ranks[0]:
         return ""
     return "it has no ranks"
+
+
+def _is_array(value: Any, kind: str, dimensions: int) -> bool:
+    right = isinstance(value, np.ndarray) and value.ndim == dimensions
+    return right and value.dtype.kind == kind

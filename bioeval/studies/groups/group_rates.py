@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import Name, larger_is_closer, names_of, require_memory, short_name, stage
-from bioeval.results import RULE_OF_30, about_attrs, along, build
+from bioeval.results import RuleOf, about_attrs, along, build
 from bioeval.scores import mates_among
 from bioeval.stats import (
     ErrorColumns,
@@ -25,15 +25,7 @@ from bioeval.stats import (
     weight_columns,
     with_intervals,
 )
-from bioeval.tallies import (
-    Attempts,
-    GroupTally,
-    PairCounts,
-    SubjectAttempts,
-    allowed_errors,
-    per_cent,
-    to_user,
-)
+from bioeval.tallies import Attempts, GroupTally, PairCounts, SubjectAttempts, per_cent, to_user
 
 _FLAG = "1 where {}, else 0"
 
@@ -165,9 +157,9 @@ def groups_dataset(
     expected_fr, expected_fa = mated * frr_all, pairs * far_all
     expected_fa_at_far = pairs.diagonal()[:, None] * targets
     few = subjects < FEW_SUBJECTS
-    frr_flagged = few | ~(expected_fr >= RULE_OF_30)
-    far_flagged = few[:, None] | few | ~(expected_fa >= RULE_OF_30)
-    frr_at_far_flagged = few[:, None] | ~(expected_fa_at_far >= RULE_OF_30)
+    frr_flagged = few | ~(expected_fr >= RuleOf(30))
+    far_flagged = few[:, None] | few | ~(expected_fa >= RuleOf(30))
+    frr_at_far_flagged = few[:, None] | ~(expected_fa_at_far >= RuleOf(30))
     over, both, own = ("group",), ("group", "claimed_group"), ("group", "far_target")
     variables = {
         **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
@@ -248,7 +240,7 @@ def flag_warnings(
             where = f"{int(others.sum())} of {others.size} pairs of groups"
             if others.ndim == 1:
                 where = named(groups, others)
-            remarks.append(f"fewer than {RULE_OF_30} {what} (rule of 30): {where}")
+            remarks.append(f"fewer than {RuleOf(30)} {what} (rule of 30): {where}")
     return remarks
 
 
@@ -351,7 +343,7 @@ def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
         edges, reached = np.append(strictest, own.values), own.accepted
     else:
         edges, reached = own.edges, own.below[1:]
-    allowed = [allowed_errors(x, own.impostor_attempts) for x in targets.tolist()]
+    allowed = [own.allowed_errors(x) for x in targets.tolist()]
     ladder = SubjectAttempts.levels(3 * max(allowed, default=0))[::2]
     level = np.append(np.outer(allowed, _AROUND), ladder)  # of none allowed 0, which is left out
     at = np.searchsorted(reached, level[level >= 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -27,12 +27,12 @@ from bioeval.base import (
 )
 from bioeval.evaluation import distributable
 from bioeval.results import (
-    RULE_OF_30,
     Block,
     DataHeader,
     Found,
     Intervals,
     Note,
+    RuleOf,
     Sentence,
     Table,
     Title,
@@ -75,7 +75,6 @@ from bioeval.tallies import (
     Rule,
     SubjectAttempts,
     Templates,
-    ThresholdTask,
     Ties,
     VerificationJob,
     check_targets,
@@ -83,6 +82,9 @@ from bioeval.tallies import (
     per_cent,
     require_values,
 )
+
+#: Tasks whose groups can be compared.
+ComparedTask = Literal["verification", "open_set"]
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
@@ -101,7 +103,7 @@ def by_group(
     far_targets: Sequence[float] = FAR_TARGETS,
     templates: Templates = "single",
     fusion: FusionRule = "min",
-    task: ThresholdTask = "verification",
+    task: ComparedTask = "verification",
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
@@ -207,7 +209,7 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = Rule.parse(threshold), check_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    task = chosen_task(task, get_args(ThresholdTask))
+    task = chosen_task(task, get_args(ComparedTask))
     if task == "open_set":
         _require_default(task, ("templates", templates, "single"))
         searches = {
@@ -545,8 +547,8 @@ def _dataset(
     expected_fr, expected_fa = genuine * frr_overall, impostor * far_overall
     subjects = np.array([x.attrs["probe_subjects"] for x in parts])
     few = subjects < FEW_SUBJECTS
-    frr_flagged = few | ~(expected_fr >= RULE_OF_30)
-    far_flagged = few | ~(expected_fa >= RULE_OF_30)
+    frr_flagged = few | ~(expected_fr >= RuleOf(30))
+    far_flagged = few | ~(expected_fa >= RuleOf(30))
     variables = {
         **along(
             over,

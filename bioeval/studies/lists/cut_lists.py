@@ -28,7 +28,6 @@ from bioeval.results import (
     Variables,
     about_attrs,
     build,
-    open_set_thresholds,
     rate,
     support_warnings,
 )
@@ -45,14 +44,7 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies import (
-    allowed_errors,
-    check_max_rank,
-    check_thresholds,
-    of_role,
-    role_of,
-    to_user,
-)
+from bioeval.tallies import IdentificationTally, check_max_rank, check_thresholds, role_of, to_user
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]
@@ -134,7 +126,9 @@ def open_set(
     check_max_rank(task.max_rank, scores.gallery_size)
     searches = _ListedSearches(scores, task)
     thresholds = check_thresholds(thresholds)
-    grid = open_set_thresholds(searches.known_mates, searches.known_others, thresholds, scores.kind)
+    grid = OpenSetPoints.thresholds_over(
+        searches.known_mates, searches.known_others, thresholds, scores.kind
+    )
     count = task.max_rank or min(scores.depth, scores.gallery_size)
     given, grid = searches.curves(grid, count)
     points, exact = searches.points(far_targets, count)
@@ -246,7 +240,7 @@ class _ListedSearches:
     @property
     def impostors(self) -> np.ndarray:
         """The probes that make an impostor attempt."""
-        return of_role(self.others > 0, self.enrolled, self.role)
+        return IdentificationTally.of_role(self.others > 0, self.enrolled, self.role)
 
     @property
     def known_mates(self) -> np.ndarray:
@@ -347,7 +341,7 @@ class _ListedSearches:
         shape = len(targets), count
         dirs, known = np.full((2, *shape), np.nan), np.zeros(shape, dtype=bool)
         for i, target in enumerate(targets if len(low) and len(mate.low) else ()):
-            allowed = allowed_errors(float(target), len(low))
+            allowed = latest.allowed_errors(target)
             every = allowed == len(low)
             least = most = np.inf
             if not every:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import SCALARS
-from bioeval.results import RULE_OF_3, RULE_OF_30, ComparedPeople
+from bioeval.results import ComparedPeople, RuleOf
 from bioeval.stats import STEMS
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
@@ -465,14 +465,14 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
     if np.isnan(expected) or not target > 0:
         return ""
     attempts = expected / target * (1 + 1e-12)
-    if RULE_OF_30.supports(target, attempts, people):
+    if RuleOf(30).supports(target, attempts, people):
         return ""
-    if RULE_OF_3.supports(target, attempts, people):
-        rule = RULE_OF_30
+    if RuleOf(3).supports(target, attempts, people):
+        rule = RuleOf(30)
     else:
-        rule = RULE_OF_3
+        rule = RuleOf(3)
     needed = rule.needed(target, attempts, people)
-    if rule == RULE_OF_30:
+    if rule == RuleOf(30):
         return f"weak: {needed} are needed (rule of 30)"
     if expected >= 1:
         return f"not supported at 95 %, even without an error: {needed} are needed (rule of 3)"

@@ -33,7 +33,7 @@ from bioeval.scores import (
     leaves_out_attacks,
     require_scores,
 )
-from bioeval.tallies import MOST_SCORES_KEPT
+from bioeval.tallies import PointsWanted
 
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
@@ -180,7 +180,7 @@ def plan_run(
     share = None if square else m / n
     rows = n if square else m + n
     how = _Measured(features, dtype, metric, each, share, distances, held, memory.tiled)
-    kept = min(_KEPT * m * n, MOST_SCORES_KEPT)
+    kept = min(_KEPT * m * n, PointsWanted.MOST_SCORES)
     working = memory.templates + kept * wide
     if features:
         # As given, in the dtype of the distances, and as matrix products take them.

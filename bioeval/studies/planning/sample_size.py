@@ -24,11 +24,10 @@ from bioeval.base import (
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
-    RULE_OF_3,
-    RULE_OF_30,
     Block,
     ComparedPeople,
     Found,
+    RuleOf,
     Sentence,
     Table,
     Variables,
@@ -450,8 +449,8 @@ def _rules(far: float, frr: float, confidence: float) -> Variables:
 def _trials(rate: float, confidence: float) -> dict[int, int]:
     """Return the independent trials that the rules of 3 and 30 require."""
     return {
-        RULE_OF_3: trials_without_error(rate, confidence),
-        RULE_OF_30: RULE_OF_30.attempts_for(rate),
+        RuleOf(3): trials_without_error(rate, confidence),
+        RuleOf(30): RuleOf(30).attempts_for(rate),
     }
 
 
@@ -684,5 +683,5 @@ def subjects_for_width(
 
 def trials_without_error(rate: float, confidence: float) -> int:
     """Return the number of trials without an error that show a rate: 3 / rate at 95 %."""
-    errors = RULE_OF_3 if confidence == 0.95 else -math.log1p(-confidence)
+    errors = RuleOf(3) if confidence == 0.95 else -math.log1p(-confidence)
     return math.ceil(errors / rate - 1e-9)

@@ -24,12 +24,11 @@ from bioeval.base import (
     require_numbers,
 )
 from bioeval.results import (
-    RULE_OF_3,
-    RULE_OF_30,
     Block,
     ComparedPeople,
     Found,
     ResultThresholds,
+    RuleOf,
     Sentence,
     Table,
     Variables,
@@ -67,7 +66,7 @@ WORKLOAD = {
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
 }
-for _rule in (RULE_OF_3, RULE_OF_30):
+for _rule in (RuleOf(3), RuleOf(30)):
     WORKLOAD[f"subjects_rule_of_{_rule}"] = Name(
         f"people that a test of the rate needs, rule of {_rule}: of a FAR all compared with "
         "each other, templates do not count",
@@ -356,7 +355,7 @@ def _variables(
     rate, low, high = np.stack(in_use, axis=1)
     pairs = point.names == _VERIFICATION or point.alarms.size is not None  # of people, of a FAR
     tested = {}
-    for rule in (RULE_OF_3, RULE_OF_30):
+    for rule in (RuleOf(3), RuleOf(30)):
         alarms = _people_tested(rule.attempts_for, point.alarms.value, pairs)
         rejections = _people_tested(rule.attempts_for, point.rejections.value, False)
         tested[f"subjects_rule_of_{rule}"] = np.array([alarms, rejections])
@@ -536,9 +535,8 @@ def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
 ) -> tuple[_RateInUse, _RateInUse]:
     """Return the rates at a FAR target, taken as the FAR."""
-    there = []
-    if "far_target" in ds.dims:
-        there = ds["far_target"].values.tolist()
+    thresholds = ResultThresholds(ds)
+    there = thresholds.far_targets.tolist()
     if not isinstance(target, float | int | np.number):
         raise DataError(
             f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
@@ -546,7 +544,7 @@ def _at_target(
     if target not in there:
         raise DataError(
             f"{Argument('far_target')} is {target!r}; the results do not have this target; "
-            + ResultThresholds(ds).other_targets(float(target))
+            + thresholds.other_targets(float(target))
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None

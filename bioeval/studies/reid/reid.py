@@ -75,10 +75,10 @@ from bioeval.studies.reid.results import (
 )
 from bioeval.tallies import (
     PlainTies,
+    SubjectAttempts,
     Ties,
     check_max_rank,
     check_thresholds,
-    require_people,
     require_values,
     to_user,
 )
@@ -313,7 +313,7 @@ def _with_limits(
     if options is None:
         return result
     if options.by_subject:
-        require_people(scores, options.method)
+        SubjectAttempts.require_people(scores, options.method)
     if people is None:
         people = scores._probe_people
     return query_mean_intervals(result, measures, people, names, options)

@@ -27,7 +27,7 @@ from bioeval.studies.reid.results import (
     reid_dataset,
     reid_measures,
 )
-from bioeval.tallies import require_people
+from bioeval.tallies import SubjectAttempts
 
 #: The calls that evaluate the tasks alone.
 CALLS = {"reid": reid, "gom": gom}
@@ -81,7 +81,7 @@ def with_intervals(
     tally: Any = counts.tally
     people: np.ndarray | None = None
     if options.by_subject:
-        require_people(reader.scores, options.method)
+        SubjectAttempts.require_people(reader.scores, options.method)
         people = job.lists.people
     if tally.form == "reid":
         names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))

@@ -33,8 +33,9 @@ from bioeval.studies.reid.shared_mates import (
     SharedMates,
     SharedRanksJob,
 )
+from bioeval.studies.sites.file_values import is_array, rises
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
-from bioeval.tallies import IdentificationJob, is_array, rises, run_jobs
+from bioeval.tallies import IdentificationJob, run_jobs
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -19,7 +19,6 @@ from bioeval.results import (
     Scalars,
     Variables,
     about_attrs,
-    bounds_between,
     build,
     decisions,
     rate,
@@ -70,7 +69,9 @@ def folded_verification(
     fa, impostor = _running(tally.impostor, tally.noise)
     targets = check_targets(far_targets)
     gar, far = rate(ga, genuine), rate(fa, impostor)
-    low, high, dir_low, dir_high = bounds_between(far, gar[:, None], np.ones(1), targets)
+    low, high, dir_low, dir_high = OpenSetCounts.bounds_between(
+        far, gar[:, None], np.ones(1), targets
+    )
     kind = tally.about.kind
     thresholds = to_user(tally.thresholds, kind)
     if larger_is_closer(kind):

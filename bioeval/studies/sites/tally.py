@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, Client, require_flag, rows_reported_to
+from bioeval.base import Argument, Client, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.scores import (
     BlockReader,
@@ -31,15 +31,7 @@ from bioeval.studies.sites.protocol_tally import Tally, with_notes
 from bioeval.studies.sites.row_digests import RowDigestJob
 from bioeval.studies.sites.sharing import distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies import (
-    COSTS,
-    PointsWanted,
-    VerificationJob,
-    check_costs,
-    check_targets,
-    is_symmetric,
-    refine,
-)
+from bioeval.tallies import PointFinder, PointsWanted, VerificationJob, is_symmetric
 
 
 @leaves_out_attacks
@@ -231,7 +223,7 @@ def refine_tally(
     scores: Scores | Sequence[Scores],
     *,
     far_targets: Sequence[float] | None = None,
-    costs: Sequence[tuple[float, float, float]] = COSTS,
+    costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
 ) -> Tally:
     """Add the operating points of verification to a tally, by another pass over the scores.
@@ -274,10 +266,9 @@ def refine_tally(
         )
     if not isinstance(counted, Tally):
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
-    given = counted.far_targets
-    if far_targets is not None:
-        given = check_targets(far_targets)
-    weights, auc = check_costs(costs), require_flag("auc", auc)
+    if far_targets is None:
+        far_targets = counted.far_targets.tolist()
+    wanted = PointsWanted.checked(far_targets, costs, auc)
     readers = [BlockReader(part) for part in parts]
     refined = {}
     for node, part in counted.parts.items():
@@ -292,6 +283,6 @@ def refine_tally(
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = refine(old, jobs, PointsWanted(given, weights, auc), symmetric=symmetric)
+        points = PointFinder.points_of(old, jobs, wanted, symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.scores import Archive, Provenance, existing_file, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import MatchLists
+from bioeval.studies.sites.file_values import is_array, is_increasing, is_table, is_whole, rises
 from bioeval.studies.sites.folded import (
     VALUE_BINS,
     FoldedIdentification,
@@ -26,23 +27,7 @@ from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_
 from bioeval.studies.sites.results import FOLDED_MEANS
 from bioeval.studies.sites.sharing import Sharing, distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes
-from bioeval.tallies import (
-    Attempts,
-    CellCounts,
-    EqualError,
-    FixedSums,
-    IdentificationTally,
-    KeptScores,
-    ThresholdCounts,
-    VerificationPoints,
-    VerificationTally,
-    check_max_rank,
-    is_array,
-    is_increasing,
-    is_table,
-    is_whole,
-    rises,
-)
+from bioeval.tallies import Attempts, IdentificationTally, VerificationTally, check_max_rank
 
 # Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
 # layout 3 the scores that were kept around operating points (`kept` of verification); layout 4
@@ -60,28 +45,34 @@ _BESIDE = {"counted": 2, "part": 4, "shared": 4}
 # The name in files of a class that the code has renamed.
 _IN_FILES = {"Provenance": "About"}
 
-_CLASSES: dict[str, type] = {}
-for _class in (
-    Provenance,
-    CellCounts,
-    CountedProbes,
-    EqualError,
-    FixedSums,
-    FoldedIdentification,
-    FoldedQueries,
-    FoldedVerification,
-    GalleryPart,
-    GomTally,
-    IdentificationTally,
-    KeptScores,
-    MatchLists,
-    ReidTally,
-    Sharing,
-    ThresholdCounts,
-    VerificationPoints,
-    VerificationTally,
-):
-    _CLASSES[_IN_FILES.get(_class.__name__, _class.__name__)] = _class
+# The tallies of tasks that the core and re-identification count, and what stands beside them.
+_WRITTEN = (
+    *(VerificationTally, IdentificationTally, ReidTally, GomTally),
+    *(FoldedVerification, FoldedIdentification, FoldedQueries),
+    *(CountedProbes, GalleryPart, Sharing),
+)
+
+
+def _classes_in(kind: Any) -> Iterator[type]:
+    """Yield a class and those of its fields, theirs too: what a saved one is made of."""
+    if is_dataclass(kind) and isinstance(kind, type):
+        yield kind
+        for content in get_type_hints(kind).values():
+            yield from _classes_in(content)
+    for part in get_args(kind):  # of `Kind | None`
+        yield from _classes_in(part)
+
+
+def _by_name_in_files() -> dict[str, type]:
+    """Return the classes that a file may hold."""
+    classes = {}
+    for written in _WRITTEN:
+        for kind in _classes_in(written):
+            classes[_IN_FILES.get(kind.__name__, kind.__name__)] = kind
+    return classes
+
+
+_CLASSES: dict[str, Any] = _by_name_in_files()
 
 
 def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
@@ -181,11 +172,11 @@ def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if not isinstance(value, dict):
         return value
     if "class" in value:
-        inner = {name: _unpack(content, arrays) for name, content in value.items()}
-        name = inner.pop("class")
-        study = offered("saved", name)
-        made = _CLASSES[name] if study is None else study.CLASS
-        return made(**inner)
+        study = offered("saved", value["class"])
+        kinds = _CLASSES if study is None else study.CLASSES
+        made, contents = kinds[value["class"]], {**value}
+        del contents["class"]
+        return made(**{name: _unpack(content, arrays) for name, content in contents.items()})
     if "array" in value:
         return arrays[value["array"]]
     if "set" in value:
@@ -339,7 +330,7 @@ _HOLDS: dict[str, Callable[[Any], bool]] = {
     "frozenset": lambda value: isinstance(value, frozenset) and _are_texts(value),
     "tuple[str, ...]": lambda value: isinstance(value, tuple) and _are_texts(value),
     "dict[str, float]": lambda value: all(map(_is_number, dict(value).values())),
-    "EqualError": lambda value: type(value) is EqualError and _as_annotated(value),
+    "EqualError": lambda value: type(value) is _CLASSES["EqualError"] and _as_annotated(value),
 }
 
 
@@ -362,7 +353,7 @@ def _verification(tally: VerificationTally) -> str:
     genuine, cells, given = tally.genuine, tally.impostor, tally.given
     if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
-    if type(cells) is not CellCounts or not _are_counts(cells.counts):
+    if type(cells) is not _CLASSES["CellCounts"] or not _are_counts(cells.counts):
         return "the impostor counts are not whole numbers of at least 0"
     whole = is_whole(cells.negative_infinite) and is_whole(cells.positive_infinite)
     if not (whole and isinstance(cells.first, int) and isinstance(cells.exponent, int)):
@@ -370,7 +361,7 @@ def _verification(tally: VerificationTally) -> str:
     if len(cells.counts) and not (cells.counts[0] and cells.counts[-1]):
         return "the impostor counts have empty cells at their ends"
     if given is not None:
-        right = type(given) is ThresholdCounts and is_array(given.thresholds, "f")
+        right = type(given) is _CLASSES["ThresholdCounts"] and is_array(given.thresholds, "f")
         right = right and _are_counts(given.counts) and rises(given.thresholds, strictly=True)
         if not right or len(given.counts) != len(given.thresholds) + 1:
             return "the counts between thresholds are damaged"
@@ -429,7 +420,7 @@ def _attempts_disagree(tally: VerificationTally) -> str:
 
 def _points(points: Any) -> bool:
     """Check operating points: numbers, and lists by target and by cost."""
-    if type(points) is not VerificationPoints:
+    if type(points) is not _CLASSES["VerificationPoints"]:
         return False
     right = _as_annotated(points)
     right = right and is_array(points.rows, "f") and bool(np.isfinite(points.rows).all())
@@ -451,8 +442,8 @@ def _points(points: Any) -> bool:
     return True
 
 
-def _kept(kept: Any, cells: CellCounts) -> bool:
-    if type(kept) is not KeptScores or not _as_annotated(kept):
+def _kept(kept: Any, cells: Any) -> bool:
+    if type(kept) is not _CLASSES["KeptScores"] or not _as_annotated(kept):
         return False
     right = is_array(kept.lows, "f") and is_array(kept.highs, "f") and is_array(kept.scores, "f")
     right = right and is_array(kept.targets, "f") and _are_counts(kept.below)

@@ -13,12 +13,12 @@ import xarray as xr
 from bioeval import BioevalError, DataError, Protocol, Scores, __version__
 from bioeval.base import Name, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
-from bioeval.results import COSTS, Layout, Scalars, build, point_scalars, shown_ranks, tree_of
+from bioeval.results import Layout, Scalars, build, tree_of
 from bioeval.scores import threads_for
+from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
     IdentificationRules,
     ImpostorProbes,
-    IndexSet,
     OrderedScores,
     SelectionCounts,
     to_user,
@@ -34,28 +34,12 @@ class PartitionScalars(NamedTuple):
     @classmethod
     def of_one(cls, place: int, found: Mapping[str, Scalars], ranks: Sequence[int]) -> Any:
         """Take the scalars of one partition, those over ranks at the ranks to show."""
-        nodes = {node: _shown(scalars, ranks) for node, scalars in found.items()}
+        nodes = {}
+        for node, scalars in found.items():
+            shown, labels = scalars.shown(ranks)
+            variables = {name: (dims, values[None]) for name, (dims, values) in shown.items()}
+            nodes[node] = Scalars(variables, labels)
         return cls(np.array([place]), nodes)
-
-
-def _shown(scalars: Scalars, ranks: Sequence[int]) -> Scalars:
-    """Return the scalars of a summary, with an axis for the partition."""
-    labels = dict(scalars.labels)
-    there = labels.get("rank", np.empty(0)).tolist()
-    shown = shown_ranks(ranks, there)
-    places = list(map(there.index, shown))
-    if "rank" in labels:
-        labels["rank"] = np.array(shown, dtype=np.int64)
-    variables = {}
-    for name, (dims, value) in scalars.variables.items():
-        values = np.asarray(value)
-        if dims == ("far_target", "rank"):
-            dims, values = dims[:1], values[:, 0]
-        if dims == ("rank",):
-            values = values[places]
-        if not dims or (len(dims) == 1 and dims[0] in labels and name not in COSTS):
-            variables[name] = dims, values[None]
-    return Scalars(variables, labels)
 
 
 def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scalars:
@@ -76,9 +60,8 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
         "disjoint_pairs": ((), np.minimum(np.minimum(probes, enrolled), everyone // 2)),
     }
     independent = np.where(points.symmetric, impostor / 2, impostor)
-    at_points, labels = point_scalars(points, kind, independent)
-    shown = {k: v for k, v in at_points.items() if k not in COSTS}
-    return Scalars(variables | shown, labels)
+    at_points, labels = Scalars.of_points(points, kind, independent).shown([])
+    return Scalars(variables | at_points, labels)
 
 
 def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
@@ -104,20 +87,20 @@ def open_set_of(counts: SelectionCounts, kind: str) -> Scalars:
 
 def closed_set_of(counts: SelectionCounts, ranks: Sequence[int], longest: int) -> Scalars:
     """Return the scalars of closed set, of candidate lists of one length; CMS is at `ranks`."""
-    shown = shown_ranks(ranks, range(1, longest + 1))
+    counted_ranks = np.array([1, *ranks])
+    there = counted_ranks <= longest
     mated, ranked = counts.of("mated"), counts.ranked
     attempts = np.where(mated > 0, mated, np.nan)
-    places = list(map([1, *ranks].index, shown))
     variables = {
-        "cms": (("rank",), ranked[:, places] / attempts[:, None]),
-        "cms_count": (("rank",), ranked[:, places]),
+        "cms": (("rank",), ranked[:, there] / attempts[:, None]),
+        "cms_count": (("rank",), ranked[:, there]),
         "recognition_rate": ((), ranked[:, 0] / attempts),
         "attempts": ((), mated),
         "skipped": ((), counts.probes - mated),
         "tied": ((), counts.of("closed_tied")),
         "subjects": ((), counts.of("enrolled_subjects")),
     }
-    return Scalars(variables, {"rank": np.array(shown, dtype=np.int64)})
+    return Scalars(variables, {"rank": counted_ranks[there]}).shown(ranks)
 
 
 def _names_in(node: str) -> Mapping[str, Name]:
@@ -355,7 +338,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         by_subject=tuple(by_subject),
         ties_first=tuple(ties_first),
         impostors=get_args(ImpostorProbes).index(impostors),
-        ranks=(1, *shown_ranks(card.report.ranks)),
+        ranks=(1, *Scalars.shown_ranks(card.report.ranks)),
     )
 
 
@@ -410,7 +393,7 @@ def _scalars(
     longest = counts.of("longest")
     if closed is not None and closed.options["max_rank"] is not None:
         longest = np.full_like(longest, closed.options["max_rank"])
-    ranks = shown_ranks(card.report.ranks)
+    ranks = Scalars.shown_ranks(card.report.ranks)
     nodes = {}
     for node in plan.tasks:
         if node == "open_set":

@@ -16,7 +16,7 @@ from bioeval.partition import SplitterLike
 from bioeval.protocol import load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
 from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, places_of, require_scores
-from bioeval.studies.folds.splits import SplitSides
+from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
     counted_together,
@@ -24,7 +24,6 @@ from bioeval.studies.summaries.counted_together import (
     summaries_tree,
 )
 from bioeval.studies.summaries.summary import scalars_of
-from bioeval.tallies import IndexSet
 from bioeval.views.tables import figures
 
 Order = Literal["probes-first", "gallery-first"]

@@ -24,11 +24,10 @@ from bioeval.base import (
 )
 from bioeval.evaluation import digest_of_data, distributable
 from bioeval.results import (
-    RULE_OF_3,
-    RULE_OF_30,
     ComparedPeople,
     KindVerdict,
     Layout,
+    RuleOf,
     Variables,
     about_attrs,
     build,
@@ -59,7 +58,7 @@ from bioeval.studies.assurance.words import NO_INSTALL, new_people, refuses_thre
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
-from bioeval.studies.folds.options import Assurance, FoldOptions
+from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import (
     Ends,
@@ -76,7 +75,6 @@ from bioeval.tallies import (
     RankUnit,
     Rule,
     Templates,
-    ThresholdTask,
     is_symmetric,
     per_cent,
     require_values,
@@ -712,7 +710,7 @@ def _needed(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> Variables:
     if not _limited_by_people(counts, rule):
         return needed
     there = int(counts.there(rule.name))
-    for least in (RULE_OF_3, RULE_OF_30):
+    for least in (RuleOf(3), RuleOf(30)):
         wanted = least.attempts_for(rule.values[0])
         if counts.subjects:
             needed[f"subjects_for_{least}"] = counts.people_for(wanted, rule.name)
@@ -754,14 +752,14 @@ def _reach(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> tuple[str, 
     there = counts.there(rate)
     error = {"far": "false accept", "frr": "false reject"}[rate]
     wanted = f"{rate.upper()} {per_cent(target)}"
-    if not RULE_OF_3.supports(target, there):
-        needed = counts.needed(RULE_OF_3, rate, target)
+    if not RuleOf(3).supports(target, there):
+        needed = counts.needed(RuleOf(3), rate, target)
         without = f"even without a {error} {needed} would be needed"
-        return f"the data cannot show {wanted}: {without} (rule of {RULE_OF_3})", ""
-    if not RULE_OF_30.supports(target, there):
-        needed = counts.needed(RULE_OF_30, rate, target)
+        return f"the data cannot show {wanted}: {without} (rule of {RuleOf(3)})", ""
+    if not RuleOf(30).supports(target, there):
+        needed = counts.needed(RuleOf(30), rate, target)
         expected = f"{wanted} with 30 {error}s expected needs {needed}"
-        return "", f"the threshold is uncertain: {expected} (rule of {RULE_OF_30})"
+        return "", f"the threshold is uncertain: {expected} (rule of {RuleOf(30)})"
     return "", ""
 
 

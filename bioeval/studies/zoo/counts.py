@@ -9,8 +9,8 @@ the claimed one, in all and in two halves without a common template:
 - a lamb has, of its gallery templates of half h, the attempts of probes of subjects of half h.
 
 Sums of floats depend on their order. Rows are therefore added in chunks whose size follows from the
-shape of the scores alone, and chunks in a tree (:class:`~bioeval.tallies.parts.TreeSums`): the
-sums are the same on any number of threads and processes. A process that computes some of the
+shape of the scores alone, and chunks in a tree (:class:`~bioeval.studies.zoo.tree_sums.TreeSums`):
+the sums are the same on any number of threads and processes. A process that computes some of the
 chunks calls `part`, and one that computes all of them `rows`.
 """
 
@@ -26,15 +26,8 @@ from bioeval import DataError, Scores
 from bioeval.base import Stream, engine, reporter
 from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
 from bioeval.studies.zoo import kernel
-from bioeval.tallies import (
-    ConcatenatedRows,
-    InBlocks,
-    TreeSums,
-    gather,
-    is_accepted,
-    merged,
-    rounded_down,
-)
+from bioeval.studies.zoo.tree_sums import TreeSums
+from bioeval.tallies import ConcatenatedRows, InBlocks, gather, is_accepted, rounded_down
 
 
 @dataclass(frozen=True)
@@ -234,7 +227,7 @@ class SubjectWork(InBlocks):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
             if counts:
-                counts = merged(counts, chunk)
+                counts = self.merged(counts, chunk)
             else:
                 counts = chunk
             reporter()(last, self.scores.shape[0])

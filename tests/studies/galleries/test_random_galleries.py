@@ -19,13 +19,13 @@ from bioeval.protocol import load
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn
+from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.studies.galleries.random_galleries import (
     GalleryJob,
     GalleryTally,
     SampledJob,
     _rules,
 )
-from bioeval.tallies.fixed_sums import FixedSums
 from bioeval.tallies.thresholds import to_internal
 
 COUNTS = ("genuine_attempts", "impostor_attempts")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.kernels import fixed_sums as kernel
+from bioeval.studies.galleries import kernel
 
 # A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
 # overflows before 2^33 chances.

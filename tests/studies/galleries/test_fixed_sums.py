@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bioeval.tallies.fixed_sums import FixedSums
+from bioeval.studies.galleries.fixed_sums import FixedSums
 
 
 def test_fixed_sums_are_those_of_fractions():
