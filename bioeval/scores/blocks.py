@@ -32,6 +32,7 @@ from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
+from bioeval.scores.distances import as_distances, distance_dtype
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
@@ -93,17 +94,6 @@ class MatrixMemory(NamedTuple):
     streamed: float  # the distances that are computed together
     fits: bool  # whether distances are made whole where no limit is given
     tiled: bool  # whether distances are computed in tiles
-
-    @classmethod
-    def of(cls, probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
-        """Return the memory of an evaluation of scores of a size in bytes."""
-        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
-
-        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
-        together = (TILE if tiled else 1) * gallery
-        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
-        templates = estimated_bytes(probes, gallery, genuine)
-        return cls(templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled)
 
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
@@ -407,6 +397,19 @@ class BlockReader:
         scores._require_matrix()
         self.scores = scores
         self.failure_codes: list[str] = []  # warnings, after note_failure_codes
+
+    @staticmethod
+    def memory(probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
+        """Return the memory that an evaluation takes; `itemsize` is the bytes of a score."""
+        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+
+        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
+        together = (TILE if tiled else 1) * gallery
+        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
+        templates = estimated_bytes(probes, gallery, genuine)
+        return MatrixMemory(
+            templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled
+        )
 
     @cached_property
     def about(self) -> Provenance:
@@ -723,67 +726,11 @@ def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | Non
     return unread
 
 
-def distance_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the smaller dtype that holds scores of a dtype exactly for counting."""
-    small = dtype.itemsize <= 2 or dtype == np.float32
-    return np.dtype(np.float32 if small else np.float64)
-
-
-def as_distances(
-    raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
-) -> np.ndarray:
-    """Return values as C-contiguous float32 or float64 distances, exactly.
-
-    Similarities are negated. An integer or an extended float that cannot be held exactly is an
-    error, but for the cells that `unread` returns.
-    """
-    target = distance_dtype(raw.dtype)
-    with np.errstate(over="ignore"):
-        values = np.require(raw, target, ("C", "A"))
-    if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
-        inexact = _inexact(raw, values)
-        if inexact.any() and unread is not None:
-            inexact &= ~unread()
-        if inexact.any():
-            row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
-            raise DataError(
-                f"{int(inexact.sum())} {raw.dtype} scores of one block of rows cannot be counted "
-                f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
-                "numbers up to 2**53 are exact)"
-            )
-    if larger_is_closer(kind):
-        values = np.negative(values)
-    return values
-
-
-def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
-    if raw.dtype.kind == "f":
-        return (values != raw) & (raw == raw)
-    if raw.dtype.kind == "u":
-        return raw > 2**53
-    return (raw > 2**53) | (raw < -(2**53))
-
-
 def _own_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     """Return `values`, copied if they may still be the user's memory."""
     if np.may_share_memory(values, raw):
         return values.copy()
     return values
-
-
-def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
-    """Return a list of scores (a pair list) as distances under a NaN policy, in one row."""
-    row = as_distances(values[None], kind)
-    failed = np.isnan(row)
-    if not failed.any() or nan == "exclude":
-        return row
-    if nan == "raise":
-        raise DataError(
-            f"the scores hold {int(failed.sum())} NaN, the first at position "
-            f"{int(np.argmax(failed))}; choose how to treat failed comparisons: "
-            f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
-        )
-    return np.where(failed, row.dtype.type(np.inf), row)
 
 
 def require_subjects(scores: Scores, what: str) -> None:

@@ -16,6 +16,7 @@ from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
+from bioeval.scores.distances import listed_distances
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import Codes, as_labels, digest, fixed, plain
 from bioeval.scores.listed_templates import (
@@ -23,8 +24,8 @@ from bioeval.scores.listed_templates import (
     ListRules,
     Where,
     note_on_infinite,
-    pattern_of_pairs,
     require_classes,
+    subject_pattern,
 )
 from bioeval.scores.matrix import Scores
 
@@ -122,6 +123,13 @@ class PairScores(Scores):
             return None
         return self._templates.objects()
 
+    @property
+    def _sides(self) -> CodedSides | None:
+        """The subjects of both sides, each name once; None where they are not known."""
+        if isinstance(self._subjects, np.ndarray):
+            return CodedSides.of(self._subjects, "subjects")
+        return self._subjects
+
     @cached_property
     def _pair_codes(self) -> Codes:
         """The subjects as codes: side a as probes, side b as the gallery."""
@@ -129,6 +137,10 @@ class PairScores(Scores):
             return self._subjects.codes()
         a, b = self._subjects.T.tolist()
         return Codes(as_labels(a, "subjects"), as_labels(b, "subjects"))
+
+    def _distances(self) -> np.ndarray:
+        """Return the scores as distances under the policy of NaN."""
+        return listed_distances(self.values, self.kind, self.nan)
 
     @property
     def _agreeing_codes(self) -> Codes:
@@ -145,13 +157,21 @@ class PairScores(Scores):
             )
         return codes
 
+    @property
+    def _subject_pattern(self) -> str:
+        """A pattern that takes the subject from the names of templates, for `subject_from`."""
+        sides = self._templates
+        if sides is None:
+            return super()._subject_pattern
+        return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
+
     def _require_subjects(self, what: str, instead: str = "") -> None:
         """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
         if not self._knows_subjects:
             raise ProtocolError(
                 f"{what} needs the subjects of both sides of each pair: in a file, the columns "
                 "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
-                f"'{pattern_of_pairs(self)}' where the names of templates hold them; in Python, "
+                f"'{self._subject_pattern}' where the names of templates hold them; in Python, "
                 f"subjects= to Scores.from_pairs{instead}"
             )
 

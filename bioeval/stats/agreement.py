@@ -14,7 +14,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import ends
 from bioeval.results.dataset import build
-from bioeval.stats.options import IntervalOptions, check_confidence
+from bioeval.stats.interval import CONFIDENCE, check_confidence
 
 AGREEMENT = {
     "spearman": Name("Spearman's rank correlation of the measure with the ratings"),
@@ -30,7 +30,7 @@ AGREEMENT |= ends(AGREEMENT, _COEFFICIENTS)
 
 
 def rank_agreement(
-    measures: Mapping[str, Any], ratings: Any, *, confidence: float = IntervalOptions.CONFIDENCE
+    measures: Mapping[str, Any], ratings: Any, *, confidence: float = CONFIDENCE
 ) -> xr.Dataset:
     """Compare measures of several systems with ratings of them, such as those of people.
 

@@ -12,14 +12,15 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.provenance import disjoint_among
-from bioeval.stats.bootstrap import open_limits, sample_of
-from bioeval.stats.options import Interval, IntervalOptions, check_confidence
+from bioeval.stats.bootstrap import sample_of
+from bioeval.stats.interval import CONFIDENCE, Interval, check_confidence
+from bioeval.stats.replicates import open_limits
 
 
 def delong(
     genuine: Any,
     impostor: Any,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = CONFIDENCE,
     kind: Kind = "distance",
 ) -> Interval:
     """Return the AUC with the interval of DeLong, DeLong and Clarke-Pearson.
@@ -76,7 +77,7 @@ def auc_jackknife(
     subjects: Any,
     impostor: Any,
     pairs: Any,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = CONFIDENCE,
     kind: Kind = "distance",
 ) -> Interval:
     """Return the AUC with a normal interval from the jackknife by subject.

@@ -14,14 +14,14 @@ import scipy
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
-from bioeval.stats.options import IntervalOptions, check_confidence
+from bioeval.stats.interval import CONFIDENCE, check_confidence
 
 LimitSide = Literal["both", "lower", "upper"]
 SIDES: tuple[LimitSide, ...] = get_args(LimitSide)
 
 
 def wilson(
-    errors: Any, attempts: Any, confidence: float = IntervalOptions.CONFIDENCE
+    errors: Any, attempts: Any, confidence: float = CONFIDENCE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Wilson's score interval of a rate of independent attempts.
 
@@ -68,7 +68,7 @@ def wilson(
 def clopper_pearson(
     errors: Any,
     attempts: Any,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = CONFIDENCE,
     side: LimitSide = "both",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the exact interval of Clopper and Pearson of a rate of independent attempts.
@@ -116,7 +116,7 @@ def clopper_pearson(
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def zero_error_bound(trials: Any, confidence: float = IntervalOptions.CONFIDENCE) -> np.ndarray:
+def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
     """Return the upper confidence bound of a rate without an error in independent trials.
 
     Parameters

@@ -9,7 +9,6 @@ import numpy as np
 import scipy
 
 from bioeval.base.scalars import Name
-from bioeval.stats.binomial import clopper_pearson, wilson
 from bioeval.stats.options import IntervalOptions
 
 if TYPE_CHECKING:
@@ -17,12 +16,6 @@ if TYPE_CHECKING:
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
-
-
-def of_one(limits: Limits) -> Limits:
-    """Return the limits of the first of several values."""
-    low, high = limits
-    return low[0], high[0]
 
 
 #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
@@ -83,25 +76,6 @@ def by_subject(
     size = (len(thresholds) + 1) * number
     counts = np.bincount(layer * number + subjects, weights, minlength=size)
     return counts.reshape(len(thresholds) + 1, number)
-
-
-def independent(errors: np.ndarray, attempts: int, options: IntervalOptions) -> Limits:
-    """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
-    if options.method == "wilson":
-        method = wilson
-    else:
-        method = clopper_pearson
-    undefined = np.isnan(errors)
-    low, high = method(np.where(undefined, 0, errors), attempts, options.confidence)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-def assumed_independent(options: IntervalOptions, attempts: str, those: str) -> str:
-    """Return the warning that intervals of :func:`independent` are too narrow."""
-    return (
-        f"{options.method} intervals assume independent {attempts}; those {those} subject are "
-        "dependent, and the intervals are then too narrow: use subject-bootstrap"
-    )
 
 
 #: Errors, and as many attempts without one, from which a point of a curve is in the band.

@@ -1,59 +1,17 @@
-"""Options of confidence intervals, and the class of an interval."""
+"""Options of confidence intervals: their method, the weights of subjects, and their limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.random import RandomState, seed_sequence
+from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A point estimate with its confidence interval.
-
-    Attributes
-    ----------
-    estimate : float
-    low, high : float
-        Confidence limits; NaN where they are undefined.
-    confidence : float
-        Confidence level.
-    method : str
-        Method of the interval, and its assumption.
-    replicates : ndarray of float64, shape (r,)
-        The estimate in each bootstrap replicate; empty for the other methods.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    confidence: float
-    method: str
-    replicates: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-    def __iter__(self) -> Iterator[float]:
-        """Iterate over the limits: ``low, high = interval``."""
-        return iter((self.low, self.high))
-
-    def __repr__(self) -> str:
-        return (
-            f"<{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}], "
-            f"{100 * self.confidence:g} %, {self.method}>"
-        )
-
-    def _repr_html_(self) -> str:
-        limits = f"{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}]"
-        from bioeval.base.panels import panel
-
-        return panel(limits, [(f"{100 * self.confidence:g} %", self.method)])
-
+from bioeval.stats.interval import CONFIDENCE, check_confidence
 
 METHODS = INTERVALS
 
@@ -67,24 +25,11 @@ JACKKNIFE = "subject-jackknife"
 Band = Literal["pointwise", "simultaneous"]
 BANDS: tuple[Band, ...] = get_args(Band)
 
+# Largest number of groups of subjects that are left out in turn, for BCa.
+_GROUPS = 1000
+
 # With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
-
-
-def check_confidence(confidence: Any, name: str = "confidence") -> float:
-    """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
-    try:
-        if isinstance(confidence, (bool, str)):
-            value = np.nan
-        else:
-            value = float(confidence)
-    except (TypeError, ValueError):
-        value = np.nan
-    if not 0.0 < value < 1.0:
-        raise DataError(
-            f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"
-        )
-    return value
 
 
 @dataclass(frozen=True)
@@ -96,8 +41,10 @@ class IntervalOptions:
     of identification are about: other people, or other probes in the same gallery.
     """
 
-    CONFIDENCE: ClassVar[float] = 0.95  # by default
+    CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
     REPLICATES: ClassVar[int] = 2000
+
+    check_confidence = staticmethod(check_confidence)
 
     method: str
     confidence: float
@@ -160,6 +107,77 @@ class IntervalOptions:
     def for_this_gallery(self) -> IntervalOptions:
         """The same intervals, for a fixed gallery."""
         return replace(self, about="this gallery")
+
+    def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights of the subjects, float32 of shape (subjects, columns).
+
+        The first column is the data themselves, the only one unless the method resamples. The
+        replicates follow, and for BCa the data without each subject, or without each of a thousand
+        groups of subjects where there are more. What is of no person, such as all distractors, is
+        not resampled: its weight is 1.
+        """
+        if no_person is not None and no_person.any():
+            drawn = self.weights(int(np.count_nonzero(~no_person)))
+            weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
+            weights[~no_person] = drawn
+            return weights
+        parts = [np.ones((subjects, 1), dtype=np.float32)]
+        if subjects > 1 and self.resamples:
+            parts.append(Stream(self.seed, 0).resampled(subjects, self.replicates))
+            if self.method.endswith("bca"):
+                group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
+                left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
+                parts.append(1 - left_out.astype(np.float32))
+        return np.concatenate(parts, axis=1)
+
+    def limits(
+        self, values: np.ndarray, trials: int | np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and upper confidence limits of values, shape (..., columns).
+
+        The columns are those of :meth:`weights`; a replicate without an attempt of a class is NaN
+        and is left out. Limits are NaN without replicates, or where the estimate is undefined. Of
+        rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
+        """
+        from bioeval.stats.replicates import bca, logit, open_limits, quantiles
+
+        estimate = values[..., 0]
+        if trials is not None:
+            return open_limits(estimate, *self.limits(values), trials, self.confidence)
+        drawn = values[..., 1 : 1 + self.replicates]
+        if not drawn.shape[-1]:
+            return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
+        tail = (1 - self.confidence) / 2
+        if self.method.endswith("logit"):
+            low, high = logit(estimate, drawn, tail)
+        elif self.method.endswith("bca"):
+            low, high = bca(estimate, drawn, values[..., 1 + self.replicates :], tail)
+        else:
+            low = quantiles(drawn, np.full(estimate.shape, tail))
+            high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
+        undefined = np.isnan(estimate)
+        return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+    def independent_limits(
+        self, errors: np.ndarray, attempts: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
+        from bioeval.stats.binomial import clopper_pearson, wilson
+
+        if self.method == "wilson":
+            method = wilson
+        else:
+            method = clopper_pearson
+        undefined = np.isnan(errors)
+        low, high = method(np.where(undefined, 0, errors), attempts, self.confidence)
+        return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+    def independence(self, attempts: str, those: str) -> str:
+        """Return the warning that limits of independent attempts are too narrow."""
+        return (
+            f"{self.method} intervals assume independent {attempts}; those {those} subject are "
+            "dependent, and the intervals are then too narrow: use subject-bootstrap"
+        )
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""

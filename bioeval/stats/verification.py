@@ -15,12 +15,10 @@ from bioeval.base.variables import VERIFICATION
 from bioeval.stats.bootstrap import (
     QuadraticForms,
     SubjectMeans,
-    confidence_limits,
     linear_forms,
     ratio,
     sample_of,
     variance,
-    weight_columns,
 )
 from bioeval.stats.few_errors import (
     ErringPairs,
@@ -31,9 +29,7 @@ from bioeval.stats.few_errors import (
 )
 from bioeval.stats.limits import (
     Limits,
-    assumed_independent,
     by_subject,
-    independent,
     normal_limits,
     with_intervals,
 )
@@ -99,16 +95,16 @@ def _independent(
     genuine = int(dataset[f"{'genuine'}_attempts"])
     impostor = int(dataset[f"{'impostor'}_attempts"])
     limits = {
-        "frr": independent(dataset["fr"].values, genuine, options),
-        "far": independent(dataset["fa"].values, impostor, options),
+        "frr": options.independent_limits(dataset["fr"].values, genuine),
+        "far": options.independent_limits(dataset["fa"].values, impostor),
     }
     if "frr_at_far" in dataset:
         errors = np.rint(dataset["frr_at_far"].values * genuine)
-        limits["frr_at_far"] = independent(errors, genuine, options)
+        limits["frr_at_far"] = options.independent_limits(errors, genuine)
     if "far_at_frr" in dataset:
         errors = np.rint(dataset["far_at_frr"].values * impostor)
-        limits["far_at_frr"] = independent(errors, impostor, options)
-    return limits, [assumed_independent(options, "attempts", "that share a")]
+        limits["far_at_frr"] = options.independent_limits(errors, impostor)
+    return limits, [options.independence("attempts", "that share a")]
 
 
 # ------------------------------------------------------------------------- by subject
@@ -235,7 +231,7 @@ class Replicates:
         points = tally.points
         assert points is not None
         thresholds, exact = attempts.thresholds(tally, _wanted(tally))
-        weights = weight_columns(len(attempts.no_person), options, attempts.no_person)
+        weights = options.weights(len(attempts.no_person), attempts.no_person)
         erring = ErringPairs(attempts.sides, attempts.no_person)
         errors = ErrorColumns.of(attempts, thresholds, weights, erring)
         people = errors.genuine[1]
@@ -321,7 +317,7 @@ def _resampled(
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
-    frr = confidence_limits(drawn.frr, options, drawn.subjects)
+    frr = options.limits(drawn.frr, drawn.subjects)
     limits["frr"] = genuine.frr_limits(grid, frr)
     of_points: dict[str, tuple[int, list[tuple[FewErrors, FewErrors]]]] = {
         "frr_at_far": (drawn.subjects, [genuine.few]),
@@ -331,12 +327,12 @@ def _resampled(
     for name in limits.keys() & of_points:
         trials, curves = of_points[name]
         values = drawn.values[name]
-        low, high = confidence_limits(values, options)
+        low, high = options.limits(values)
         for few in curves:
             low, high = around_few(values[..., 0], (low, high), few, options.confidence)
         limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
-    at_thresholds = confidence_limits(drawn.far, options)
+    at_thresholds = options.limits(drawn.far)
     limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     if options.simultaneous:
         inside = _widen_to_band(limits, drawn, far, dataset, options)
@@ -373,7 +369,7 @@ def _widen_to_band(
 def _scaled_limits(
     scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
 ) -> Limits:
-    low, high = confidence_limits(scalar.scaled(values), options, trials)
+    low, high = options.limits(scalar.scaled(values), trials)
     return scalar.unscaled(low), scalar.unscaled(high)
 
 
@@ -489,7 +485,7 @@ def _analytic(
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
     limits = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
-    columns = weight_columns(len(attempts.no_person), options, attempts.no_person)
+    columns = options.weights(len(attempts.no_person), attempts.no_person)
     genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
     limits["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):

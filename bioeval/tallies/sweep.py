@@ -38,13 +38,13 @@ from bioeval.scores.blocks import (
     Block,
     BlockReader,
     GivenRows,
-    distance_dtype,
     give_back,
     is_mapped,
     is_small,
     rows_within,
     threads_for,
 )
+from bioeval.scores.distances import distance_dtype
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds

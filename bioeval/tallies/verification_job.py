@@ -16,7 +16,8 @@ import numpy as np
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
 from bioeval.scores.arrays import Mask, parse_fusion
-from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
+from bioeval.scores.blocks import Block, BlockReader, require_subjects
+from bioeval.scores.distances import listed_distances
 from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import disjoint_among
 from bioeval.tallies.counters import (
@@ -196,8 +197,8 @@ class VerificationJob:
         done = 0
         for values, genuine in scores._pieces():
             if scores.nan == "raise" and np.isnan(values).any():
-                as_row(scores.values, scores.kind, scores.nan)  # raises, with their number
-            row = as_row(values, scores.kind, scores.nan)[0]
+                scores._distances()  # raises, with their number
+            row = listed_distances(values, scores.kind, scores.nan)
             yield _listed(row[genuine], row[~genuine])
             done += len(values)
             report(done, scores.shape[0])

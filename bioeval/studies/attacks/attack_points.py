@@ -17,9 +17,9 @@ from bioeval.base import (
     Bootstrap,
     Name,
     ProtocolError,
+    Stream,
     require_memory,
     rows_reported_to,
-    seed_sequence,
 )
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
@@ -27,11 +27,8 @@ from bioeval.scores import BlockReader, Provenance, are_pairs, codes_of, plain, 
 from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,
-    confidence_limits,
     ratio,
     sample_of,
-    subject_weights,
-    weight_columns,
     with_intervals,
 )
 from bioeval.studies.attacks.counts import AttackAttempts
@@ -368,7 +365,7 @@ def with_attack_intervals(
             wanted[point] = to_user(dataset[name].values, parts.bona_fide.kind)
     at = np.unique(np.concatenate(list(map(np.ravel, wanted.values()))))
     at = at[np.isfinite(at)]
-    weights = weight_columns(people.people, options)
+    weights = options.weights(people.people)
     require_memory(
         8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)),
         "intervals",
@@ -420,7 +417,7 @@ def with_attack_intervals(
         iapar = ratio(accepted[:-1], accepted[-1])
         error = crossings(iapar, errors.frr_at(curve), itself)
         few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
-        low, high = confidence_limits(error, options, few)
+        low, high = options.limits(error, few)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)
     names = dict(names)
     for name in shown:
@@ -458,9 +455,8 @@ def _accepted(
             options.seed.entropy, spawn_key=(*options.seed.spawn_key, key)
         )
         drawn = np.ones((len(known), weights.shape[1]))
-        drawn[:, 1 : 1 + options.replicates] = subject_weights(
-            len(known), options.replicates, seed_sequence(seed)
-        )
+        resampled = Stream(seed, 0).resampled(len(known), options.replicates)
+        drawn[:, 1 : 1 + options.replicates] = resampled
         factors.append(drawn)
     units, unit = np.unique(np.stack(columns), axis=1, return_inverse=True)
     weight = np.ones((units.shape[1], weights.shape[1]))
@@ -486,5 +482,5 @@ def _limits(
     if name.startswith("riapar") and options.method.endswith("logit"):
         options = replace(options, method="subject-bootstrap")
     if name in trials:
-        return confidence_limits(drawn, options, trials[name])
-    return confidence_limits(drawn, options)
+        return options.limits(drawn, trials[name])
+    return options.limits(drawn)

@@ -41,7 +41,7 @@ from bioeval.scores import (
     parse_fusion,
     require_scores,
 )
-from bioeval.stats import check_confidence
+from bioeval.stats import IntervalOptions
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
@@ -196,7 +196,7 @@ def repeat(
     """
     require_choice("band", band, BANDS)
     parse_fusion(fusion)
-    confidence = check_confidence(confidence)
+    confidence = IntervalOptions.check_confidence(confidence)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)

@@ -23,7 +23,7 @@ from bioeval.base import (
     require_choice,
     require_number,
 )
-from bioeval.scores import derived, require_scores, without_attacks
+from bioeval.scores import require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -31,6 +31,7 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
+from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned

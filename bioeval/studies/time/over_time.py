@@ -52,7 +52,6 @@ from bioeval.results import (
     percent,
 )
 from bioeval.scores import (
-    NOT_ENROLLED,
     EnrolmentTimes,
     FusionRule,
     Progress,
@@ -65,10 +64,8 @@ from bioeval.scores import (
 from bioeval.stats import (
     IntervalOptions,
     SubjectMeans,
-    confidence_limits,
     linear_forms,
     ratio,
-    weight_columns,
     with_intervals,
 )
 from bioeval.studies.reid.reid import Named, plan_gom
@@ -429,7 +426,7 @@ def over_time(
     if limits is None:
         return ds
     person = np.unique(codes_of(view).probe, return_inverse=True)[1].reshape(-1)
-    weights = weight_columns(int(person.max()) + 1, limits)
+    weights = limits.weights(int(person.max()) + 1)
     accepted = is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(
         1 - accepted, time.codes[attempts.row], person[attempts.row], len(time), weights, limits
@@ -535,7 +532,7 @@ def ageing(
         column=attempts.column[known],
     )
     person = np.unique(codes_of(view).probe[attempts.row], return_inverse=True)[1].reshape(-1)
-    weights = weight_columns(int(person.max()) + 1, limits)
+    weights = limits.weights(int(person.max()) + 1)
     time = TimeBins.of(age, bins)
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
@@ -559,7 +556,7 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     given = EnrolmentTimes.given(scores.probe_meta, scores.gallery_meta)
     if "seen_at" not in given:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
-    return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given
+    return scores.excluding(*dict.fromkeys([*scores.exclude, "not-enrolled"])), given
 
 
 def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
@@ -625,7 +622,7 @@ def _lines(
     slope = slopes["slope"][0]
     variables: Variables = {name: np.float64(value[0]) for name, value in slopes.items()}
     variables["intercept"] = np.float64(mean_score - slope * mean_age)
-    return variables, {name: confidence_limits(value, options) for name, value in slopes.items()}
+    return variables, {name: options.limits(value) for name, value in slopes.items()}
 
 
 def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:
