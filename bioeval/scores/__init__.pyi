@@ -4,13 +4,11 @@ from bioeval.scores.arrays import (
     FusionRule as FusionRule,
     Mask as Mask,
     lattice_step as lattice_step,
-    parse_fusion as parse_fusion,
 )
 from bioeval.scores.blocks import (
     Block as Block,
     BlockReader as BlockReader,
     Progress as Progress,
-    is_small as is_small,
     require_subjects as require_subjects,
     threads_for as threads_for,
 )
@@ -24,8 +22,6 @@ from bioeval.scores.embeddings import (
     as_embeddings as as_embeddings,
     kind_of_metric as kind_of_metric,
 )
-from bioeval.scores.enrolment_times import EnrolmentTimes as EnrolmentTimes
-from bioeval.scores.failure_codes import EndValue as EndValue
 from bioeval.scores.formats.archive import Archive as Archive
 from bioeval.scores.formats.cells import Cells as Cells
 from bioeval.scores.formats.files import (
@@ -36,7 +32,6 @@ from bioeval.scores.formats.files import (
 )
 from bioeval.scores.formats.format import Format as Format, ReadOptions as ReadOptions
 from bioeval.scores.formats.label_files import (
-    NAME_COLUMNS as NAME_COLUMNS,
     matrix_advice as matrix_advice,
     read_side as read_side,
 )

@@ -33,7 +33,7 @@ from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
 from bioeval.scores.distances import as_distances, distance_dtype
-from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
+from bioeval.scores.failure_codes import EndValue, FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -184,6 +184,7 @@ def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     return None
 
 
+#: What a call reports its progress to: a function of the steps done and of their number.
 Progress = Callable[[int, int], None]
 
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
@@ -462,6 +463,15 @@ class BlockReader:
         itself = np.where(position >= 0, columns[position], -1)
         return FailureCodeWatch(self.scores, itself, np.argsort(columns))
 
+    def end_values(self, values: np.ndarray, impostor: np.ndarray) -> list[EndValue]:
+        """Return the least and the most similar of some scores, if suspiciously many share them."""
+        return EndValue.among(values, impostor, self.scores.kind, copies=True)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the matrix is so small that the steps around its counting take longer."""
+        return is_small(self.scores)
+
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores._streams:
@@ -551,7 +561,7 @@ class BlockReader:
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""
-        if (low, high) == (0, self.scores.shape[0]) and is_small(self.scores):
+        if (low, high) == (0, self.scores.shape[0]) and self.is_small:
             return self._only_block
         return self._read(low, high)
 

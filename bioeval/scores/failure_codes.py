@@ -122,6 +122,8 @@ class FailureCodeWatch:
     column in a block.
     """
 
+    REMEDY = EndValue.REMEDY
+
     def __init__(self, scores: Scores, itself: np.ndarray, positions: np.ndarray):
         self.scores, self.itself, self.positions = scores, itself, positions
         m, n = scores.shape

@@ -24,15 +24,12 @@ from bioeval.stats.bootstrap import (
     SubjectMeans as SubjectMeans,
     linear_forms as linear_forms,
     ratio as ratio,
-    sample_of as sample_of,
 )
 from bioeval.stats.identification import (
     identification_replicates as identification_replicates,
 )
 from bioeval.stats.limits import (
-    STEMS as STEMS,
     by_subject as by_subject,
-    with_intervals as with_intervals,
 )
 from bioeval.stats.options import IntervalOptions as IntervalOptions
 from bioeval.stats.replicates import quantiles as quantiles

@@ -12,8 +12,7 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.provenance import disjoint_among
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.interval import CONFIDENCE, Interval, check_confidence
+from bioeval.stats.interval import CONFIDENCE, Interval, check_confidence, trials_of
 from bioeval.stats.replicates import open_limits
 
 
@@ -158,7 +157,7 @@ def auc_jackknife(
     kept = whole - of(owner, right) - of(left_of, left) - of(other, left) + both
     attempts = (len(g) - genuine_of) * (len(i) - impostor_of)
     area = whole / (len(g) * len(i))
-    trials = min(sample_of(int((genuine_of > 0).sum())), disjoint_among(left_of, other, n))
+    trials = min(trials_of(int((genuine_of > 0).sum())), disjoint_among(left_of, other, n))
     if not attempts.all():
         trials = 0
     without = kept / np.maximum(attempts, 1)

@@ -24,14 +24,13 @@ from bioeval.stats.bootstrap import (
     SubjectMeans,
     linear_forms,
     ratio,
-    sample_of,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
+from bioeval.stats.interval import trials_of
 from bioeval.stats.limits import (
     Limits,
     SimultaneousBand,
     with_enough,
-    with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
@@ -240,7 +239,7 @@ class NewPeople:
             len(mated),
             by_person,
             len(mated) - by_person,
-            sample_of(int((by_person > 0).sum())),
+            trials_of(int((by_person > 0).sum())),
             options,
         )
         others = tally.impostor_probes(tally.impostor_role(impostors))
@@ -464,7 +463,7 @@ def closed_set_intervals(
         rank_one = low[0], high[0]
         remarks = [options.independence("probes", "of one")]
     limits = {"cms": (low, high), "recognition_rate": rank_one}
-    return with_intervals(dataset, limits, CLOSED_SET, options, remarks, inside)
+    return options.added_to(dataset, limits, CLOSED_SET, remarks, inside)
 
 
 def open_set_intervals(
@@ -513,7 +512,7 @@ def open_set_intervals(
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
         inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
-    return with_intervals(dataset, limits, OPEN_SET, options, remarks, inside)
+    return options.added_to(dataset, limits, OPEN_SET, remarks, inside)
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:

@@ -69,3 +69,10 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
             f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"
         )
     return value
+
+
+def trials_of(subjects: int) -> int:
+    """Return the sample size in subjects: 0 for one subject, since one cannot be resampled."""
+    if subjects > 1:
+        return subjects
+    return 0

@@ -2,56 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
-from bioeval.base.scalars import Name
 from bioeval.stats.options import IntervalOptions
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
-
-
-#: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
-STEMS = {"eer": "eer_interval"}
-
-
-def with_intervals(
-    dataset: xr.Dataset,
-    found: Mapping[str, Limits],
-    names: Mapping[str, Name],
-    options: IntervalOptions,
-    remarks: list[str],
-    inside: Mapping[str, np.ndarray] | None = None,
-) -> xr.Dataset:
-    """Return a dataset with confidence limits of its variables, their method, and warnings.
-
-    `inside` says at which points of a curve its limits are those of a simultaneous band.
-    """
-    over = {name: tuple(map(str, dataset[name].dims)) for name in {**found, **(inside or {})}}
-    variables = {
-        f"{name}_in_band": (over[name], there.astype(np.int64), names[f"{name}_in_band"].attrs())
-        for name, there in (inside or {}).items()
-    }
-    for name, both in found.items():
-        for side, values in zip(("low", "high"), both, strict=True):
-            key = f"{STEMS.get(name, name)}_{side}"
-            variables[key] = (over[name], np.asarray(values, dtype=np.float64), names[key].attrs())
-    out = dataset.assign(variables)
-    warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
-    out.attrs = {
-        **dataset.attrs,
-        **options.attrs(),
-        "band": options.band,
-        "warnings": "\n".join(warnings),
-    }
-    return out
 
 
 def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:

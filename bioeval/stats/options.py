@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -11,7 +12,12 @@ from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
-from bioeval.stats.interval import CONFIDENCE, check_confidence
+from bioeval.stats.interval import CONFIDENCE, check_confidence, trials_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.base.scalars import Name
 
 METHODS = INTERVALS
 
@@ -44,7 +50,11 @@ class IntervalOptions:
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
     REPLICATES: ClassVar[int] = 2000
 
+    #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
+    STEMS: ClassVar[Mapping[str, str]] = {"eer": "eer_interval"}
+
     check_confidence = staticmethod(check_confidence)
+    trials_of = staticmethod(trials_of)
 
     method: str
     confidence: float
@@ -178,6 +188,39 @@ class IntervalOptions:
             f"{self.method} intervals assume independent {attempts}; those {those} subject are "
             "dependent, and the intervals are then too narrow: use subject-bootstrap"
         )
+
+    def added_to(
+        self,
+        dataset: xr.Dataset,
+        found: Mapping[str, tuple[np.ndarray, np.ndarray]],
+        names: Mapping[str, Name],
+        remarks: list[str],
+        inside: Mapping[str, np.ndarray] | None = None,
+    ) -> xr.Dataset:
+        """Return a dataset with confidence limits of its variables, their method, and warnings.
+
+        `inside` says at which points of a curve its limits are those of a simultaneous band.
+        """
+        inside = inside or {}
+        over = {name: tuple(map(str, dataset[name].dims)) for name in {**found, **inside}}
+        variables: dict[str, Any] = {}
+        for name, there in inside.items():
+            key = f"{name}_in_band"
+            variables[key] = (over[name], there.astype(np.int64), names[key].attrs())
+        for name, both in found.items():
+            for side, values in zip(("low", "high"), both, strict=True):
+                key = f"{self.STEMS.get(name, name)}_{side}"
+                limits = np.asarray(values, dtype=np.float64)
+                variables[key] = (over[name], limits, names[key].attrs())
+        out = dataset.assign(variables)
+        warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
+        out.attrs = {
+            **dataset.attrs,
+            **self.attrs(),
+            "band": self.band,
+            "warnings": "\n".join(warnings),
+        }
+        return out
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""

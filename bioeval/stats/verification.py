@@ -17,7 +17,6 @@ from bioeval.stats.bootstrap import (
     SubjectMeans,
     linear_forms,
     ratio,
-    sample_of,
     variance,
 )
 from bioeval.stats.few_errors import (
@@ -27,11 +26,11 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
+from bioeval.stats.interval import trials_of
 from bioeval.stats.limits import (
     Limits,
     by_subject,
     normal_limits,
-    with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import MergingSinks, PairCounts, Sinks, SubjectAttempts
@@ -79,7 +78,7 @@ def verification_intervals(
     }
     if inside:
         inside |= {"gar": inside["frr"], "grr": inside["far"]}
-    out = with_intervals(dataset, limits, VERIFICATION, options, remarks, inside)
+    out = options.added_to(dataset, limits, VERIFICATION, remarks, inside)
     return out.assign(
         {name: ((), np.int64(n), VERIFICATION[name].attrs()) for name, n in units.items()}
     )
@@ -239,7 +238,7 @@ class Replicates:
             thresholds,
             errors.far,
             errors.frr_at(grid),
-            sample_of(attempts.persons_among(people)),
+            trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
             weights,
@@ -497,5 +496,5 @@ def _analytic(
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
         chosen.append("FAR at a FRR")
-    units = {"genuine_subjects": sample_of(len(np.unique(people)))}
+    units = {"genuine_subjects": trials_of(len(np.unique(people)))}
     return limits, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units

@@ -59,6 +59,11 @@ class Claim:
         return None
 
     @property
+    def rule(self) -> tuple[str, int]:
+        """The method and the order of the fusion: of ``"kth:2"`` they are ``("kth", 2)``."""
+        return parse_fusion(self.fusion)
+
+    @property
     def attrs(self) -> dict[str, str]:
         """The attributes of results."""
         return {"templates": self.templates, "fusion": self.fused or "none"}

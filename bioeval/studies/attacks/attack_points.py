@@ -28,8 +28,6 @@ from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,
     ratio,
-    sample_of,
-    with_intervals,
 )
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import crossings, sampled_points
@@ -389,10 +387,10 @@ def with_attack_intervals(
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials: dict[str, Any] = {
         "far": people.disjoint_pairs,
-        "frr": sample_of(len(np.unique(who))),
-        "iapar_of_species": np.array([sample_of(number) for number in targets]),
-        "iapar_max": sample_of(min(targets, default=0)),
-        "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
+        "frr": options.trials_of(len(np.unique(who))),
+        "iapar_of_species": np.array([options.trials_of(number) for number in targets]),
+        "iapar_max": options.trials_of(min(targets, default=0)),
+        "iapar_pooled": options.trials_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
     shown: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -416,7 +414,7 @@ def with_attack_intervals(
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])
         error = crossings(iapar, errors.frr_at(curve), itself)
-        few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
+        few = options.trials_of(min(len(np.unique(who)), len(np.unique(target))))
         low, high = options.limits(error, few)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)
     names = dict(names)
@@ -424,7 +422,7 @@ def with_attack_intervals(
         names[f"{name}_low"] = Name(f"lower end of the interval of {name}")
         names[f"{name}_high"] = Name(f"upper end of the interval of {name}")
     remarks = options.few_people(people.people)
-    out = with_intervals(dataset, shown, names, options, remarks)
+    out = options.added_to(dataset, shown, names, remarks)
     also = [f"{x}s" for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
         interval_threshold="thresholds stay in replicates", resampled=", ".join(["subjects", *also])

@@ -15,7 +15,6 @@ from bioeval.stats import (
     IntervalOptions,
     by_subject,
     ratio,
-    sample_of,
 )
 from bioeval.studies.attacks.counts import GenuineAttempts, Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
@@ -40,7 +39,7 @@ def presentation_limits(
             f"{Argument('subjects')} or {Argument('instrument')}"
         )
     weighed = [_Weighed.of(data, units, options, i) for i in data.classes]
-    trials = np.array([sample_of(x.units) for x in weighed])
+    trials = np.array([options.trials_of(x.units) for x in weighed])
     trials_of_rate = {"bpcer": trials[-1], "apcer_of_species": trials[:-1]}
     number = np.stack([x.number for x in weighed])[:, None]
 
@@ -169,7 +168,7 @@ def relative_morph_limits(
     rejected[:, 0] = frr
     # The mean of both is a proportion; their sum has no logit.
     half = (ratio(values @ weights, weights.sum(axis=0)[None]) + rejected) / 2
-    few = min(sample_of(len(place)) // 2, sample_of(len(set(who))))
+    few = min(options.trials_of(len(place)) // 2, options.trials_of(len(set(who))))
     low, high = replace(options, method="subject-bootstrap").limits(half, few)
     return 2 * low, 2 * high
 
@@ -199,4 +198,4 @@ def morph_limits(
     drawn = options.weights(len(place)).astype(np.float64)
     weights = _morph_weights(people, place, drawn)
     rates = ratio(values @ weights, weights.sum(axis=0)[None])
-    return options.limits(rates, sample_of(len(place)) // 2)
+    return options.limits(rates, options.trials_of(len(place)) // 2)

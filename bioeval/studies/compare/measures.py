@@ -21,7 +21,6 @@ from bioeval.stats import (
     Replicates,
     SubjectMeans,
     identification_replicates,
-    sample_of,
 )
 from bioeval.studies.compare.counts import (
     ENOUGH,
@@ -406,7 +405,7 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
     for system, replicated in zip((a, b), points, strict=True):
         for name, value in Replicates.itself(system.points).items():
             replicated[name][..., 0] = value
-    return _Drawn(points, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs)
+    return _Drawn(points, paired, interval.trials_of(paired.genuine_subjects), first.disjoint_pairs)
 
 
 def identification_measures(

@@ -22,7 +22,6 @@ from bioeval.base import (
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import Protocol, for_layout
 from bioeval.scores import (
-    NAME_COLUMNS,
     BlockReader,
     are_pairs,
     codes_of,
@@ -31,6 +30,7 @@ from bioeval.scores import (
     without_attacks,
 )
 from bioeval.studies.explain.lists import (
+    NAME_COLUMNS,
     Candidate,
     Lister,
     QueryRow,
@@ -694,7 +694,7 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
         of_side = np.zeros(number, dtype=bool)
         if "attack" in meta:
             of_side = species_of(meta["attack"]) != ""
-        if {"template", *NAME_COLUMNS}.isdisjoint(meta):
+        if set(NAME_COLUMNS).isdisjoint(meta):
             own["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
         attacks.append(of_side)
     names = template_names(kept.probe_meta, kept.shape[0])

@@ -15,7 +15,6 @@ from bioeval.stats import (
     QuadraticForms,
     by_subject,
     linear_forms,
-    sample_of,
 )
 from bioeval.tallies import PairCounts, SubjectAttempts
 
@@ -145,7 +144,7 @@ class PooledRates:
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
         drawn = rates_of(RATES_OF["folds"], counts | totals)
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
-        subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
+        subjects = self.options.trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}

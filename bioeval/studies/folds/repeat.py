@@ -38,7 +38,6 @@ from bioeval.scores import (
     codes_of,
     knows_people,
     leaves_out_attacks,
-    parse_fusion,
     require_scores,
 )
 from bioeval.stats import IntervalOptions
@@ -54,6 +53,7 @@ from bioeval.studies.folds.splits import (
 )
 from bioeval.tallies import (
     FAR_TARGETS,
+    Claim,
     IdentificationJob,
     ImpostorProbes,
     IndexSet,
@@ -195,7 +195,7 @@ def repeat(
     True
     """
     require_choice("band", band, BANDS)
-    parse_fusion(fusion)
+    Claim("multi", fusion)
     confidence = IntervalOptions.check_confidence(confidence)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")

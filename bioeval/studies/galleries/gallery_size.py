@@ -50,7 +50,6 @@ from bioeval.scores import (
     FusionRule,
     Progress,
     leaves_out_attacks,
-    parse_fusion,
     require_subjects,
 )
 from bioeval.studies.folds.options import FoldOptions
@@ -59,6 +58,7 @@ from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies import (
+    Claim,
     ImpostorProbes,
     IndexSet,
     Rule,
@@ -347,7 +347,7 @@ def gallery_size(
             f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
         )
     check_max_rank(max_rank, scores.shape[-1])
-    parse_fusion(fusion)
+    Claim("multi", fusion)
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
     if scores._enrolment_times is not None:

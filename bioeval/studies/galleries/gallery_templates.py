@@ -52,7 +52,6 @@ from bioeval.scores import (
     FusionRule,
     Progress,
     leaves_out_attacks,
-    parse_fusion,
     require_subjects,
     threads_for,
 )
@@ -70,6 +69,7 @@ from bioeval.studies.galleries.random_galleries import GalleryJob, thresholds_ov
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
     FAR_TARGETS,
+    Claim,
     ImpostorProbes,
     Rule,
     Templates,
@@ -150,7 +150,7 @@ class _Request:
     def parse(cls, reader: BlockReader, fusion: str, drawn: Drawn) -> _Request:
         """Return a checked request of scores that may be drawn from."""
         scores = reader.scores
-        parse_fusion(fusion)
+        Claim("multi", fusion)
         require_subjects(scores, "a gallery of some templates of each subject")
         require_values(scores, "a rate against the number of templates")
         if scores._enrolment_times is not None:
@@ -176,7 +176,7 @@ class _Request:
         self, reader: BlockReader, size: int, grid: np.ndarray, ranking: dict[str, Any]
     ) -> _Part:
         """Return the part of one number of templates, by its choices."""
-        method, order = parse_fusion(self.fusion)
+        method, order = Claim("multi", self.fusion).rule
         if method == "kth" and order > size:
             are = "is"
             if size > 1:

@@ -29,8 +29,6 @@ from bioeval.stats import (
     QuadraticForms,
     by_subject,
     ratio,
-    sample_of,
-    with_intervals,
 )
 from bioeval.tallies import (
     Attempts,
@@ -340,7 +338,7 @@ def group_intervals(
     measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
     limits |= measured
     remarks = [*options.few_people(attempts.people), *remarks]
-    out = with_intervals(dataset, limits, GROUPS, options, remarks)
+    out = options.added_to(dataset, limits, GROUPS, remarks)
     return out.assign_attrs(
         interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
         " anew"
@@ -478,7 +476,7 @@ def _limits(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the limits of all rates and thresholds."""
     subjects, pairs = trials
-    alone = np.array([sample_of(int(n)) for n in subjects])
+    alone = np.array([options.trials_of(int(n)) for n in subjects])
     return {
         "frr": options.limits(frr, alone),
         "far": options.limits(far, pairs),

@@ -41,7 +41,7 @@ from bioeval.results import (
     rate,
     support_warnings,
 )
-from bioeval.scores import Provenance, codes_of, parse_fusion
+from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import unscaled
@@ -55,6 +55,7 @@ from bioeval.studies.reid.results import (
     summary,
 )
 from bioeval.tallies import (
+    Claim,
     RankUnit,
     Ties,
     allowed_errors,
@@ -176,7 +177,7 @@ def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
     require_choice("rank_unit", task.rank_unit, RankUnit)
     require_choice("ties", task.ties, Ties)
-    parse_fusion(task.fusion)
+    Claim("multi", task.fusion)
     if task.ties == "expected":
         given, instead = "ties = 'expected'", "pessimistic ties"
     elif task.rank_unit == "subject" and task.fusion != "min":

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base import Name
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures
-from bioeval.stats import IntervalOptions, SubjectMeans, with_intervals
+from bioeval.stats import IntervalOptions, SubjectMeans
 
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
@@ -81,7 +81,7 @@ def query_mean_intervals(
         limits, remarks = _by_subject(dataset, measures, owners)
     else:
         limits, remarks = _independent(dataset, measures, options)
-    return with_intervals(dataset, limits, names, options, remarks)
+    return options.added_to(dataset, limits, names, remarks)
 
 
 def _by_subject(

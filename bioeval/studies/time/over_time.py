@@ -52,7 +52,6 @@ from bioeval.results import (
     percent,
 )
 from bioeval.scores import (
-    EnrolmentTimes,
     FusionRule,
     Progress,
     Provenance,
@@ -66,7 +65,6 @@ from bioeval.stats import (
     SubjectMeans,
     linear_forms,
     ratio,
-    with_intervals,
 )
 from bioeval.studies.reid.reid import Named, plan_gom
 from bioeval.studies.reid.results import REID, gom_measures
@@ -391,7 +389,7 @@ def over_time(
     (array([0. , 0.5]), array([1., 2.]))
     """
     limits = _interval(interval, confidence, replicates, random_state)
-    view, given = _checked(scores, templates, fusion)
+    view, times = _checked(scores, templates, fusion)
     require_choice("rank_unit", rank_unit, RankUnit)
     require_choice("ties", ties, Ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
@@ -401,14 +399,12 @@ def over_time(
             f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
         )
     rule = Rule.parse(threshold)
-    time = TimeBins.of(given["seen_at"], bins)
+    time = TimeBins.of(times.columns["seen_at"], bins, times.parsed)
     reader = SharedReader(view)
     unit = rank_unit if stated else None
     counting = Counting(templates, fusion, rule.as_distance(view.kind), unit)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
-    times = view._enrolment_times
-    assert times is not None
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
@@ -439,7 +435,7 @@ def over_time(
                 by_rank, time.codes[mated], person[mated], len(time), weights, limits
             )
     here = limits.for_this_gallery
-    return with_intervals(ds, ends, OVER_TIME, here, here.few_people(len(weights)))
+    return here.added_to(ds, ends, OVER_TIME, here.few_people(len(weights)))
 
 
 @leaves_out_attacks
@@ -510,8 +506,8 @@ def ageing(
     """
     limits = _interval("subject-bootstrap", confidence, replicates, random_state)
     assert limits is not None
-    view, given = _checked(scores, "single", "min")
-    if "enrolled_at" not in given:
+    view, times = _checked(scores, "single", "min")
+    if "enrolled_at" not in times.columns:
         raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
     rule = Rule.parse(threshold)
     reader = SharedReader(view)
@@ -519,7 +515,8 @@ def ageing(
     everyone = np.zeros(view.shape[0], dtype=np.int64)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, everyone, 1, counting)
-    age = given["seen_at"][attempts.row] - given["enrolled_at"][attempts.column]
+    seen, enrolled = times.columns["seen_at"], times.columns["enrolled_at"]
+    age = seen[attempts.row] - enrolled[attempts.column]
     age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
     known = ~np.isnan(age)
     if not known.any():
@@ -533,30 +530,30 @@ def ageing(
     )
     person = np.unique(codes_of(view).probe[attempts.row], return_inverse=True)[1].reshape(-1)
     weights = limits.weights(int(person.max()) + 1)
-    time = TimeBins.of(age, bins)
+    time = TimeBins.of(age, bins, times.parsed)
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
     ds = ageing_dataset(attempts, time, reader.about, line)
     said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
-    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
+    said["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
     ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
     rejected = ~is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
-    return with_intervals(ds, ends, AGEING, limits, limits.few_people(len(weights)))
+    return limits.added_to(ds, ends, AGEING, limits.few_people(len(weights)))
 
 
-def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
+def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, Any]:
     """Return the scores with galleries over time, and their times."""
     require_scores(scores)
     Claim(templates, fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
-    given = EnrolmentTimes.given(scores.probe_meta, scores.gallery_meta)
-    if "seen_at" not in given:
+    if "seen_at" not in scores.probe_meta:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
-    return scores.excluding(*dict.fromkeys([*scores.exclude, "not-enrolled"])), given
+    view = scores.excluding(*dict.fromkeys([*scores.exclude, "not-enrolled"]))
+    return view, view._enrolment_times
 
 
 def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
