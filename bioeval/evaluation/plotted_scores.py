@@ -12,9 +12,9 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
+from bioeval.scores.arrays import as_distances
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.distances import as_distances
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix

@@ -17,6 +17,7 @@ from bioeval.scores.bona_fide import (
     species_of as species_of,
     without_attacks as without_attacks,
 )
+from bioeval.scores.disjoint import mates_among as mates_among
 from bioeval.scores.embeddings import (
     Metric as Metric,
     as_embeddings as as_embeddings,
@@ -46,5 +47,5 @@ from bioeval.scores.matrix import (
     knows_people as knows_people,
     require_scores as require_scores,
 )
-from bioeval.scores.provenance import Provenance as Provenance, mates_among as mates_among
+from bioeval.scores.provenance import Provenance as Provenance
 from bioeval.scores.template_values import template_columns as template_columns

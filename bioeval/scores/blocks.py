@@ -31,9 +31,15 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
-from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
-from bioeval.scores.distances import as_distances, distance_dtype
-from bioeval.scores.failure_codes import EndValue, FailureCodeWatch, notes_of_pairs
+from bioeval.scores.arrays import (
+    Mask,
+    as_distances,
+    distance_dtype,
+    parse_fusion,
+    rows_of,
+    writable_alias,
+)
+from bioeval.scores.failure_codes import EndValue, FailureCodeWatch
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -491,7 +497,7 @@ class BlockReader:
 
     def _warnings(self) -> list[str]:
         if are_pairs(self.scores):
-            return notes_of_pairs(self.scores)
+            return self.scores._failure_codes()
         return self.watch.notes()
 
     def rows_per_block(self) -> int:

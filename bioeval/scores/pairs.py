@@ -10,13 +10,13 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.panels import panel
-from bioeval.scores.arrays import as_array, as_index
+from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
-from bioeval.scores.distances import listed_distances
+from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue, end_note
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import Codes, as_labels, digest, fixed, plain
 from bioeval.scores.listed_templates import (
@@ -138,9 +138,35 @@ class PairScores(Scores):
         a, b = self._subjects.T.tolist()
         return Codes(as_labels(a, "subjects"), as_labels(b, "subjects"))
 
-    def _distances(self) -> np.ndarray:
-        """Return the scores as distances under the policy of NaN."""
-        return listed_distances(self.values, self.kind, self.nan)
+    def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores, or those of a piece, as distances under the policy of NaN."""
+        values = self.values if piece is None else piece
+        distances = as_distances(values[None], self.kind)[0]
+        failed = np.isnan(distances)
+        if not failed.any() or self.nan == "exclude":
+            return distances
+        if self.nan == "raise":
+            raise DataError(
+                f"the scores hold {int(failed.sum())} NaN, the first at position "
+                f"{int(np.argmax(failed))}; choose how to treat failed comparisons: "
+                f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
+            )
+        return np.where(failed, distances.dtype.type(np.inf), distances)
+
+    def _failure_codes(self) -> list[str]:
+        """Return warnings about values that may stand for failed comparisons."""
+        step = -(-self.shape[0] // SAMPLE_VALUES)
+        sample, genuine = self.values[::step].astype(np.float64), self.genuine[::step]
+        release(self.values)
+        known = np.isfinite(sample)
+        compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")
+        notes = []
+        for end in EndValue.among(sample[known], ~genuine[known], self.kind):
+            if end.severity != "note":
+                hits = np.flatnonzero(sample == end.value)
+                first = map(str, step * hits[:SHOWN])
+                notes.append(end_note(end, len(hits), compared, "pair", first))
+        return notes
 
     @property
     def _agreeing_codes(self) -> Codes:

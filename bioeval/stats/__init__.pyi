@@ -14,8 +14,8 @@ from bioeval.stats.bootstrap import (
     mansfield_wayman as mansfield_wayman,
     subject_bootstrap as subject_bootstrap,
 )
-from bioeval.stats.interval import Interval as Interval
 from bioeval.stats.options import METHODS as METHODS
+from bioeval.stats.replicates import Interval as Interval
 
 # For studies
 # isort: split

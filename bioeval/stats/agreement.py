@@ -9,12 +9,11 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import ends
 from bioeval.results.dataset import build
-from bioeval.stats.interval import CONFIDENCE, check_confidence
 
 AGREEMENT = {
     "spearman": Name("Spearman's rank correlation of the measure with the ratings"),

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import require_array, require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_array, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
+from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
-from bioeval.scores.provenance import disjoint_among
-from bioeval.stats.interval import CONFIDENCE, Interval, check_confidence, trials_of
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import Interval, open_limits
 
 
 def delong(
@@ -157,7 +157,8 @@ def auc_jackknife(
     kept = whole - of(owner, right) - of(left_of, left) - of(other, left) + both
     attempts = (len(g) - genuine_of) * (len(i) - impostor_of)
     area = whole / (len(g) * len(i))
-    trials = min(trials_of(int((genuine_of > 0).sum())), disjoint_among(left_of, other, n))
+    people = IntervalOptions.trials_of(int((genuine_of > 0).sum()))
+    trials = min(people, disjoint_among(left_of, other, n))
     if not attempts.all():
         trials = 0
     without = kept / np.maximum(attempts, 1)

@@ -11,10 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
-from bioeval.stats.interval import CONFIDENCE, check_confidence
 
 LimitSide = Literal["both", "lower", "upper"]
 SIDES: tuple[LimitSide, ...] = get_args(LimitSide)
@@ -114,6 +113,16 @@ def clopper_pearson(
         inside = x < n
         high[inside] = scipy.special.betaincinv(x[inside] + 1, n[inside] - x[inside], 1 - miss)
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def independent_limits(
+    method: str, errors: np.ndarray, attempts: int, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
+    interval = wilson if method == "wilson" else clopper_pearson
+    undefined = np.isnan(errors)
+    low, high = interval(np.where(undefined, 0, errors), attempts, confidence)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
 def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:

@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
-from bioeval.stats.interval import Interval, check_confidence, trials_of
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
-from bioeval.stats.replicates import open_limits
+from bioeval.stats.replicates import Interval, open_limits
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 if TYPE_CHECKING:
@@ -336,7 +335,7 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
 def independent_trials(attempts: np.ndarray) -> int:
     """Return the number of subjects with attempts, or the most disjoint pairs of them."""
     if attempts.ndim == 1:
-        return trials_of(int((attempts > 0).sum()))
+        return IntervalOptions.trials_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
     return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
 
@@ -364,7 +363,7 @@ class SubjectMeans:
         self.weights, self.options = weights, options  # of options.weights
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
-        self.trials = trials_of(int(with_attempts.sum()))
+        self.trials = IntervalOptions.trials_of(int(with_attempts.sum()))
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Return the means in each column, shape (k, columns), from sums by subject."""

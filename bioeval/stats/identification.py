@@ -26,7 +26,6 @@ from bioeval.stats.bootstrap import (
     ratio,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
-from bioeval.stats.interval import trials_of
 from bioeval.stats.limits import (
     Limits,
     SimultaneousBand,
@@ -239,7 +238,7 @@ class NewPeople:
             len(mated),
             by_person,
             len(mated) - by_person,
-            trials_of(int((by_person > 0).sum())),
+            IntervalOptions.trials_of(int((by_person > 0).sum())),
             options,
         )
         others = tally.impostor_probes(tally.impostor_role(impostors))

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalOptions, Limits
 
 if TYPE_CHECKING:
     pass
-
-#: Lower and upper confidence limits.
-Limits = tuple[np.ndarray, np.ndarray]
 
 
 def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.arguments import CONFIDENCE, MOST_DRAWS, check_confidence, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
-from bioeval.stats.interval import CONFIDENCE, check_confidence, trials_of
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from bioeval.base.scalars import Name
 
 METHODS = INTERVALS
 
@@ -31,11 +25,12 @@ JACKKNIFE = "subject-jackknife"
 Band = Literal["pointwise", "simultaneous"]
 BANDS: tuple[Band, ...] = get_args(Band)
 
-# Largest number of groups of subjects that are left out in turn, for BCa.
-_GROUPS = 1000
-
 # With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
+
+#: Lower and upper confidence limits, and those of variables by name.
+Limits = tuple[np.ndarray, np.ndarray]
+Found = Mapping[str, Limits]
 
 
 @dataclass(frozen=True)
@@ -49,12 +44,10 @@ class IntervalOptions:
 
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
     REPLICATES: ClassVar[int] = 2000
-
     #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
     STEMS: ClassVar[Mapping[str, str]] = {"eer": "eer_interval"}
 
     check_confidence = staticmethod(check_confidence)
-    trials_of = staticmethod(trials_of)
 
     method: str
     confidence: float
@@ -118,69 +111,36 @@ class IntervalOptions:
         """The same intervals, for a fixed gallery."""
         return replace(self, about="this gallery")
 
+    @staticmethod
+    def trials_of(subjects: int) -> int:
+        """Return the sample size in subjects: 0 for one, since a single one cannot be resampled."""
+        return subjects if subjects > 1 else 0
+
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights of the subjects, float32 of shape (subjects, columns).
+        """Return the weights of subjects in the data and in each replicate, one column each."""
+        from bioeval.stats.replicates import weights_of
 
-        The first column is the data themselves, the only one unless the method resamples. The
-        replicates follow, and for BCa the data without each subject, or without each of a thousand
-        groups of subjects where there are more. What is of no person, such as all distractors, is
-        not resampled: its weight is 1.
+        replicates = self.replicates if self.resamples else 0
+        without_each = self.method.endswith("bca")
+        return weights_of(subjects, self.seed, replicates, without_each, no_person)
+
+    def limits(self, values: np.ndarray, trials: int | np.ndarray | None = None) -> Limits:
+        """Return the confidence limits of values, one for each column of :meth:`weights`.
+
+        Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
         """
-        if no_person is not None and no_person.any():
-            drawn = self.weights(int(np.count_nonzero(~no_person)))
-            weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
-            weights[~no_person] = drawn
-            return weights
-        parts = [np.ones((subjects, 1), dtype=np.float32)]
-        if subjects > 1 and self.resamples:
-            parts.append(Stream(self.seed, 0).resampled(subjects, self.replicates))
-            if self.method.endswith("bca"):
-                group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
-                left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
-                parts.append(1 - left_out.astype(np.float32))
-        return np.concatenate(parts, axis=1)
+        from bioeval.stats.replicates import limits_of, open_limits
 
-    def limits(
-        self, values: np.ndarray, trials: int | np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper confidence limits of values, shape (..., columns).
+        limits = limits_of(values, self.method, self.confidence, self.replicates)
+        if trials is None:
+            return limits
+        return open_limits(values[..., 0], *limits, trials, self.confidence)
 
-        The columns are those of :meth:`weights`; a replicate without an attempt of a class is NaN
-        and is left out. Limits are NaN without replicates, or where the estimate is undefined. Of
-        rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
-        """
-        from bioeval.stats.replicates import bca, logit, open_limits, quantiles
-
-        estimate = values[..., 0]
-        if trials is not None:
-            return open_limits(estimate, *self.limits(values), trials, self.confidence)
-        drawn = values[..., 1 : 1 + self.replicates]
-        if not drawn.shape[-1]:
-            return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
-        tail = (1 - self.confidence) / 2
-        if self.method.endswith("logit"):
-            low, high = logit(estimate, drawn, tail)
-        elif self.method.endswith("bca"):
-            low, high = bca(estimate, drawn, values[..., 1 + self.replicates :], tail)
-        else:
-            low = quantiles(drawn, np.full(estimate.shape, tail))
-            high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
-        undefined = np.isnan(estimate)
-        return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-    def independent_limits(
-        self, errors: np.ndarray, attempts: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
-        from bioeval.stats.binomial import clopper_pearson, wilson
+        from bioeval.stats.binomial import independent_limits
 
-        if self.method == "wilson":
-            method = wilson
-        else:
-            method = clopper_pearson
-        undefined = np.isnan(errors)
-        low, high = method(np.where(undefined, 0, errors), attempts, self.confidence)
-        return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+        return independent_limits(self.method, errors, attempts, self.confidence)
 
     def independence(self, attempts: str, those: str) -> str:
         """Return the warning that limits of independent attempts are too narrow."""
@@ -190,37 +150,16 @@ class IntervalOptions:
         )
 
     def added_to(
-        self,
-        dataset: xr.Dataset,
-        found: Mapping[str, tuple[np.ndarray, np.ndarray]],
-        names: Mapping[str, Name],
-        remarks: list[str],
-        inside: Mapping[str, np.ndarray] | None = None,
-    ) -> xr.Dataset:
-        """Return a dataset with confidence limits of its variables, their method, and warnings.
+        self, dataset: Any, found: Found, names: Any, remarks: list[str], inside: Any = None
+    ) -> Any:
+        """Return a dataset with limits of its variables, as `names` describe them, and warnings.
 
         `inside` says at which points of a curve its limits are those of a simultaneous band.
         """
-        inside = inside or {}
-        over = {name: tuple(map(str, dataset[name].dims)) for name in {**found, **inside}}
-        variables: dict[str, Any] = {}
-        for name, there in inside.items():
-            key = f"{name}_in_band"
-            variables[key] = (over[name], there.astype(np.int64), names[key].attrs())
-        for name, both in found.items():
-            for side, values in zip(("low", "high"), both, strict=True):
-                key = f"{self.STEMS.get(name, name)}_{side}"
-                limits = np.asarray(values, dtype=np.float64)
-                variables[key] = (over[name], limits, names[key].attrs())
-        out = dataset.assign(variables)
-        warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
-        out.attrs = {
-            **dataset.attrs,
-            **self.attrs(),
-            "band": self.band,
-            "warnings": "\n".join(warnings),
-        }
-        return out
+        from bioeval.stats.replicates import with_limits
+
+        attrs = {**self.attrs(), "band": self.band}
+        return with_limits(dataset, found, self.STEMS, names, inside or {}, attrs, remarks)
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""

@@ -26,7 +26,6 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
-from bioeval.stats.interval import trials_of
 from bioeval.stats.limits import (
     Limits,
     by_subject,
@@ -238,7 +237,7 @@ class Replicates:
             thresholds,
             errors.far,
             errors.frr_at(grid),
-            trials_of(attempts.persons_among(people)),
+            IntervalOptions.trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
             weights,
@@ -496,5 +495,5 @@ def _analytic(
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
         chosen.append("FAR at a FRR")
-    units = {"genuine_subjects": trials_of(len(np.unique(people)))}
+    units = {"genuine_subjects": IntervalOptions.trials_of(len(np.unique(people)))}
     return limits, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units

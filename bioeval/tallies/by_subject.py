@@ -13,8 +13,9 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.provenance import disjoint_among, disjoint_pairs
+from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, counts_of

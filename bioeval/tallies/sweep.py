@@ -33,7 +33,7 @@ from bioeval.kernels.argument_groups import (
     VerificationTables,
 )
 from bioeval.kernels.sweep import sweep_rows
-from bioeval.scores.arrays import Mask, writable_alias
+from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
     Block,
     BlockReader,
@@ -44,7 +44,6 @@ from bioeval.scores.blocks import (
     rows_within,
     threads_for,
 )
-from bioeval.scores.distances import distance_dtype
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds

@@ -17,9 +17,7 @@ from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
 from bioeval.scores.arrays import Mask, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
-from bioeval.scores.distances import listed_distances
 from bioeval.scores.matrix import are_pairs
-from bioeval.scores.provenance import disjoint_among
 from bioeval.tallies.counters import (
     CellCounter,
     ImpostorBlock,
@@ -203,7 +201,7 @@ class VerificationJob:
         for values, genuine in scores._pieces():
             if scores.nan == "raise" and np.isnan(values).any():
                 scores._distances()  # raises, with their number
-            row = listed_distances(values, scores.kind, scores.nan)
+            row = scores._distances(values)
             yield _listed(row[genuine], row[~genuine])
             done += len(values)
             report(done, scores.shape[0])
@@ -276,14 +274,18 @@ class VerificationJob:
             if not self.scores._knows_subjects:
                 return None
             codes = self.scores._pair_codes
-            people = len(codes.values)
-            return people, disjoint_among(codes.probe, codes.gallery, people)
-        if self.claims is None:
+            left, right, number = codes.probe, codes.gallery, len(codes.values)
+            people = number
+        elif self.claims is not None:
+            probes, groups = self.claims
+            left, right = self.scores._codes.probe[probes], self.reader.gallery.subjects[groups]
+            both = np.unique(np.concatenate([left, right]))
+            number, people = len(both), int(both.max(initial=-1)) + 1
+        else:
             return None
-        probes, groups = self.claims
-        left, right = self.scores._codes.probe[probes], self.reader.gallery.subjects[groups]
-        both = np.unique(np.concatenate([left, right]))
-        return len(both), disjoint_among(left, right, int(both.max(initial=-1)) + 1)
+        from bioeval.scores.disjoint import disjoint_among
+
+        return number, disjoint_among(left, right, people)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

@@ -353,4 +353,4 @@ def test_columns_of_names_are_those_of_lists_of_labels():
     from bioeval.scores.formats.label_files import NAME_COLUMNS as OF_LISTS
     from bioeval.studies.explain.lists import NAME_COLUMNS
 
-    assert NAME_COLUMNS == ("template", *OF_LISTS)
+    assert ("template", *OF_LISTS) == NAME_COLUMNS
