@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, subject
+from bioeval.base.errors import Argument, DataError, counted, subject
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
+
+#: Confidence level by default.
+CONFIDENCE = 0.95
 
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
@@ -117,6 +120,19 @@ def as_float64(name: str, values: Any) -> np.ndarray:
                 f"compared; the nearest one is {near!r}"
             )
     return doubles
+
+
+def check_confidence(confidence: Any, name: str = "confidence") -> float:
+    """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
+    try:
+        value = np.nan if isinstance(confidence, (bool, str)) else float(confidence)
+    except (TypeError, ValueError):
+        value = np.nan
+    if not 0.0 < value < 1.0:
+        raise DataError(
+            f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"
+        )
+    return value
 
 
 def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:

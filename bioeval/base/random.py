@@ -28,6 +28,9 @@ _BITS = 35
 # Draws in one block, so that temporary arrays stay in cache.
 _BLOCK = 1 << 16
 
+# Numbers of drawn subjects at once.
+_DRAWN = 1 << 22
+
 _SQRT_HALF = 0.7071067811865476
 _LOG_2 = 0.6931471805599453
 
@@ -108,6 +111,21 @@ class Stream:
         """Return `count` integers from `low` to `high`, both included (the span below 2^20)."""
         span = high - low + 1
         return low + np.floor(self.uniforms(count) * span).astype(np.int64)
+
+    def resampled(self, subjects: int, replicates: int) -> np.ndarray:
+        """Return how often each subject is drawn, float32 of shape (subjects, replicates).
+
+        In each replicate as many are drawn as there are, with replacement.
+        """
+        out = np.empty((subjects, replicates), dtype=np.float32)
+        step = max(1, _DRAWN // max(subjects, 1))
+        for low in range(0, replicates, step):
+            number = min(step, replicates - low)
+            drawn = self.integers(0, subjects - 1, number * subjects)
+            drawn += np.repeat(np.arange(number, dtype=np.int64) * subjects, subjects)
+            counts = np.bincount(drawn, minlength=number * subjects)
+            out[:, low : low + number] = counts.reshape(number, subjects).T
+        return out
 
     def permutation(self, n: int) -> np.ndarray:
         """Return 0 to n - 1 in random order: the order of n random numbers of 70 bits."""

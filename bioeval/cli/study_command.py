@@ -145,8 +145,6 @@ def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
 
 def interval_by_default(scores: Scores, interval: str | None) -> str:
     """Return the given interval, or the one that the scores allow, with a note."""
-    from bioeval.scores.listed_templates import pattern_of_pairs
-
     if interval is not None:
         return interval
     if scores._knows_subjects:
@@ -154,7 +152,7 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
     note(
         "the subjects of the pairs are not known, so intervals are Wilson's and assume "
         "independent attempts; if names contain the subjects, give --subject-from "
-        f"'{pattern_of_pairs(scores)}'"
+        f"'{scores._subject_pattern}'"
     )
     return "wilson"
 

@@ -19,7 +19,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.scores.blocks import BlockReader, is_small, threads_for
+from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
@@ -308,7 +308,7 @@ class Plan:
                 wanted,
                 symmetric=symmetric,
                 second_pass=job.second_pass,
-                few=is_small(reader.scores),  # nothing to share: its only block is read once
+                few=reader.is_small,  # nothing to share: its only block is read once
             )
             finders.append(_Finding(tally, job, finder))
         self._find(finders)

@@ -12,7 +12,8 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.evaluation.task_plan import runner_of
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
-from bioeval.scores.blocks import BlockReader, as_row
+from bioeval.scores.arrays import as_distances
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs
@@ -73,7 +74,7 @@ def _histograms(data: Any) -> ScoreHistograms:
 def _robust_grid(scores: Scores) -> CellGrid | None:
     """Return cells for impostor scores, without far outliers, from a sample."""
     if are_pairs(scores):
-        sample = as_row(scores.values[~scores.genuine], scores.kind, "exclude")[0]
+        sample = as_distances(scores.values[None, ~scores.genuine], scores.kind)[0]
     else:
         m, n = scores.shape
         rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS)))

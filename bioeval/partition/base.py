@@ -17,7 +17,7 @@ import numpy as np
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
-from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 from bioeval.scores.matrix import Scores, are_pairs
 
 _NUMBERS = (bool, int, float)
@@ -27,13 +27,13 @@ class LabelCodes:
     """Integer codes of labels in canonical order, whatever the order of the samples.
 
     Numbers are ordered by value and strings by code point; everything else, mixtures included, by
-    the name of its type and its ``repr``. The distinct labels are `values`; `codes` has one entry
-    for each sample, and `counts` the number of samples of each label.
+    the name of its type and its ``repr``. Of the `labels` of the samples the distinct ones are
+    `values`; `codes` has one entry for each sample, and `counts` the number of samples of each.
     """
 
     def __init__(self, labels: Any, name: str):
         """Code the labels; `name` is what messages call them."""
-        array = as_labels(labels, name)
+        self.labels = array = as_labels(labels, name)
         coded = Codes(array, array, name)
         self.values, self.codes = coded.values, coded.gallery
         if array.dtype.kind == "O":
@@ -59,10 +59,16 @@ class LabelCodes:
         except TypeError:  # not hashable
             return -1
 
+    @property
+    def digest(self) -> str:
+        """A short digest of the labels, independent of platform and dtype width."""
+        return digest(self.labels)
+
     def at(self, index: np.ndarray) -> LabelCodes:
         """Return the codes of some samples, renumbered from 0 among their labels."""
         part = copy(self)
         part.__dict__.pop("_numbers", None)
+        part.labels = self.labels[index]
         present, part.codes = np.unique(self.codes[index], return_inverse=True)
         part.values = self.values[present]
         part.counts = np.bincount(part.codes, minlength=len(present)).astype(np.int64)

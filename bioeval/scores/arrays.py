@@ -1,15 +1,16 @@
-"""Checks of scores, masks, indices and fusion; blocks of rows; scores in equal steps."""
+"""Checks of scores, masks, indices and fusion; blocks of rows; distances; scores in equal steps."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, counted, cut, require_choice
+from bioeval.base.kinds import larger_is_closer
 
 
 class Mask:
@@ -263,6 +264,47 @@ def lattice_step(values: np.ndarray, least: int, power: int = 1) -> float:
             return 0.0
         # The mean step is free of the rounding of one.
         return float((values[-1] ** power - values[0] ** power) / whole.sum())
+
+
+def distance_dtype(dtype: np.dtype) -> np.dtype:
+    """Return the smaller dtype that holds scores of a dtype exactly for counting."""
+    small = dtype.itemsize <= 2 or dtype == np.float32
+    return np.dtype(np.float32 if small else np.float64)
+
+
+def as_distances(
+    raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
+) -> np.ndarray:
+    """Return values as C-contiguous float32 or float64 distances, exactly.
+
+    Similarities are negated. An integer or an extended float that cannot be held exactly is an
+    error, but for the cells that `unread` returns.
+    """
+    target = distance_dtype(raw.dtype)
+    with np.errstate(over="ignore"):
+        values = np.require(raw, target, ("C", "A"))
+    if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
+        inexact = _inexact(raw, values)
+        if inexact.any() and unread is not None:
+            inexact &= ~unread()
+        if inexact.any():
+            row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
+            raise DataError(
+                f"{int(inexact.sum())} {raw.dtype} scores of one block of rows cannot be counted "
+                f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
+                "numbers up to 2**53 are exact)"
+            )
+    if larger_is_closer(kind):
+        values = np.negative(values)
+    return values
+
+
+def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if raw.dtype.kind == "f":
+        return (values != raw) & (raw == raw)
+    if raw.dtype.kind == "u":
+        return raw > 2**53
+    return (raw > 2**53) | (raw < -(2**53))
 
 
 def parse_fusion(fusion: str) -> tuple[str, int]:

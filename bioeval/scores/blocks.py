@@ -31,8 +31,15 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
-from bioeval.scores.arrays import Mask, parse_fusion, rows_of, writable_alias
-from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
+from bioeval.scores.arrays import (
+    Mask,
+    as_distances,
+    distance_dtype,
+    parse_fusion,
+    rows_of,
+    writable_alias,
+)
+from bioeval.scores.failure_codes import EndValue, FailureCodeWatch
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -93,17 +100,6 @@ class MatrixMemory(NamedTuple):
     streamed: float  # the distances that are computed together
     fits: bool  # whether distances are made whole where no limit is given
     tiled: bool  # whether distances are computed in tiles
-
-    @classmethod
-    def of(cls, probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
-        """Return the memory of an evaluation of scores of a size in bytes."""
-        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
-
-        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
-        together = (TILE if tiled else 1) * gallery
-        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
-        templates = estimated_bytes(probes, gallery, genuine)
-        return cls(templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled)
 
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
@@ -194,6 +190,7 @@ def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     return None
 
 
+#: What a call reports its progress to: a function of the steps done and of their number.
 Progress = Callable[[int, int], None]
 
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
@@ -408,6 +405,19 @@ class BlockReader:
         self.scores = scores
         self.failure_codes: list[str] = []  # warnings, after note_failure_codes
 
+    @staticmethod
+    def memory(probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
+        """Return the memory that an evaluation takes; `itemsize` is the bytes of a score."""
+        from bioeval.scores.embeddings import MOST_COLUMNS, TILE
+
+        whole, tiled = probes * gallery * itemsize, gallery * itemsize <= 4 * MOST_COLUMNS
+        together = (TILE if tiled else 1) * gallery
+        block = max(together, min(STREAM_VALUES, MEMORY_LIMIT / STREAM_COPIES))
+        templates = estimated_bytes(probes, gallery, genuine)
+        return MatrixMemory(
+            templates, whole, min(block * itemsize, whole), whole <= MEMORY_LIMIT, tiled
+        )
+
     @cached_property
     def about(self) -> Provenance:
         """Provenance of the counts."""
@@ -456,6 +466,15 @@ class BlockReader:
         itself = np.where(position >= 0, columns[position], -1)
         return FailureCodeWatch(self.scores, itself, np.argsort(columns))
 
+    def end_values(self, values: np.ndarray, impostor: np.ndarray) -> list[EndValue]:
+        """Return the least and the most similar of some scores, if suspiciously many share them."""
+        return EndValue.among(values, impostor, self.scores.kind, copies=True)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the matrix is so small that the steps around its counting take longer."""
+        return is_small(self.scores)
+
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores._streams:
@@ -475,7 +494,7 @@ class BlockReader:
 
     def _warnings(self) -> list[str]:
         if are_pairs(self.scores):
-            return notes_of_pairs(self.scores)
+            return self.scores._failure_codes()
         return self.watch.notes()
 
     def rows_per_block(self) -> int:
@@ -545,7 +564,7 @@ class BlockReader:
 
     def block(self, low: int, high: int) -> Block:
         """Return rows ``low:high`` ready to be counted."""
-        if (low, high) == (0, self.scores.shape[0]) and is_small(self.scores):
+        if (low, high) == (0, self.scores.shape[0]) and self.is_small:
             return self._only_block
         return self._read(low, high)
 
@@ -720,67 +739,11 @@ def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | Non
     return unread
 
 
-def distance_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the smaller dtype that holds scores of a dtype exactly for counting."""
-    small = dtype.itemsize <= 2 or dtype == np.float32
-    return np.dtype(np.float32 if small else np.float64)
-
-
-def as_distances(
-    raw: np.ndarray, kind: str, unread: Callable[[], np.ndarray] | None = None
-) -> np.ndarray:
-    """Return values as C-contiguous float32 or float64 distances, exactly.
-
-    Similarities are negated. An integer or an extended float that cannot be held exactly is an
-    error, but for the cells that `unread` returns.
-    """
-    target = distance_dtype(raw.dtype)
-    with np.errstate(over="ignore"):
-        values = np.require(raw, target, ("C", "A"))
-    if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
-        inexact = _inexact(raw, values)
-        if inexact.any() and unread is not None:
-            inexact &= ~unread()
-        if inexact.any():
-            row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
-            raise DataError(
-                f"{int(inexact.sum())} {raw.dtype} scores of one block of rows cannot be counted "
-                f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
-                "numbers up to 2**53 are exact)"
-            )
-    if larger_is_closer(kind):
-        values = np.negative(values)
-    return values
-
-
-def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
-    if raw.dtype.kind == "f":
-        return (values != raw) & (raw == raw)
-    if raw.dtype.kind == "u":
-        return raw > 2**53
-    return (raw > 2**53) | (raw < -(2**53))
-
-
 def _own_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     """Return `values`, copied if they may still be the user's memory."""
     if np.may_share_memory(values, raw):
         return values.copy()
     return values
-
-
-def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
-    """Return a list of scores (a pair list) as distances under a NaN policy, in one row."""
-    row = as_distances(values[None], kind)
-    failed = np.isnan(row)
-    if not failed.any() or nan == "exclude":
-        return row
-    if nan == "raise":
-        raise DataError(
-            f"the scores hold {int(failed.sum())} NaN, the first at position "
-            f"{int(np.argmax(failed))}; choose how to treat failed comparisons: "
-            f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
-        )
-    return np.where(failed, row.dtype.type(np.inf), row)
 
 
 def require_subjects(scores: Scores, what: str) -> None:

@@ -12,17 +12,6 @@ from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.scores.labelled_matrix import LabelledMatrix
 
 
-def attempts(scores: LabelledMatrix) -> tuple[int, int]:
-    """Return the genuine and impostor comparisons that the labels make, masks aside."""
-    m, n = scores.shape
-    subjects = len(scores._codes.values)
-    probe = np.bincount(scores._codes.probe, minlength=subjects)
-    gallery = np.bincount(scores._codes.gallery, minlength=subjects)
-    itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
-    genuine = int((probe * gallery).sum())
-    return genuine - itself, m * n - genuine
-
-
 def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
     """Yield named lines about a matrix."""
     m, n = scores.shape
@@ -34,7 +23,7 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
         if sizes.min() != sizes.max():
             most = f"{sizes.min():,} to {most}"
         yield "subjects", f"{len(scores.subjects):,}, {most} each in the gallery"
-        genuine, impostor = attempts(scores)
+        genuine, impostor = scores._comparisons()
         left = ""
         if scores._has_mask or scores.exclude:
             left = ", before what is left out"

@@ -46,6 +46,7 @@ _OTHER_NAMES: dict[str, MetricName] = {
     "chebyshev": "linf",
 }
 
+#: Metrics of embeddings: a name, or a function of probe and gallery embeddings.
 Metric = MetricName | _OtherName | Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 #: Precision in which distances are computed.

@@ -107,7 +107,7 @@ class EnrolmentTimes:
                 f"exclude names {NOT_ENROLLED!r}; expected the metadata enrolled_at or "
                 "withdrawn_at of the gallery and seen_at of the probes, found none of them"
             )
-        self.columns = tuple(given)
+        self.columns = given
         order = np.unique(_joined([x[x == x] for x in given.values()]))
         last = len(order) + 1
 

@@ -19,10 +19,10 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import Mask
-from bioeval.scores.matrix import Scores
+from bioeval.scores.labelled_matrix import LabelledMatrix
 
 if TYPE_CHECKING:
-    from bioeval.scores.pairs import PairScores
+    pass
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
@@ -45,7 +45,7 @@ _BLOCK_ROWS = 4096
 FAR_OFF, NEGATIVE = "far from all others", "the only value below 0"
 APART, CUT_OFF = "apart from all others", "at the end of all others"
 
-_SHOWN = 3
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,9 @@ class FailureCodeWatch:
     column in a block.
     """
 
-    def __init__(self, scores: Scores, itself: np.ndarray, positions: np.ndarray):
+    REMEDY = EndValue.REMEDY
+
+    def __init__(self, scores: LabelledMatrix, itself: np.ndarray, positions: np.ndarray):
         self.scores, self.itself, self.positions = scores, itself, positions
         m, n = scores.shape
         least, most = SAMPLE_ROWS
@@ -195,8 +197,8 @@ class FailureCodeWatch:
         compared = counted(codes.compared, "sampled comparisons")
         for end, hits in zip(codes.ends, codes.hits, strict=True):
             if end.severity != "note":
-                first = [f"({i}, {j})" for i, j in hits[:_SHOWN]]
-                notes.append(_end_note(end, len(hits), compared, "row, column", first))
+                first = [f"({i}, {j})" for i, j in hits[:SHOWN]]
+                notes.append(end_note(end, len(hits), compared, "row, column", first))
         return notes
 
     def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -237,7 +239,7 @@ def _constant_note(
     if len(columns):
         places.append(_listed("column", columns))
     values = np.unique(np.concatenate([of_rows, of_columns]))
-    some = ", ".join(f"{x:.6g}" for x in values[:_SHOWN]) + ", ..." * (len(values) > _SHOWN)
+    some = ", ".join(f"{x:.6g}" for x in values[:SHOWN]) + ", ..." * (len(values) > SHOWN)
     hold = "hold"
     if len(rows) + len(columns) == 1:
         hold = "holds"
@@ -246,7 +248,7 @@ def _constant_note(
 
 
 def _listed(what: str, places: np.ndarray) -> str:
-    names = ", ".join(map(str, places[:_SHOWN])) + ", ..." * (len(places) > _SHOWN)
+    names = ", ".join(map(str, places[:SHOWN])) + ", ..." * (len(places) > SHOWN)
     if len(places) == 1:
         return f"{what} {names}"
     return f"{len(places):,} {what}s ({names})"
@@ -267,24 +269,7 @@ def _how(last: float, others: np.ndarray, shared: int) -> str:
     return CUT_OFF
 
 
-def notes_of_pairs(scores: PairScores) -> list[str]:
-    """Return warnings about pairs."""
-    step = -(-scores.shape[0] // SAMPLE_VALUES)
-    sample, genuine = scores.values[::step].astype(np.float64), scores.genuine[::step]
-    from bioeval.scores.columns import release
-
-    release(scores.values)
-    known = np.isfinite(sample)
-    compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")
-    notes = []
-    for end in EndValue.among(sample[known], ~genuine[known], scores.kind):
-        if end.severity != "note":
-            hits = np.flatnonzero(sample == end.value)
-            first = map(str, step * hits[:_SHOWN])
-            notes.append(_end_note(end, len(hits), compared, "pair", first))
-    return notes
-
-
-def _end_note(end: EndValue, shared: int, of: str, what: str, first: Iterable[str]) -> str:
+def end_note(end: EndValue, shared: int, of: str, what: str, first: Iterable[str]) -> str:
+    """Say which value at the end of the scores many comparisons share."""
     places = f"first {what}: {', '.join(first)}"
     return f"{shared:,} of {of} have the score {end.value:.6g}, {end.how} ({places}); {end.REMEDY}"

@@ -457,6 +457,16 @@ class LabelledMatrix:
         other = self.probe_ids[probes[place]] != self.gallery_ids[column]
         return place[other], column[other]
 
+    def _comparisons(self) -> tuple[int, int]:
+        """Return the genuine and impostor comparisons that the labels make, masks aside."""
+        m, n = self.shape
+        subjects = len(self._codes.values)
+        probe = np.bincount(self._codes.probe, minlength=subjects)
+        gallery = np.bincount(self._codes.gallery, minlength=subjects)
+        itself = int(np.isin(self.probe_ids, self.gallery_ids).sum())
+        genuine = int((probe * gallery).sum())
+        return genuine - itself, m * n - genuine
+
     def _enrolled_probes(self) -> np.ndarray:
         """Return which probes are of an enrolled subject.
 
@@ -627,11 +637,16 @@ class LabelledMatrix:
             view._columns = columns - low
         return view
 
+    @property
+    def _by_rows(self) -> SelectedRows:
+        """The scores as an object that is read by rows, like an array."""
+        return SelectedRows(self)
+
     def with_mask(self, mask: Any) -> Self:
         """Return a view with another mask of its rows and columns, an array or read by rows."""
         view = self.select()
         if self._rows is not None or self._columns is not None:
-            view._base, view._embeddings = SelectedRows(self), self._embedded_probes
+            view._base, view._embeddings = self._by_rows, self._embedded_probes
             view._rows = view._columns = None
         view._mask = mask
         return view
@@ -722,6 +737,13 @@ class LabelledMatrix:
         """Raise :class:`DataError` where the file that the values are mapped from is damaged."""
         if self._verification is not None:
             self._verification.verify()
+
+    @property
+    def _subject_pattern(self) -> str:
+        """A pattern that takes the subject from the names of templates, for `subject_from`."""
+        from bioeval.scores.listed_templates import EXAMPLE_PATTERN
+
+        return EXAMPLE_PATTERN
 
     def _require_matrix(self) -> None:
         """Raise :class:`ProtocolError` where the scores are not complete (top-K lists)."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -457,11 +457,3 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
         if not truth or ((who[truth[0]] == who[truth[1]]) == truth[2]).all():
             return pattern
     return EXAMPLE_PATTERN
-
-
-def pattern_of_pairs(scores: Any) -> str:
-    """Return the pattern of :func:`subject_pattern` for the templates of a list of pairs."""
-    sides = getattr(scores, "_templates", None)
-    if sides is None:
-        return EXAMPLE_PATTERN
-    return subject_pattern(sides.values, (sides.a, sides.b, scores.genuine))

@@ -369,6 +369,30 @@ class Scores(LabelledMatrix):
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
 
+    def _places(self, chosen: Any, gallery_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows and the columns that an index of both sides, or a pair, chooses.
+
+        A pair that names its sides, as that of a splitter, is taken by the names.
+        """
+        if named := named_sides(chosen):
+            probes, gallery = named
+        elif (
+            not isinstance(chosen, tuple | list)
+            or len(chosen) != 2
+            or any(map(np.isscalar, chosen))
+        ):
+            probes, gallery = self._sides_of_one(chosen)
+        else:
+            probes, gallery = reversed(chosen) if gallery_first else chosen
+        columns = as_index(gallery, self.shape[1], "gallery")
+        same = probes is gallery and self.shape[0] == self.shape[1]
+        rows = columns
+        if not same:
+            rows = as_index(probes, self.shape[0], "probes")
+        if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+            self.select(gallery=columns)  # raises
+        return rows, columns
+
 
 def _averaged(
     values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
@@ -379,29 +403,6 @@ def _averaged(
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
     means, shared = average_embeddings(values, columns, names, side)
     return means, shared.pop(""), shared
-
-
-def places_of(
-    scores: Scores, chosen: Any, gallery_first: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the columns that an index of both sides chooses, or a pair of indices.
-
-    A pair that names its sides, as that of a splitter, is taken by the names.
-    """
-    if named := named_sides(chosen):
-        probes, gallery = named
-    elif not isinstance(chosen, tuple | list) or len(chosen) != 2 or any(map(np.isscalar, chosen)):
-        probes, gallery = scores._sides_of_one(chosen)
-    else:
-        probes, gallery = reversed(chosen) if gallery_first else chosen
-    columns = as_index(gallery, scores.shape[1], "gallery")
-    same = probes is gallery and scores.shape[0] == scores.shape[1]
-    rows = columns
-    if not same:
-        rows = as_index(probes, scores.shape[0], "probes")
-    if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
-        scores.select(gallery=columns)  # raises
-    return rows, columns
 
 
 def codes_of(scores: Scores) -> Codes:

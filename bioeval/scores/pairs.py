@@ -10,12 +10,13 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.panels import panel
-from bioeval.scores.arrays import as_array, as_index
+from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
+from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue, end_note
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import Codes, as_labels, digest, fixed, plain
 from bioeval.scores.listed_templates import (
@@ -23,8 +24,8 @@ from bioeval.scores.listed_templates import (
     ListRules,
     Where,
     note_on_infinite,
-    pattern_of_pairs,
     require_classes,
+    subject_pattern,
 )
 from bioeval.scores.matrix import Scores
 
@@ -122,6 +123,13 @@ class PairScores(Scores):
             return None
         return self._templates.objects()
 
+    @property
+    def _sides(self) -> CodedSides | None:
+        """The subjects of both sides, each name once; None where they are not known."""
+        if isinstance(self._subjects, np.ndarray):
+            return CodedSides.of(self._subjects, "subjects")
+        return self._subjects
+
     @cached_property
     def _pair_codes(self) -> Codes:
         """The subjects as codes: side a as probes, side b as the gallery."""
@@ -129,6 +137,36 @@ class PairScores(Scores):
             return self._subjects.codes()
         a, b = self._subjects.T.tolist()
         return Codes(as_labels(a, "subjects"), as_labels(b, "subjects"))
+
+    def _distances(self, piece: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores, or those of a piece, as distances under the policy of NaN."""
+        values = self.values if piece is None else piece
+        distances = as_distances(values[None], self.kind)[0]
+        failed = np.isnan(distances)
+        if not failed.any() or self.nan == "exclude":
+            return distances
+        if self.nan == "raise":
+            raise DataError(
+                f"the scores hold {int(failed.sum())} NaN, the first at position "
+                f"{int(np.argmax(failed))}; choose how to treat failed comparisons: "
+                f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
+            )
+        return np.where(failed, distances.dtype.type(np.inf), distances)
+
+    def _failure_codes(self) -> list[str]:
+        """Return warnings about values that may stand for failed comparisons."""
+        step = -(-self.shape[0] // SAMPLE_VALUES)
+        sample, genuine = self.values[::step].astype(np.float64), self.genuine[::step]
+        release(self.values)
+        known = np.isfinite(sample)
+        compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")
+        notes = []
+        for end in EndValue.among(sample[known], ~genuine[known], self.kind):
+            if end.severity != "note":
+                hits = np.flatnonzero(sample == end.value)
+                first = map(str, step * hits[:SHOWN])
+                notes.append(end_note(end, len(hits), compared, "pair", first))
+        return notes
 
     @property
     def _agreeing_codes(self) -> Codes:
@@ -145,13 +183,21 @@ class PairScores(Scores):
             )
         return codes
 
+    @property
+    def _subject_pattern(self) -> str:
+        """A pattern that takes the subject from the names of templates, for `subject_from`."""
+        sides = self._templates
+        if sides is None:
+            return super()._subject_pattern
+        return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
+
     def _require_subjects(self, what: str, instead: str = "") -> None:
         """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
         if not self._knows_subjects:
             raise ProtocolError(
                 f"{what} needs the subjects of both sides of each pair: in a file, the columns "
                 "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
-                f"'{pattern_of_pairs(self)}' where the names of templates hold them; in Python, "
+                f"'{self._subject_pattern}' where the names of templates hold them; in Python, "
                 f"subjects= to Scores.from_pairs{instead}"
             )
 

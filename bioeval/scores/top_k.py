@@ -15,8 +15,7 @@ from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.panels import panel
-from bioeval.scores.arrays import as_array, as_index
-from bioeval.scores.blocks import as_distances
+from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.description import lines_of_lists
 from bioeval.scores.labels import Codes, as_labels, as_meta, fixed
 from bioeval.scores.matrix import Scores

@@ -9,11 +9,10 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import build
-from bioeval.stats.options import IntervalOptions, check_confidence
 
 AGREEMENT = {
     "spearman": Name("Spearman's rank correlation of the measure with the ratings"),
@@ -30,7 +29,7 @@ for _name in _COEFFICIENTS:
 
 
 def rank_agreement(
-    measures: Mapping[str, Any], ratings: Any, *, confidence: float = IntervalOptions.CONFIDENCE
+    measures: Mapping[str, Any], ratings: Any, *, confidence: float = CONFIDENCE
 ) -> xr.Dataset:
     """Compare measures of several systems with ratings of them, such as those of people.
 

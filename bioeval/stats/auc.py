@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import require_array, require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_array, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
+from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
-from bioeval.scores.provenance import disjoint_among
-from bioeval.stats.bootstrap import open_limits, sample_of
-from bioeval.stats.options import Interval, IntervalOptions, check_confidence
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import Interval, open_limits
 
 
 def delong(
     genuine: Any,
     impostor: Any,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = CONFIDENCE,
     kind: Kind = "distance",
 ) -> Interval:
     """Return the AUC with the interval of DeLong, DeLong and Clarke-Pearson.
@@ -76,7 +76,7 @@ def auc_jackknife(
     subjects: Any,
     impostor: Any,
     pairs: Any,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = CONFIDENCE,
     kind: Kind = "distance",
 ) -> Interval:
     """Return the AUC with a normal interval from the jackknife by subject.
@@ -157,7 +157,8 @@ def auc_jackknife(
     kept = whole - of(owner, right) - of(left_of, left) - of(other, left) + both
     attempts = (len(g) - genuine_of) * (len(i) - impostor_of)
     area = whole / (len(g) * len(i))
-    trials = min(sample_of(int((genuine_of > 0).sum())), disjoint_among(left_of, other, n))
+    people = IntervalOptions.trials_of(int((genuine_of > 0).sum()))
+    trials = min(people, disjoint_among(left_of, other, n))
     if not attempts.all():
         trials = 0
     without = kept / np.maximum(attempts, 1)

@@ -11,17 +11,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.results.support import RuleOf
-from bioeval.stats.options import IntervalOptions, check_confidence
 
 LimitSide = Literal["both", "lower", "upper"]
 SIDES: tuple[LimitSide, ...] = get_args(LimitSide)
 
 
 def wilson(
-    errors: Any, attempts: Any, confidence: float = IntervalOptions.CONFIDENCE
+    errors: Any, attempts: Any, confidence: float = CONFIDENCE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return Wilson's score interval of a rate of independent attempts.
 
@@ -68,7 +67,7 @@ def wilson(
 def clopper_pearson(
     errors: Any,
     attempts: Any,
-    confidence: float = IntervalOptions.CONFIDENCE,
+    confidence: float = CONFIDENCE,
     side: LimitSide = "both",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the exact interval of Clopper and Pearson of a rate of independent attempts.
@@ -116,7 +115,17 @@ def clopper_pearson(
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def zero_error_bound(trials: Any, confidence: float = IntervalOptions.CONFIDENCE) -> np.ndarray:
+def independent_limits(
+    method: str, errors: np.ndarray, attempts: int, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
+    interval = wilson if method == "wilson" else clopper_pearson
+    undefined = np.isnan(errors)
+    low, high = interval(np.where(undefined, 0, errors), attempts, confidence)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
     """Return the upper confidence bound of a rate without an error in independent trials.
 
     Parameters

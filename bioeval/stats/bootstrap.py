@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
-from bioeval.base.random import RandomState, Stream
+from bioeval.base.random import RandomState
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.limits import Limits, by_subject, normal_limits
-from bioeval.stats.options import BOOTSTRAPS, Interval, IntervalOptions, check_confidence
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.replicates import Interval, open_limits
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 if TYPE_CHECKING:
@@ -40,54 +40,8 @@ _LANES = 32
 # With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
 _SPARSE = 24
 
-# Largest number of groups of subjects that are left out in turn, for BCa.
-_GROUPS = 1000
-
 # Values of a temporary array.
 _ROOM = 1 << 22
-
-
-def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
-    """Return the number of times each subject is drawn, float32 of shape (subjects, replicates).
-
-    Each column sums to the number of subjects. The same seed gives the same weights on every
-    platform.
-    """
-    stream = Stream(seed, 0)
-    out = np.empty((subjects, replicates), dtype=np.float32)
-    step = max(1, _ROOM // max(subjects, 1))
-    for low in range(0, replicates, step):
-        number = min(step, replicates - low)
-        drawn = stream.integers(0, subjects - 1, number * subjects)
-        drawn += np.repeat(np.arange(number, dtype=np.int64) * subjects, subjects)
-        counts = np.bincount(drawn, minlength=number * subjects)
-        out[:, low : low + number] = counts.reshape(number, subjects).T
-    return out
-
-
-def weight_columns(
-    subjects: int, options: IntervalOptions, no_person: np.ndarray | None = None
-) -> np.ndarray:
-    """Return weights as float32 of shape (subjects, columns).
-
-    The first column is the data themselves, the only one unless the method resamples. The
-    replicates follow, and for BCa the data without each subject, or without each of a thousand
-    groups of subjects where there are more. What is of no person, such as all distractors, is not
-    resampled: its weight is 1.
-    """
-    if no_person is not None and no_person.any():
-        drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
-        weights = np.ones((subjects, drawn.shape[1]), dtype=np.float32)
-        weights[~no_person] = drawn
-        return weights
-    parts = [np.ones((subjects, 1), dtype=np.float32)]
-    if subjects > 1 and options.resamples:
-        parts.append(subject_weights(subjects, options.replicates, options.seed))
-        if options.method.endswith("bca"):
-            group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
-            left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
-            parts.append(1 - left_out.astype(np.float32))
-    return np.concatenate(parts, axis=1)
 
 
 class QuadraticForms:
@@ -268,115 +222,6 @@ def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
     return n / (n - 1) * (away**2).sum(axis=1) / total**2
 
 
-# Far below one error in any countable number of attempts.
-ROUNDING = 1e-12
-
-
-def confidence_limits(
-    values: np.ndarray, options: IntervalOptions, trials: int | np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
-
-    The columns are those of :func:`bioeval.stats.bootstrap.weight_columns`; a replicate without an
-    attempt of a class is NaN and is left out. Limits are NaN without replicates, or where the
-    estimate is undefined. Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
-    """
-    estimate = values[..., 0]
-    if trials is not None:
-        limits = confidence_limits(values, options)
-        return open_limits(estimate, *limits, trials, options.confidence)
-    drawn = values[..., 1 : 1 + options.replicates]
-    if not drawn.shape[-1]:
-        return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
-    tail = (1 - options.confidence) / 2
-    if options.method.endswith("logit"):
-        low, high = _logit(estimate, drawn, tail)
-    elif options.method.endswith("bca"):
-        low, high = _bca(estimate, drawn, values[..., 1 + options.replicates :], tail)
-    else:
-        low = quantiles(drawn, np.full(estimate.shape, tail))
-        high = quantiles(drawn, np.full(estimate.shape, 1 - tail))
-    undefined = np.isnan(estimate)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return a quantile over the last axis, at a level for each row; linear, without NaN."""
-    ordered = np.sort(drawn, axis=-1)  # NaN last
-    number = (~np.isnan(ordered)).sum(axis=-1)
-    place = np.clip(level, 0, 1) * np.maximum(number - 1, 0)
-    place = np.where(np.isnan(place), 0.0, place)
-    below = np.floor(place).astype(np.int64)
-    above = np.minimum(below + 1, np.maximum(number - 1, 0))
-    first = np.take_along_axis(ordered, below[..., None], axis=-1)[..., 0]
-    second = np.take_along_axis(ordered, above[..., None], axis=-1)[..., 0]
-    return np.where(np.isnan(level), np.nan, first + (place - below) * (second - first))
-
-
-def _logit(estimate: np.ndarray, drawn: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a normal interval on the logit scale, with the replicates' standard error."""
-    there = ~np.isnan(drawn)
-    number = np.maximum(there.sum(axis=-1), 1)
-    mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
-    spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
-    return logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(spread))
-
-
-def logit_limits(estimate: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an interval on the logit scale; `half` is half its width on the scale of rates."""
-    inside = (estimate > 0) & (estimate < 1)
-    p = np.where(inside, estimate, 0.5)
-    half = half / (p * (1 - p))
-    middle = scipy.special.logit(p)
-    low, high = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
-    return np.where(inside, low, estimate), np.where(inside, high, estimate)
-
-
-def _bca(
-    estimate: np.ndarray, drawn: np.ndarray, without: np.ndarray, tail: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bias-corrected and accelerated interval of Efron (1987)."""
-    at = estimate[..., None]
-    number = np.maximum((~np.isnan(drawn)).sum(axis=-1), 1)
-    below = ((drawn < at).sum(axis=-1) + 0.5 * (drawn == at).sum(axis=-1)) / number
-    bias = scipy.special.ndtri(np.clip(below, 1 / (number + 1), number / (number + 1)))
-    there = ~np.isnan(without)
-    mean = np.where(there, without, 0.0).sum(axis=-1) / np.maximum(there.sum(axis=-1), 1)
-    away = np.where(there, mean[..., None] - without, 0.0)
-    squares = (away**2).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        speed = np.where(squares > 0, (away**3).sum(axis=-1) / (6 * squares**1.5), 0.0)
-
-    def limit(z: float) -> np.ndarray:
-        moved = bias + z
-        level = scipy.special.ndtr(bias + moved / np.maximum(1 - speed * moved, 1e-3))
-        return quantiles(drawn, level)
-
-    z = scipy.special.ndtri(tail)
-    return limit(z), limit(-z)
-
-
-def open_limits(
-    estimate: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    trials: int | np.ndarray,
-    confidence: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
-
-    Resampling data without errors yields no errors, and the interval [0, 0] would claim certainty.
-    The data show only that none of `trials` independent trials (subjects, or disjoint pairs of
-    subjects) was an error. Without a trial the limits are NaN.
-    """
-    bound = zero_error_bound(trials, confidence)
-    # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
-    none, all_ = estimate <= ROUNDING, estimate >= 1 - ROUNDING
-    low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
-    high = np.where(none, bound, np.where(all_, 1.0, high))
-    return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
-
-
 BootstrapVariant = Literal["percentile", "bca", "logit"]
 VARIANTS: tuple[BootstrapVariant, ...] = get_args(BootstrapVariant)
 
@@ -446,7 +291,7 @@ def subject_bootstrap(
     x, n = checked_counts(errors, attempts)
     people = (n > 0) if n.ndim == 1 else n.any(axis=0) | n.any(axis=1)
     who = np.nonzero(people)[0]
-    weights = weight_columns(len(who), options)
+    weights = options.weights(len(who))
     both = np.stack([counts[np.ix_(*[who] * n.ndim)] for counts in (x, n)])
     if n.ndim == 1:
         counted = linear_forms(both, weights)
@@ -456,7 +301,7 @@ def subject_bootstrap(
             forms.add(pairs)
         counted = forms.totals
     values = ratio(counted[0], counted[1])
-    low, high = confidence_limits(values, options, independent_trials(n))
+    low, high = options.limits(values, independent_trials(n))
     drawn = values[1 : 1 + options.replicates]
     return Interval(
         float(values[0]), float(low), float(high), options.confidence, options.method, drawn
@@ -490,16 +335,9 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
 def independent_trials(attempts: np.ndarray) -> int:
     """Return the number of subjects with attempts, or the most disjoint pairs of them."""
     if attempts.ndim == 1:
-        return sample_of(int((attempts > 0).sum()))
+        return IntervalOptions.trials_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
     return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
-
-
-def sample_of(subjects: int) -> int:
-    """Return the sample size in subjects: 0 for one subject, since one cannot be resampled."""
-    if subjects > 1:
-        return subjects
-    return 0
 
 
 # Values of a temporary array.
@@ -522,10 +360,10 @@ class SubjectMeans:
     ):
         """Sum the attempts in each replicate."""
         self.attempts, self.copies = attempts, copies  # of each subject
-        self.weights, self.options = weights, options  # weights of weight_columns
+        self.weights, self.options = weights, options  # of options.weights
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
-        self.trials = sample_of(int(with_attempts.sum()))
+        self.trials = IntervalOptions.trials_of(int(with_attempts.sum()))
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Return the means in each column, shape (k, columns), from sums by subject."""
@@ -575,7 +413,7 @@ class SubjectMeans:
 
     def drawn_limits(self, values: np.ndarray) -> Limits:
         """Return the confidence limits of values between 0 and 1 in each column."""
-        return confidence_limits(values, self.options, self.trials)
+        return self.options.limits(values, self.trials)
 
     def limits_along(
         self, hits: Placed, at: np.ndarray, band: SimultaneousBand | None = None
@@ -628,12 +466,14 @@ class SubjectMeans:
         count: int,
         *,
         per_rank: bool = False,
+        proportion: bool = False,
         band: SimultaneousBand | None = None,
     ) -> Limits:
         """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
 
         The arrays are of each match: its subject, its rank, and its weight or probability. With
-        `per_rank` each proportion is divided by its rank. The proportions are added to a `band`.
+        `per_rank` each sum is divided by its rank; those that are a `proportion` of the attempts
+        do not contradict each other. They are added to a `band`.
         """
         # Bounds memory; the ranks before are one layer.
         step = max(1, ROOM // max(len(self.attempts), 1))
@@ -659,7 +499,11 @@ class SubjectMeans:
                 band.add(np.concatenate(parts)[1:])
             lows.append(low[1:])
             highs.append(high[1:])
-        return np.concatenate(lows), np.concatenate(highs)
+        limits = np.concatenate(lows), np.concatenate(highs)
+        if not proportion:
+            return limits
+        hits = Placed.of(person, rank, weight)
+        return self.without_contradiction(hits, np.arange(1.0, count + 1), limits)
 
 
 def _within_one(values: np.ndarray) -> np.ndarray:

@@ -16,29 +16,23 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
+from bioeval.base.random import Stream
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import (
     ROOM,
     SubjectMeans,
-    confidence_limits,
     linear_forms,
-    logit_limits,
     ratio,
-    sample_of,
-    subject_weights,
-    weight_columns,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.limits import (
     Limits,
     SimultaneousBand,
-    assumed_independent,
-    independent,
     with_enough,
-    with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import CHOSEN, ErrorColumns
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.left_out import LeftOut
@@ -124,7 +118,7 @@ class _Rate:
         level = 0.5 + options.confidence / 2
         factor = float(scipy.special.stdtrit(people - 1, level) / scipy.special.ndtri(level))
         band = SimultaneousBand(self.attempts, options, factor)
-        draws = subject_weights(people, options.replicates, options.seed).astype(np.float64)
+        draws = Stream(options.seed, 0).resampled(people, options.replicates).astype(np.float64)
         draws = (draws - 1) * np.sqrt(people / (people - 1))
         place = np.minimum(losses, count)
         order = np.argsort(place, kind="stable")
@@ -244,7 +238,7 @@ class NewPeople:
             len(mated),
             by_person,
             len(mated) - by_person,
-            sample_of(int((by_person > 0).sum())),
+            IntervalOptions.trials_of(int((by_person > 0).sum())),
             options,
         )
         others = tally.impostor_probes(tally.impostor_role(impostors))
@@ -464,11 +458,11 @@ def closed_set_intervals(
             (low, high), inside["cms"] = band.limits((low, high)), band.inside
         remarks = options.few_people(probing.people)
     else:
-        low, high = independent(dataset["cms_count"].values, attempts, options)
+        low, high = options.independent_limits(dataset["cms_count"].values, attempts)
         rank_one = low[0], high[0]
-        remarks = [assumed_independent(options, "probes", "of one")]
+        remarks = [options.independence("probes", "of one")]
     limits = {"cms": (low, high), "recognition_rate": rank_one}
-    return with_intervals(dataset, limits, CLOSED_SET, options, remarks, inside)
+    return options.added_to(dataset, limits, CLOSED_SET, remarks, inside)
 
 
 def open_set_intervals(
@@ -506,7 +500,7 @@ def open_set_intervals(
         limits |= by_person.points(dataset, ranks)
     else:
         limits = _independent_open_set(dataset, ranks, options)
-        remarks = [assumed_independent(options, "probes", "of one")]
+        remarks = [options.independence("probes", "of one")]
     for name in ("dir", "dir_at_far"):
         low, high = limits[name]
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
@@ -517,7 +511,7 @@ def open_set_intervals(
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
         inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
-    return with_intervals(dataset, limits, OPEN_SET, options, remarks, inside)
+    return options.added_to(dataset, limits, OPEN_SET, remarks, inside)
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
@@ -546,12 +540,12 @@ def _independent_open_set(
     """Return the limits of open set where attempts are independent."""
     genuine = int(dataset["genuine_attempts"])
     impostor = int(dataset["impostor_attempts"])
-    dir_ = independent(dataset["dir"].values[:, :ranks] * genuine, genuine, options)
-    at_far = independent(dataset["dir_at_far"].values[:, :ranks] * genuine, genuine, options)
+    dir_ = options.independent_limits(dataset["dir"].values[:, :ranks] * genuine, genuine)
+    at_far = options.independent_limits(dataset["dir_at_far"].values[:, :ranks] * genuine, genuine)
     return {
         "dir": dir_,
         "frr": (1 - dir_[1][:, 0], 1 - dir_[0][:, 0]),
-        "far": independent(dataset["fa"].values, impostor, options),
+        "far": options.independent_limits(dataset["fa"].values, impostor),
         "dir_at_far": at_far,
     }
 
@@ -578,29 +572,6 @@ def identification_replicates(
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
     at_far, _ = probing.drawn_points(targets, 1)
     return recognised, at_far[:, 0], probing.people, probing.of_genuine.trials
-
-
-def rank_one_decisions(
-    tally: IdentificationTally, ties: str, impostors: str, targets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return which probes are identified at rank 1, by themselves and at FAR targets.
-
-    Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; at a
-    target within the loosest threshold with FAR at most the target.
-    """
-    probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], ties)
-    first = ranks <= 1
-    hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
-    nearest = np.sort(tally.other[tally.impostor_probes(tally.impostor_role(impostors))])
-    far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
-    within = np.zeros((len(targets), len(hits)))
-    for i, target in enumerate(targets):
-        allowed = int((far <= target).sum())
-        inside = True
-        if allowed < len(nearest):
-            inside = tally.mate < nearest[allowed]
-        within[i] = hits * inside
-    return hits, within
 
 
 def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: np.ndarray) -> Hits:
@@ -635,7 +606,7 @@ class _ProbeSubjects:
         ones = np.ones(len(others))
         self.impostor = _sorted(person[others], tally.other[others], ones, ones)
         impostor_of = np.bincount(person[others], minlength=n)
-        self.weights = weight_columns(len(no_person), options, no_person)
+        self.weights = options.weights(len(no_person), no_person)
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
 
@@ -673,11 +644,11 @@ class _ProbeSubjects:
         for k in range(ranks):
             hits = self.genuine.within(k + 1)
             few = self.of_genuine.few(hits.along(hits.distance))
-            ends = confidence_limits(at_far[:, k], self.options)
+            ends = self.options.limits(at_far[:, k])
             at_ranks[:, :, k] = around_few(at_far[:, k, 0], ends, few, confidence)
         first, other = self.genuine.within(1), self.impostor
         accepted, rejected = self.of_genuine.few(first.along(first.distance))
-        low, high = confidence_limits(eer, self.options)
+        low, high = self.options.limits(eer)
         for few in ((rejected, accepted), self.of_impostor.few(other.along(other.distance))):
             low, high = around_few(eer[0], (low, high), few, confidence)
         points = {

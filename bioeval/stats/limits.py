@@ -2,63 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
-from bioeval.base.scalars import Name
-from bioeval.stats.binomial import clopper_pearson, wilson
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import IntervalOptions, Limits
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-#: Lower and upper confidence limits.
-Limits = tuple[np.ndarray, np.ndarray]
-
-
-def of_one(limits: Limits) -> Limits:
-    """Return the limits of the first of several values."""
-    low, high = limits
-    return low[0], high[0]
-
-
-#: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
-STEMS = {"eer": "eer_interval"}
-
-
-def with_intervals(
-    dataset: xr.Dataset,
-    found: Mapping[str, Limits],
-    names: Mapping[str, Name],
-    options: IntervalOptions,
-    remarks: list[str],
-    inside: Mapping[str, np.ndarray] | None = None,
-) -> xr.Dataset:
-    """Return a dataset with confidence limits of its variables, their method, and warnings.
-
-    `inside` says at which points of a curve its limits are those of a simultaneous band.
-    """
-    over = {name: tuple(map(str, dataset[name].dims)) for name in {**found, **(inside or {})}}
-    variables = {
-        f"{name}_in_band": (over[name], there.astype(np.int64), names[f"{name}_in_band"].attrs())
-        for name, there in (inside or {}).items()
-    }
-    for name, both in found.items():
-        for side, values in zip(("low", "high"), both, strict=True):
-            key = f"{STEMS.get(name, name)}_{side}"
-            variables[key] = (over[name], np.asarray(values, dtype=np.float64), names[key].attrs())
-    out = dataset.assign(variables)
-    warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
-    out.attrs = {
-        **dataset.attrs,
-        **options.attrs(),
-        "band": options.band,
-        "warnings": "\n".join(warnings),
-    }
-    return out
+    pass
 
 
 def normal_limits(rate: np.ndarray, spread: np.ndarray, options: IntervalOptions) -> Limits:
@@ -83,25 +35,6 @@ def by_subject(
     size = (len(thresholds) + 1) * number
     counts = np.bincount(layer * number + subjects, weights, minlength=size)
     return counts.reshape(len(thresholds) + 1, number)
-
-
-def independent(errors: np.ndarray, attempts: int, options: IntervalOptions) -> Limits:
-    """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
-    if options.method == "wilson":
-        method = wilson
-    else:
-        method = clopper_pearson
-    undefined = np.isnan(errors)
-    low, high = method(np.where(undefined, 0, errors), attempts, options.confidence)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-def assumed_independent(options: IntervalOptions, attempts: str, those: str) -> str:
-    """Return the warning that intervals of :func:`independent` are too narrow."""
-    return (
-        f"{options.method} intervals assume independent {attempts}; those {those} subject are "
-        "dependent, and the intervals are then too narrow: use subject-bootstrap"
-    )
 
 
 #: Errors, and as many attempts without one, from which a point of a curve is in the band.

@@ -1,59 +1,17 @@
-"""Options of confidence intervals, and the class of an interval."""
+"""Options of confidence intervals: their method, the weights of subjects, and their limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A point estimate with its confidence interval.
-
-    Attributes
-    ----------
-    estimate : float
-    low, high : float
-        Confidence limits; NaN where they are undefined.
-    confidence : float
-        Confidence level.
-    method : str
-        Method of the interval, and its assumption.
-    replicates : ndarray of float64, shape (r,)
-        The estimate in each bootstrap replicate; empty for the other methods.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    confidence: float
-    method: str
-    replicates: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-    def __iter__(self) -> Iterator[float]:
-        """Iterate over the limits: ``low, high = interval``."""
-        return iter((self.low, self.high))
-
-    def __repr__(self) -> str:
-        return (
-            f"<{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}], "
-            f"{100 * self.confidence:g} %, {self.method}>"
-        )
-
-    def _repr_html_(self) -> str:
-        limits = f"{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}]"
-        from bioeval.base.panels import panel
-
-        return panel(limits, [(f"{100 * self.confidence:g} %", self.method)])
-
 
 METHODS = INTERVALS
 
@@ -70,21 +28,9 @@ BANDS: tuple[Band, ...] = get_args(Band)
 # With fewer subjects, intervals by subject are clearly too narrow.
 _FEW = 20
 
-
-def check_confidence(confidence: Any, name: str = "confidence") -> float:
-    """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
-    try:
-        if isinstance(confidence, (bool, str)):
-            value = np.nan
-        else:
-            value = float(confidence)
-    except (TypeError, ValueError):
-        value = np.nan
-    if not 0.0 < value < 1.0:
-        raise DataError(
-            f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"
-        )
-    return value
+#: Lower and upper confidence limits, and those of variables by name.
+Limits = tuple[np.ndarray, np.ndarray]
+Found = Mapping[str, Limits]
 
 
 @dataclass(frozen=True)
@@ -96,8 +42,12 @@ class IntervalOptions:
     of identification are about: other people, or other probes in the same gallery.
     """
 
-    CONFIDENCE: ClassVar[float] = 0.95  # by default
+    CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
     REPLICATES: ClassVar[int] = 2000
+    #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
+    STEMS: ClassVar[Mapping[str, str]] = {"eer": "eer_interval"}
+
+    check_confidence = staticmethod(check_confidence)
 
     method: str
     confidence: float
@@ -160,6 +110,56 @@ class IntervalOptions:
     def for_this_gallery(self) -> IntervalOptions:
         """The same intervals, for a fixed gallery."""
         return replace(self, about="this gallery")
+
+    @staticmethod
+    def trials_of(subjects: int) -> int:
+        """Return the sample size in subjects: 0 for one, since a single one cannot be resampled."""
+        return subjects if subjects > 1 else 0
+
+    def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
+        """Return the weights of subjects in the data and in each replicate, one column each."""
+        from bioeval.stats.replicates import weights_of
+
+        replicates = self.replicates if self.resamples else 0
+        without_each = self.method.endswith("bca")
+        return weights_of(subjects, self.seed, replicates, without_each, no_person)
+
+    def limits(self, values: np.ndarray, trials: int | np.ndarray | None = None) -> Limits:
+        """Return the confidence limits of values, one for each column of :meth:`weights`.
+
+        Of rates over independent `trials`, a rate of exactly 0 or 1 has a bound.
+        """
+        from bioeval.stats.replicates import limits_of, open_limits
+
+        limits = limits_of(values, self.method, self.confidence, self.replicates)
+        if trials is None:
+            return limits
+        return open_limits(values[..., 0], *limits, trials, self.confidence)
+
+    def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
+        """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
+        from bioeval.stats.binomial import independent_limits
+
+        return independent_limits(self.method, errors, attempts, self.confidence)
+
+    def independence(self, attempts: str, those: str) -> str:
+        """Return the warning that limits of independent attempts are too narrow."""
+        return (
+            f"{self.method} intervals assume independent {attempts}; those {those} subject are "
+            "dependent, and the intervals are then too narrow: use subject-bootstrap"
+        )
+
+    def added_to(
+        self, dataset: Any, found: Found, names: Any, remarks: list[str], inside: Any = None
+    ) -> Any:
+        """Return a dataset with limits of its variables, as `names` describe them, and warnings.
+
+        `inside` says at which points of a curve its limits are those of a simultaneous band.
+        """
+        from bioeval.stats.replicates import with_limits
+
+        attrs = {**self.attrs(), "band": self.band}
+        return with_limits(dataset, found, self.STEMS, names, inside or {}, attrs, remarks)
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""

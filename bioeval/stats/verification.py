@@ -12,16 +12,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.scalars import SCALARS, Scalar
 from bioeval.base.variables import names_of
-from bioeval.stats.bootstrap import (
-    QuadraticForms,
-    SubjectMeans,
-    confidence_limits,
-    linear_forms,
-    ratio,
-    sample_of,
-    variance,
-    weight_columns,
-)
+from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
 from bioeval.stats.few_errors import (
     ErringPairs,
     FewErrors,
@@ -29,14 +20,7 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
-from bioeval.stats.limits import (
-    Limits,
-    assumed_independent,
-    by_subject,
-    independent,
-    normal_limits,
-    with_intervals,
-)
+from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import MergingSinks, PairCounts, Sinks, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
@@ -84,7 +68,7 @@ def verification_intervals(
     if inside:
         inside |= {"gar": inside["frr"], "grr": inside["far"]}
     names = names_of("verification")
-    out = with_intervals(dataset, limits, names, options, remarks, inside)
+    out = options.added_to(dataset, limits, names, remarks, inside)
     return out.assign({name: ((), np.int64(n), names[name].attrs()) for name, n in units.items()})
 
 
@@ -98,16 +82,16 @@ def _independent(
     genuine = int(dataset[f"{'genuine'}_attempts"])
     impostor = int(dataset[f"{'impostor'}_attempts"])
     limits = {
-        "frr": independent(dataset["fr"].values, genuine, options),
-        "far": independent(dataset["fa"].values, impostor, options),
+        "frr": options.independent_limits(dataset["fr"].values, genuine),
+        "far": options.independent_limits(dataset["fa"].values, impostor),
     }
     if "frr_at_far" in dataset:
         errors = np.rint(dataset["frr_at_far"].values * genuine)
-        limits["frr_at_far"] = independent(errors, genuine, options)
+        limits["frr_at_far"] = options.independent_limits(errors, genuine)
     if "far_at_frr" in dataset:
         errors = np.rint(dataset["far_at_frr"].values * impostor)
-        limits["far_at_frr"] = independent(errors, impostor, options)
-    return limits, [assumed_independent(options, "attempts", "that share a")]
+        limits["far_at_frr"] = options.independent_limits(errors, impostor)
+    return limits, [options.independence("attempts", "that share a")]
 
 
 # ------------------------------------------------------------------------- by subject
@@ -234,7 +218,7 @@ class Replicates:
         points = tally.points
         assert points is not None
         thresholds, exact = attempts.thresholds(tally, _wanted(tally))
-        weights = weight_columns(len(attempts.no_person), options, attempts.no_person)
+        weights = options.weights(len(attempts.no_person), attempts.no_person)
         erring = ErringPairs(attempts.sides, attempts.no_person)
         errors = ErrorColumns.of(attempts, thresholds, weights, erring)
         people = errors.genuine[1]
@@ -242,7 +226,7 @@ class Replicates:
             thresholds,
             errors.far,
             errors.frr_at(grid),
-            sample_of(attempts.persons_among(people)),
+            IntervalOptions.trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
             weights,
@@ -321,7 +305,7 @@ def _resampled(
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
-    frr = confidence_limits(drawn.frr, options, drawn.subjects)
+    frr = options.limits(drawn.frr, drawn.subjects)
     limits["frr"] = genuine.frr_limits(grid, frr)
     of_points = {
         "frr_at_far": (drawn.subjects, [genuine.few]),
@@ -331,12 +315,12 @@ def _resampled(
     for name in limits.keys() & of_points:
         trials, curves = of_points[name]
         values = drawn.values[name]
-        low, high = confidence_limits(values, options)
+        low, high = options.limits(values)
         for few in curves:
             low, high = around_few(values[..., 0], (low, high), few, options.confidence)
         limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
-    at_thresholds = confidence_limits(drawn.far, options)
+    at_thresholds = options.limits(drawn.far)
     limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     if options.simultaneous:
         inside = _widen_to_band(limits, drawn, far, dataset, options)
@@ -373,7 +357,7 @@ def _widen_to_band(
 def _scaled_limits(
     scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
 ) -> Limits:
-    low, high = confidence_limits(scalar.scaled(values), options, trials)
+    low, high = options.limits(scalar.scaled(values), trials)
     return scalar.unscaled(low), scalar.unscaled(high)
 
 
@@ -489,7 +473,7 @@ def _analytic(
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
     limits = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
-    columns = weight_columns(len(attempts.no_person), options, attempts.no_person)
+    columns = options.weights(len(attempts.no_person), attempts.no_person)
     genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
     limits["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):
@@ -501,5 +485,5 @@ def _analytic(
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
         chosen.append("FAR at a FRR")
-    units = {"genuine_subjects": sample_of(len(np.unique(people)))}
+    units = {"genuine_subjects": IntervalOptions.trials_of(len(np.unique(people)))}
     return limits, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units

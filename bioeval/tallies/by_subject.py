@@ -12,9 +12,10 @@ from bioeval.base.engines import engine
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
-from bioeval.scores.blocks import Block, BlockReader, as_row
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
-from bioeval.scores.provenance import disjoint_among, disjoint_pairs
+from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
@@ -302,7 +303,8 @@ class SubjectAttempts:
             The subjects of probe and template.
         """
         if self._pairs is not None:
-            row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0]
+            assert are_pairs(self.scores)
+            row = self.scores._distances()
             left, right = self._pairs
             people = self._person.astype(np.int32)
             return row.astype(np.float64), people[left], people[right]
@@ -387,8 +389,8 @@ class SubjectAttempts:
         }
 
     def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        assert self._pairs is not None
-        row = as_row(self.scores.values, self.scores.kind, self.scores.nan)[0].astype(np.float64)
+        assert self._pairs is not None and are_pairs(self.scores)
+        row = self.scores._distances().astype(np.float64)
         there = ~np.isnan(row)
         left, right = self._pairs
         return self._listed(

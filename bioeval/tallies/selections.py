@@ -19,8 +19,7 @@ from bioeval.base.engines import engine
 from bioeval.base.scalars import SCALARS
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
-from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blocks import as_distances
+from bioeval.scores.arrays import as_distances, writable_alias
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.points import (

@@ -33,12 +33,11 @@ from bioeval.kernels.argument_groups import (
     VerificationTables,
 )
 from bioeval.kernels.sweep import sweep_rows
-from bioeval.scores.arrays import Mask, writable_alias
+from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
     Block,
     BlockReader,
     GivenRows,
-    distance_dtype,
     give_back,
     is_mapped,
     is_small,

@@ -13,9 +13,8 @@ import numpy as np
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
 from bioeval.scores.arrays import Mask, parse_fusion
-from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
+from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
-from bioeval.scores.provenance import disjoint_among
 from bioeval.tallies.counters import (
     CellCounter,
     ImpostorBlock,
@@ -53,6 +52,11 @@ class Claim:
         if self.templates == "multi":
             return self.fusion
         return None
+
+    @property
+    def rule(self) -> tuple[str, int]:
+        """The method and the order of the fusion: of ``"kth:2"`` they are ``("kth", 2)``."""
+        return parse_fusion(self.fusion)
 
     @property
     def attrs(self) -> dict[str, str]:
@@ -191,8 +195,8 @@ class VerificationJob:
         done = 0
         for values, genuine in scores._pieces():
             if scores.nan == "raise" and np.isnan(values).any():
-                as_row(scores.values, scores.kind, scores.nan)  # raises, with their number
-            row = as_row(values, scores.kind, scores.nan)[0]
+                scores._distances()  # raises, with their number
+            row = scores._distances(values)
             yield _listed(row[genuine], row[~genuine])
             done += len(values)
             report(done, scores.shape[0])
@@ -265,14 +269,18 @@ class VerificationJob:
             if not self.scores._knows_subjects:
                 return None
             codes = self.scores._pair_codes
-            people = len(codes.values)
-            return people, disjoint_among(codes.probe, codes.gallery, people)
-        if self.claims is None:
+            left, right, number = codes.probe, codes.gallery, len(codes.values)
+            people = number
+        elif self.claims is not None:
+            probes, groups = self.claims
+            left, right = self.scores._codes.probe[probes], self.reader.gallery.subjects[groups]
+            both = np.unique(np.concatenate([left, right]))
+            number, people = len(both), int(both.max(initial=-1)) + 1
+        else:
             return None
-        probes, groups = self.claims
-        left, right = self.scores._codes.probe[probes], self.reader.gallery.subjects[groups]
-        both = np.unique(np.concatenate([left, right]))
-        return len(both), disjoint_among(left, right, int(both.max(initial=-1)) + 1)
+        from bioeval.scores.disjoint import disjoint_among
+
+        return number, disjoint_among(left, right, people)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

@@ -9,6 +9,7 @@ import pytest
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.base.random import Stream
 from bioeval.partition import (
     EnrolledSplit,
     Experiment,
@@ -21,7 +22,6 @@ from bioeval.partition import (
     TrainValidationTest,
     fold_codes,
 )
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.folds.splits import SplitSides
 
@@ -285,7 +285,7 @@ def test_far_of_replicates_by_plain_loops():
     scores = searched(probe, gallery, [0])
     found = be.verification(scores, thresholds=[1.2], **LIMITS)
     options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
-    drawn = subject_weights(6, 100, options.seed)
+    drawn = Stream(options.seed, 0).resampled(6, 100)
     rates = []
     for w in drawn.T:
         errors = attempts = 0.0
@@ -312,7 +312,7 @@ def test_queries_of_no_person_are_in_every_replicate():
     ap = found["average_precision"].values
     options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
     means = []
-    for w in subject_weights(8, 100, options.seed).T:
+    for w in Stream(options.seed, 0).resampled(8, 100).T:
         weight = [w[x - 1] if x else 1.0 for x in probe]
         means.append(sum(k * x for k, x in zip(weight, ap, strict=True)) / sum(weight))
     limits = found["mean_ap_low"].item(), found["mean_ap_high"].item()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.stats.bootstrap import weight_columns
 from bioeval.stats.options import IntervalOptions
 
 NORMAL = NormalDist()
@@ -56,7 +55,7 @@ def sup_t(rates, attempts, confidence):
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_the_band_of_frr_by_plain_loops(scores, confidence):
     plain, band = both(be.verification, scores, thresholds=25, confidence=confidence)
-    weights = weight_columns(40, IntervalOptions.parse("subject-bootstrap", 0.95, 200))
+    weights = IntervalOptions.parse("subject-bootstrap", 0.95, 200).weights(40)
     labels, values = scores.probe_labels, np.asarray(scores.values)
     people = np.unique(labels).tolist()
     rates = []

@@ -12,7 +12,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
-from bioeval.stats.bootstrap import SubjectMeans, weight_columns
+from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import PairCounts
@@ -44,7 +44,7 @@ def test_limits_along_a_curve_are_those_of_plain_loops(case, method):
     attempts, hits = case
     options = IntervalOptions.parse(method, 0.9, 100)
     number = np.array(attempts)
-    means = SubjectMeans(number, weight_columns(len(number), options), options)
+    means = SubjectMeans(number, options.weights(len(number)), options)
     placed, at = as_placed(hits), np.arange(-1.0, 8.0)
     low, high = means.limits_along(placed, at)
     rate = np.array([(placed.place <= t).sum() for t in at]) / max(number.sum(), 1)
@@ -110,7 +110,7 @@ def test_limits_of_verification_are_those_of_plain_loops(given):
     at = ds.threshold.values.tolist()
     sums, made = np.zeros((2, 7, 7), dtype=int), {a: len(x) for a, x in impostor.items()}
     far, gar, drawn = [], [], IntervalOptions.parse(METHODS[0], 0.95, 100)
-    weights = weight_columns(7, drawn)[:, 1:]  # of all people, also of those with one template
+    weights = drawn.weights(7)[:, 1:]  # of all people, also of those with one template
     for t in at:
         sums[:] = 0
         for (a, b), found in impostor.items():

@@ -14,15 +14,13 @@ import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
-from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import seed_sequence
+from bioeval.base.random import Stream, seed_sequence
 from bioeval.protocol.tasks import Search
 from bioeval.results.identification import closed_set_dataset, open_set_dataset
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.identification import (
     closed_set_intervals,
     identification_replicates,
@@ -54,7 +52,7 @@ def by_hand(case, scores, unit, ties, impostors):
             impostors == "both" or r.enrolled == (impostors == "leave-subject-out") for r in found
         ]
     people = people_of(scores)
-    weights = subject_weights(len(people), REPLICATES, seed_sequence(3))
+    weights = Stream(seed_sequence(3), 0).resampled(len(people), REPLICATES)
     for r in range(REPLICATES):
         genuine, nearest = [], []
         for probe, of, plays in zip(found, data.probe_labels, playing, strict=True):

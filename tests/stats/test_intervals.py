@@ -12,9 +12,8 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import seed_sequence
+from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import Replicates
 from bioeval.tallies import by_subject
@@ -105,7 +104,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     if len(people) == 1:
         assert drawn.far.shape[1] == 1
         return
-    weights = subject_weights(len(people), 8, seed_sequence(3))
+    weights = Stream(seed_sequence(3), 0).resampled(len(people), 8)
     for r in range(8):
         copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, r]))]
         genuine, impostor = resampled(found, copies)
@@ -147,7 +146,7 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         found.setdefault((parts.probe_labels[i], subject), []).extend(cells)
     if len(kept) < 2:
         return
-    weights = subject_weights(len(kept), 8, seed_sequence(3))
+    weights = Stream(seed_sequence(3), 0).resampled(len(kept), 8)
     for r in range(8):
         copies = [p for k, p in enumerate(kept) for _ in range(int(weights[k, r]))]
         genuine, impostor = resampled(found, copies)
@@ -614,6 +613,6 @@ def test_what_is_excluded_is_not_resampled():
     rejected = (scores.values > 3.0) & same & different
     of = (labels[:, None] == np.unique(labels)).astype(int)
     errors, attempts = (np.diag(of.T @ x.astype(int) @ of) for x in (rejected, same & different))
-    weights = subject_weights(20, 8, seed_sequence(3))
+    weights = Stream(seed_sequence(3), 0).resampled(20, 8)
     expected = (errors @ weights) / (attempts @ weights)
     np.testing.assert_allclose(one.frr[0, 1:], expected, rtol=1e-6)

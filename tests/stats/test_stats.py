@@ -12,17 +12,14 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import seed_sequence
+from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import (
     QuadraticForms,
-    confidence_limits,
-    open_limits,
-    quantiles,
-    subject_weights,
     variance,
 )
 from bioeval.stats.options import IntervalOptions
+from bioeval.stats.replicates import open_limits, quantiles
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 # ------------------------------------------------------------------ independent attempts
@@ -237,7 +234,7 @@ def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
         data.draw(hnp.arrays(np.int64, shape, elements=st.integers(0, 4))), attempts
     )
     found = stats.subject_bootstrap(errors, attempts, replicates=100, random_state=5)
-    weights = subject_weights(n, 100, seed_sequence(5))
+    weights = Stream(seed_sequence(5), 0).resampled(n, 100)
     for r in range(100):
         drawn = [a for a in range(n) for _ in range(int(weights[a, r]))]
         assert len(drawn) == n
@@ -257,7 +254,7 @@ def test_tables_and_lists_in_parts_agree(errors, density, scale):
     if not scale:  # single attempts, of which four are weighed at once
         errors, scale = np.minimum(errors, 1), 1
     errors[np.random.default_rng(0).random(errors.shape) > density] = 0
-    weights = subject_weights(9, 40, seed_sequence(1))
+    weights = Stream(seed_sequence(1), 0).resampled(9, 40)
     tables, lists, parts = (QuadraticForms(weights, 2) for _ in range(3))
     both = np.stack([errors, errors.T]) * scale
     for some in listed_tables(both):
@@ -284,7 +281,7 @@ def test_many_single_attempts_are_weighed_without_overflow(largest):
 
 
 def test_the_draws_are_the_same_everywhere():
-    weights = subject_weights(5, 4, seed_sequence(0))
+    weights = Stream(seed_sequence(0), 0).resampled(5, 4)
     assert weights.sum(axis=0).tolist() == [5] * 4
     assert weights.astype(int).T.tolist() == GOLDEN
     one = stats.subject_bootstrap([1, 0, 2, 0, 1], [4] * 5, random_state=3)
@@ -340,10 +337,10 @@ def test_bca_and_logit_as_written():
 def test_percentiles_of_known_replicates():
     interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100)
     values = np.concatenate([[50.0], np.arange(1, 101)])
-    assert tuple(map(float, confidence_limits(values, interval))) == pytest.approx((5.95, 95.05))
+    assert tuple(map(float, interval.limits(values))) == pytest.approx((5.95, 95.05))
     values[2:] = np.nan  # a replicate without attempts is left out
-    assert tuple(map(float, confidence_limits(values, interval))) == (1, 1)
-    assert np.isnan(confidence_limits(np.array([0.5]), interval)).all()
+    assert tuple(map(float, interval.limits(values))) == (1, 1)
+    assert np.isnan(interval.limits(np.array([0.5]))).all()
 
 
 def test_without_an_error_the_interval_is_one_sided():
@@ -402,7 +399,7 @@ def test_options_that_cannot_be_are_refused():
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):
-    monkeypatch.setattr("bioeval.stats.bootstrap._GROUPS", 4)
+    monkeypatch.setattr("bioeval.stats.replicates._GROUPS", 4)
     rng = np.random.default_rng(1)
     errors, attempts = rng.binomial(10, 0.2, 10), np.full(10, 10)
     found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)

@@ -16,9 +16,11 @@ from bioeval.scores.formats.files import decode, existing_file, guarded
 from bioeval.scores.formats.spellings import (
     SCORE_NAMES,
     SPECIES_NAMES,
+    TRUTH,
     TRUTH_NAMES,
     folded,
     is_number,
+    no_species,
 )
 from bioeval.scores.formats.text_table import Shape, open_text, shape_of
 
@@ -76,6 +78,16 @@ class Cells:
     def numbers(self) -> list[int]:
         """The columns of numbers alone."""
         return [i for i, column in enumerate(self.columns) if all(map(is_number, column))]
+
+    @staticmethod
+    def is_class(cell: str) -> bool:
+        """Whether a cell is a word, or a number, for genuine or impostor."""
+        return cell.casefold() in TRUTH
+
+    @staticmethod
+    def is_bona_fide(cell: str) -> bool:
+        """Whether a cell of the column of species names none."""
+        return no_species(cell)
 
     def values(self, column: int, where_blank: str) -> np.ndarray:
         """Return the scores of a column, NaN in blank cells; `where_blank` gives their meaning."""

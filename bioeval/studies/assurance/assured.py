@@ -16,6 +16,7 @@ from bioeval.base import (
     Argument,
     Name,
     RandomState,
+    Stream,
     counted,
     reported_to,
     require_choice,
@@ -40,10 +41,9 @@ from bioeval.scores import (
     are_pairs,
     knows_people,
     leaves_out_attacks,
-    pattern_of_pairs,
     require_scores,
 )
-from bioeval.stats import IntervalOptions, check_confidence, subject_weights
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
@@ -374,7 +374,7 @@ def _remarks(scores: Scores, assured: Assured) -> list[str]:
 def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
     """Return the confidence of an assured threshold, or raise :class:`DataError`."""
     require_choice("assurance", assurance, ASSURANCES)
-    confidence = check_confidence(assure, "assure")
+    confidence = IntervalOptions.check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
             f"{Argument('target')} is {rule}; what can be assured is a FAR above 0 and below 1, "
@@ -391,7 +391,7 @@ def require_named_people(scores: Scores, what: str) -> None:
     if are_pairs(scores):
         how = (
             "name them: columns subject_a and subject_b in a file, --subject-from "
-            f"'{pattern_of_pairs(scores)}', or subjects= to Scores.from_pairs"
+            f"'{scores._subject_pattern}', or subjects= to Scores.from_pairs"
         )
     raise DataError(
         f"{what} rests on the number of people, and the people of these scores are not known; {how}"
@@ -483,7 +483,7 @@ def check_claim(
         )
     ((name, claim),) = given.items()
     claim = _proportion(name, claim)
-    confidence = check_confidence(confidence)
+    confidence = IntervalOptions.check_confidence(confidence)
     require_choice("assurance", assurance, ASSURANCES)
     require_scores(scores)
     require_values(scores, "a claim")
@@ -591,7 +591,7 @@ def _means_of_frr(
         raise ProtocolError(
             f"there are only {n} people with genuine attempts; at least 3 are needed"
         )
-    weights = subject_weights(n, replicates, seed).astype(np.float64)
+    weights = Stream(seed, 0).resampled(n, replicates).astype(np.float64)
     without = (own.sum() - own) / (n - 1)
     drawn = own @ weights / n
     return PeopleMeans(np.array([own.mean()]), without[None], drawn[None], n, n, (n,))

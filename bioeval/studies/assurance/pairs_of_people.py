@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from bioeval import Scores
-from bioeval.scores import Block, BlockReader, are_pairs, as_row, codes_of, threads_for
-from bioeval.stats import QuadraticForms, subject_weights
+from bioeval.base import Stream
+from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
+from bioeval.stats import QuadraticForms
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
     ConcatenatedRows,
@@ -269,7 +270,7 @@ class PairShares(AttainableThresholds):
                 branch = seed
             else:
                 branch = np.random.SeedSequence(seed.entropy, spawn_key=(1,))
-            weights[side] = subject_weights(len(side), replicates, branch)
+            weights[side] = Stream(branch, 0).resampled(len(side), replicates)
         weights[self._partners == 0] = 0
         return weights
 
@@ -336,7 +337,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
     """Return the impostor scores at most a distance."""
     scores = attempts.scores
     if are_pairs(scores):
-        row = as_row(scores.values, scores.kind, scores.nan)[0].astype(np.float64)
+        row = scores._distances().astype(np.float64)
         return row[~scores.genuine & (row <= limit)]
 
     def near(blocks: Iterable[Block]) -> Any:
@@ -390,6 +391,6 @@ class SearchShares(AttainableThresholds):
         kept = step < k
         alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n).reshape(k, n)
         own = alarms.cumsum(axis=0) / self._own
-        weights = subject_weights(n, replicates, seed).astype(np.float64)
+        weights = Stream(seed, 0).resampled(n, replicates).astype(np.float64)
         without = (own.sum(axis=1, keepdims=True) - own) / (n - 1)
         return PeopleMeans(own.mean(axis=1), without, own @ weights / n, n, n, (n,))

@@ -12,20 +12,11 @@ import numpy as np
 import xarray as xr
 
 from bioeval import ProtocolError, Scores
-from bioeval.base import Argument, Bootstrap, Name, require_memory, rows_reported_to, seed_sequence
+from bioeval.base import Argument, Bootstrap, Name, Stream, require_memory, rows_reported_to
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import BlockReader, Provenance, are_pairs, codes_of, plain, threads_for
-from bioeval.stats import (
-    ErrorColumns,
-    IntervalOptions,
-    confidence_limits,
-    ratio,
-    sample_of,
-    subject_weights,
-    weight_columns,
-    with_intervals,
-)
+from bioeval.stats import ErrorColumns, IntervalOptions, ratio
 from bioeval.studies.attacks.counts import AttackAttempts
 from bioeval.studies.attacks.intervals import crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
@@ -358,7 +349,7 @@ def with_attack_intervals(
             wanted[point] = to_user(dataset[name].values, parts.bona_fide.kind)
     at = np.unique(np.concatenate(list(map(np.ravel, wanted.values()))))
     at = at[np.isfinite(at)]
-    weights = weight_columns(people.people, options)
+    weights = options.weights(people.people)
     require_memory(
         8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)),
         "intervals",
@@ -382,10 +373,10 @@ def with_attack_intervals(
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials = {
         "far": people.disjoint_pairs,
-        "frr": sample_of(len(np.unique(who))),
-        "iapar_of_species": np.array([sample_of(number) for number in targets]),
-        "iapar_max": sample_of(min(targets, default=0)),
-        "iapar_pooled": sample_of(len(np.unique(codes_of(parts.attacks).probe))),
+        "frr": options.trials_of(len(np.unique(who))),
+        "iapar_of_species": np.array([options.trials_of(number) for number in targets]),
+        "iapar_max": options.trials_of(min(targets, default=0)),
+        "iapar_pooled": options.trials_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
     shown = {}
@@ -409,15 +400,15 @@ def with_attack_intervals(
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])
         error = crossings(iapar, errors.frr_at(curve), itself)
-        few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
-        low, high = confidence_limits(error, options, few)
+        few = options.trials_of(min(len(np.unique(who)), len(np.unique(target))))
+        low, high = options.limits(error, few)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)
     names = dict(names)
     for name in shown:
         names[f"{name}_low"] = Name(f"lower end of the interval of {name}")
         names[f"{name}_high"] = Name(f"upper end of the interval of {name}")
     remarks = options.few_people(people.people)
-    out = with_intervals(dataset, shown, names, options, remarks)
+    out = options.added_to(dataset, shown, names, remarks)
     also = [f"{x}s" for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
         interval_threshold="thresholds stay in replicates", resampled=", ".join(["subjects", *also])
@@ -448,9 +439,8 @@ def _accepted(
             options.seed.entropy, spawn_key=(*options.seed.spawn_key, key)
         )
         drawn = np.ones((len(known), weights.shape[1]))
-        drawn[:, 1 : 1 + options.replicates] = subject_weights(
-            len(known), options.replicates, seed_sequence(seed)
-        )
+        resampled = Stream(seed, 0).resampled(len(known), options.replicates)
+        drawn[:, 1 : 1 + options.replicates] = resampled
         factors.append(drawn)
     units, unit = np.unique(np.stack(columns), axis=1, return_inverse=True)
     weight = np.ones((units.shape[1], weights.shape[1]))
@@ -476,5 +466,5 @@ def _limits(
     if name.startswith("riapar") and options.method.endswith("logit"):
         options = replace(options, method="subject-bootstrap")
     if name in trials:
-        return confidence_limits(drawn, options, trials[name])
-    return confidence_limits(drawn, options)
+        return options.limits(drawn, trials[name])
+    return options.limits(drawn)

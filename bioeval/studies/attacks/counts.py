@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, counted, require_numbers
-from bioeval.scores import Block, BlockReader, Mask, are_pairs, as_row, missing_values
+from bioeval.scores import Block, BlockReader, Mask, are_pairs, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
 from bioeval.tallies import EqualError, ErrorCurve, Rule, linear_grid, per_cent, to_user
 
@@ -325,7 +325,7 @@ def attack_attempts(
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the distance of each attack attempt; other cells are not read."""
     if are_pairs(attacks):
-        values = as_row(attacks.values, attacks.kind, attacks.nan)[0].astype(np.float64)
+        values = attacks._distances().astype(np.float64)
         return np.flatnonzero(values == values), values[values == values]
     m = attacks.shape[0]
     row, column = attacks._mate_cells(np.arange(m))

@@ -15,10 +15,7 @@ from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,
     by_subject,
-    confidence_limits,
     ratio,
-    sample_of,
-    weight_columns,
 )
 from bioeval.studies.attacks.counts import GenuineAttempts, Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
@@ -40,7 +37,7 @@ def presentation_limits(
             f"{Argument('subjects')} or {Argument('instrument')}"
         )
     weighed = [_Weighed.of(data, units, options, i) for i in data.classes]
-    trials = np.array([sample_of(x.units) for x in weighed])
+    trials = np.array([options.trials_of(x.units) for x in weighed])
     trials_of_rate = {"bpcer": trials[-1], "apcer_of_species": trials[:-1]}
     number = np.stack([x.number for x in weighed])[:, None]
 
@@ -52,7 +49,7 @@ def presentation_limits(
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         for rate, values in rates_at(part).items():
             few = trials_of_rate.get(rate, trials[:-1].min())
-            low, high = confidence_limits(values, options, few)
+            low, high = options.limits(values, few)
             lows[rate].append(low)
             highs[rate].append(high)
     limits = {rate: (np.concatenate(lows[rate]), np.concatenate(highs[rate])) for rate in lows}
@@ -60,7 +57,7 @@ def presentation_limits(
         curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
         rates = rates_at(curve)
         error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
-        low, high = confidence_limits(error, options, trials.min())
+        low, high = options.limits(error, trials.min())
         limits["d_eer"] = np.atleast_1d(low), np.atleast_1d(high)
     return limits
 
@@ -139,7 +136,7 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
         return np.ones((units, 1 + options.replicates))
     seed = options.seed
     sequence = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-    return weight_columns(units, replace(options, seed=sequence)).astype(np.float64)
+    return replace(options, seed=sequence).weights(units).astype(np.float64)
 
 
 def relative_morph_limits(
@@ -157,7 +154,7 @@ def relative_morph_limits(
     """
     who = genuine.subjects
     place = _places({*who}.union(*people))
-    drawn = weight_columns(len(place), options).astype(np.float64)
+    drawn = options.weights(len(place)).astype(np.float64)
     weights = _morph_weights(people, place, drawn)
     reached, order = np.unique(at, return_inverse=True)  # NaN last, which rejects all
     subject = np.array([place[x] for x in who], dtype=np.int64)
@@ -169,8 +166,8 @@ def relative_morph_limits(
     rejected[:, 0] = frr
     # The mean of both is a proportion; their sum has no logit.
     half = (ratio(values @ weights, weights.sum(axis=0)[None]) + rejected) / 2
-    few = min(sample_of(len(place)) // 2, sample_of(len(set(who))))
-    low, high = confidence_limits(half, replace(options, method="subject-bootstrap"), few)
+    few = min(options.trials_of(len(place)) // 2, options.trials_of(len(set(who))))
+    low, high = replace(options, method="subject-bootstrap").limits(half, few)
     return 2 * low, 2 * high
 
 
@@ -193,7 +190,7 @@ def morph_limits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits of means over morphs, weighed by the product of contributors' weights."""
     place = _places(set().union(*people))
-    drawn = weight_columns(len(place), options).astype(np.float64)
+    drawn = options.weights(len(place)).astype(np.float64)
     weights = _morph_weights(people, place, drawn)
     rates = ratio(values @ weights, weights.sum(axis=0)[None])
-    return confidence_limits(rates, options, sample_of(len(place)) // 2)
+    return options.limits(rates, options.trials_of(len(place)) // 2)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval import DataError
 from bioeval.base import Argument, nearest_name
-from bioeval.scores import TRUTH, Cells, no_species
+from bioeval.scores import Cells
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
@@ -115,7 +115,7 @@ def _species(cells: Cells, score: int) -> list[str]:
         flag = class_of(word)
         if flag is None and attack is None:
             numeric = ""
-            if word.casefold() in TRUTH:
+            if Cells.is_class(word):
                 numeric = " (1 and 0 are read in both ways)"
             raise DataError(
                 f"{path}: line {number}: the class is {word!r}; expected bonafide, target or "
@@ -125,9 +125,9 @@ def _species(cells: Cells, score: int) -> list[str]:
     names = _beside(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
     species = []
     for flag, name in zip(flags, names, strict=True):
-        if flag and (attack is None or no_species(name)):
+        if flag and (attack is None or Cells.is_bona_fide(name)):
             species.append("")
-        elif no_species(name):
+        elif Cells.is_bona_fide(name):
             species.append("spoof")
         else:
             species.append(name)
@@ -145,6 +145,6 @@ def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> lis
         if i in known:
             continue
         here = set(map(str.casefold, compress(column, flags)))
-        if here and all(no_species(x) or class_of(x) for x in here):
+        if here and all(Cells.is_bona_fide(x) or class_of(x) for x in here):
             return column
     return [""] * len(flags)

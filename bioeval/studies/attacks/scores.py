@@ -11,9 +11,7 @@ import numpy as np
 from bioeval import DataError, PairScores, Scores
 from bioeval.base import Argument, counted, nearest_name, require_text
 from bioeval.scores import (
-    ATTACK,
     are_pairs,
-    attacks_of,
     codes_of,
     plain,
     require_scores,
@@ -32,7 +30,7 @@ def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
         return scores.probe_meta
     if scores.attack is None:
         return {}
-    return {ATTACK: scores.attack}
+    return {"attack": scores.attack}
 
 
 def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
@@ -170,7 +168,9 @@ def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
     if are_pairs(scores):
         return None
-    _, attacks = attacks_of(scores, attack)
+    if attack not in scores.gallery_meta:
+        return None
+    attacks = species_of(scores.gallery_meta[attack]) != ""
     alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
     if alone.any():
         raise DataError(

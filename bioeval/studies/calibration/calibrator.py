@@ -20,8 +20,9 @@ import numpy as np
 from bioeval import BioevalWarning, DataError, Scores
 from bioeval.base import counted, larger_is_closer, noun_of, require_choice, require_number
 from bioeval.partition import Parameters
-from bioeval.scores import are_pairs, derived, require_scores, without_attacks
+from bioeval.scores import are_pairs, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
+from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval import Scores
-from bioeval.scores import BlockReader, Mask, are_pairs, as_row, knows_people, threads_for
+from bioeval.scores import BlockReader, Mask, are_pairs, knows_people, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 from bioeval.tallies import require_values
 
@@ -85,7 +85,7 @@ class SeveralSystems:
         """Yield the class of each cell, 0 for none, and all scores, of one block in `every`."""
         first = self.systems[0]
         if are_pairs(first):
-            rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]
+            rows = [s._distances()[None] for s in self.systems if are_pairs(s)]
             classes = np.where(first.genuine, Mask.GENUINE, Mask.IMPOSTOR)[None].astype(np.uint8)
             yield classes, _stack(rows)
             return

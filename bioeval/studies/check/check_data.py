@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -16,7 +16,7 @@ from bioeval.base import counted, larger_is_closer, noun_of, require_flag, rows_
 from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
-    EndValue,
+    BlockReader,
     Progress,
     are_pairs,
     codes_of,
@@ -432,7 +432,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     )
     known = np.isfinite(values)
     finite, impostor = values[known], ~scores.genuine[known]
-    ends = EndValue.among(finite, impostor, scores.kind, copies=True)
+    ends = BlockReader(scores).end_values(finite, impostor)
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
@@ -645,13 +645,13 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
             f"{they_hold} one value in every comparison: {listed(map('{:.6g}'.format, values))}",
             count=len(lines),
             where=listed(lines),
-            remedy=EndValue.REMEDY,
+            remedy=scanned.reader.watch.REMEDY,
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
         sampled = sign_of(scores.kind) * scattered
         impostor = np.ones(len(scattered), dtype=bool)
-        for end in EndValue.among(sampled, impostor, scores.kind, copies=True):
+        for end in scanned.reader.end_values(sampled, impostor):
             if end.accepted and end not in ends:
                 watch = scanned.reader.watch
                 places = np.argwhere(watch.sample == end.value)
@@ -666,13 +666,14 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     )
 
 
-def end_finding(ends: Iterable[tuple[EndValue, int]], compared: str, where: str) -> Finding | None:
+def end_finding(ends: Iterable[tuple[Any, int]], compared: str, where: str) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
-    said, severities, total = [], [], 0
+    said, severities, total, remedy = [], [], 0, ""
     for end, number in ends:
         said.append(f"{number:,} of {compared} have the score {end.value:.6g}, {end.how}")
         severities.append(end.severity)
         total += number
+        remedy = end.REMEDY
     if not said:
         return None
     severity = max(severities, key=SEVERITIES.index)
@@ -682,7 +683,7 @@ def end_finding(ends: Iterable[tuple[EndValue, int]], compared: str, where: str)
         "; ".join(said),
         count=total,
         where=where,
-        remedy=_CUT_OFF_REMEDY if severity == "note" else EndValue.REMEDY,
+        remedy=_CUT_OFF_REMEDY if severity == "note" else remedy,
     )
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from bioeval import PairScores, Scores
 from bioeval.base import counted
 from bioeval.results import ComparedPeople, RuleOf
-from bioeval.scores import BlockReader, are_pairs, attempts, codes_of, knows_people, plain
+from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import Finding, is_or_are, listed
 from bioeval.tallies import per_cent
@@ -76,7 +76,7 @@ def label_checks(
             yield _metadata(scores)
         yield from _list(scores)
         if impostors is None:
-            impostors = attempts(scores)[1]
+            impostors = scores._comparisons()[1]
     if impostors is not None:
         if scores.layout == "all-against-all" and symmetric:
             impostors //= 2
@@ -99,7 +99,7 @@ def _samples(scores: Scores) -> Finding:
             spread = counted(int(sizes[0]), "templates") + " each"
         said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
     message = "; ".join(said)
-    genuine, impostor = attempts(scores)
+    genuine, impostor = scores._comparisons()
     names = codes_of(scores).values
     if not genuine:
         why = "every subject has one template"

@@ -25,7 +25,7 @@ from bioeval.base import (
 from bioeval.evaluation import distributable
 from bioeval.protocol import OpenSet, with_exclusions
 from bioeval.results import KindVerdict, along, build
-from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, as_row, leaves_out_attacks
+from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
 from bioeval.studies.compare.limits import DifferenceLimits, difference_limits, least_discordant
@@ -597,14 +597,10 @@ def _made_by_one(a: Scores, b: Scores) -> int:
         return 0
     if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0
-    if are_pairs(a):
-        failed, others = np.isnan(_distances(a)), np.isnan(_distances(b))
+    if are_pairs(a) and are_pairs(b):
+        failed, others = np.isnan(a._distances()), np.isnan(b._distances())
         return int((failed != others).sum())
     return unpaired_attempts(a, b)
-
-
-def _distances(scores: Scores) -> np.ndarray:
-    return as_row(scores.values, scores.kind, scores.nan)
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from bioeval import stats
-from bioeval.stats import IntervalOptions, confidence_limits
+from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.measures import PairedMeasure
 
 
@@ -79,11 +79,11 @@ def percentile_limits(
     Parameters
     ----------
     change : float64 array, shape (columns,)
-        In each column of :func:`bioeval.stats.bootstrap.weight_columns`.
+        In each column of :meth:`IntervalOptions.weights`.
     tolerance : float
         A difference of this size is rounding.
     """
-    low, high = confidence_limits(change[None], replace(options, method="subject-bootstrap"))
+    low, high = replace(options, method="subject-bootstrap").limits(change[None])
     drawn = change[1 : 1 + options.replicates]
     drawn = np.sort(drawn[~np.isnan(drawn)])
     level = min(_level(drawn, tolerance), _level(-drawn[::-1], tolerance))

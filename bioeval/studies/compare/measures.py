@@ -13,16 +13,7 @@ from bioeval.base import SCALARS, Scalar, offered, stage
 from bioeval.protocol import OpenSet
 from bioeval.results import ComparedPeople, QueryMean, RuleOf, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
-from bioeval.stats import (
-    IntervalOptions,
-    QuerySubjects,
-    Replicates,
-    SubjectMeans,
-    identification_replicates,
-    rank_one_decisions,
-    sample_of,
-    weight_columns,
-)
+from bioeval.stats import IntervalOptions, Replicates, SubjectMeans, identification_replicates
 from bioeval.studies.compare.counts import (
     ENOUGH,
     EXACT_ATTEMPTS,
@@ -34,6 +25,7 @@ from bioeval.studies.compare.counts import (
     ranks_among,
 )
 from bioeval.studies.reid.convention import Convention
+from bioeval.studies.reid.intervals import QuerySubjects
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.tallies import (
@@ -259,9 +251,26 @@ class ComparedSystem:
         )
 
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rank-1 hits of each probe, and those within each FAR target's threshold."""
-        ties, impostors = self.search.ties, self.search.impostors
-        return rank_one_decisions(self.searched, ties, impostors, self.targets)
+        """Return the rank-1 hits of each probe, and those within each FAR target's threshold.
+
+        Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; the
+        threshold is the loosest with FAR at most the target.
+        """
+        tally, search = self.searched, self.search
+        probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], search.ties)
+        first = ranks <= 1
+        hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
+        others = tally.impostor_probes(tally.impostor_role(search.impostors))
+        nearest = np.sort(tally.other[others])
+        far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
+        within = np.zeros((len(self.targets), len(hits)))
+        for i, target in enumerate(self.targets):
+            allowed = int((far <= target).sum())
+            inside = True
+            if allowed < len(nearest):
+                inside = tally.mate < nearest[allowed]
+            within[i] = hits * inside
+        return hits, within
 
 
 @dataclass(frozen=True)
@@ -367,7 +376,7 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
         )
         assert some is not None
         return _Drawn((one.values, other.values), some, one.subjects, one.pairs)
-    weights = weight_columns(len(first.no_person), interval, first.no_person)
+    weights = interval.weights(len(first.no_person), first.no_person)
     points = (
         paired.points(0, weights, a.targets, a.frr_targets),
         paired.points(1, weights, a.targets, a.frr_targets),
@@ -375,7 +384,7 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
     for system, replicated in zip((a, b), points, strict=True):
         for name, value in Replicates.itself(system.points).items():
             replicated[name][..., 0] = value
-    return _Drawn(points, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs)
+    return _Drawn(points, paired, interval.trials_of(paired.genuine_subjects), first.disjoint_pairs)
 
 
 def identification_measures(

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval import DataError, PairScores, Scores, TopKScores
 from bioeval.base import Argument, counted
-from bioeval.scores import CodedSides, are_pairs, codes_of, knows_people, plain
+from bioeval.scores import are_pairs, codes_of, knows_people, plain
 
 #: The metadata column that names the templates of a matrix.
 NAME = "template"
@@ -22,7 +22,7 @@ class _NamedSide:
     """Names of the pairs, or of the templates of one side of a matrix."""
 
     what: str  # noun
-    names: Any  # CodedSides or a list
+    names: Any  # a list; of pairs `values`, and the places `a` and `b` of both sides in them
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Named:
         Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
         """
         if are_pairs(scores):
-            names = scores._templates
-            if by == "subjects" and scores.pair_subjects is not None:
-                names = CodedSides.of(scores.pair_subjects, "subjects")
+            names: Any = scores._templates
+            if by == "subjects" and scores._sides is not None:
+                names = scores._sides
                 if len(np.unique(_keys(names, names)[0])) < len(names):
                     return None
             if names is None:
@@ -83,12 +83,12 @@ class Named:
     def common(self, other: Named) -> Iterator[_Common]:
         """Yield the common data of both, of pairs or of each side."""
         for side, beside in zip(self.sides, other.sides, strict=True):
-            if isinstance(side.names, CodedSides):
-                first, second = _keys(side.names, beside.names, self.unordered and other.unordered)
-            else:
+            if isinstance(side.names, list):
                 number = {name: place for place, name in enumerate(side.names)}
                 numbers = [number.setdefault(name, len(number)) for name in beside.names]
                 first, second = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
+            else:
+                first, second = _keys(side.names, beside.names, self.unordered and other.unordered)
             mine, theirs = _common(first, second)
             yield _Common(side, beside, mine, theirs)
 
@@ -178,9 +178,7 @@ def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
     return said
 
 
-def _keys(
-    mine: CodedSides, theirs: CodedSides, unordered: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
+def _keys(mine: Any, theirs: Any, unordered: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for each pair of both lists, equal for equal names."""
     number = {plain(name): place for place, name in enumerate(mine.values)}
     other = [number.setdefault(plain(name), len(number)) for name in theirs.values]
@@ -243,6 +241,6 @@ def _whole(places: np.ndarray, count: int) -> bool:
 
 
 def _example(names: Any) -> str:
-    if isinstance(names, CodedSides):
-        return f"{names.values[names.a[0]]!r} with {names.values[names.b[0]]!r}"
-    return repr(names[0])
+    if isinstance(names, list):
+        return repr(names[0])
+    return f"{names.values[names.a[0]]!r} with {names.values[names.b[0]]!r}"

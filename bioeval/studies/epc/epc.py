@@ -42,7 +42,6 @@ from bioeval.results import (
     threshold_text,
 )
 from bioeval.scores import (
-    ATTACK,
     BlockReader,
     FusionRule,
     Progress,
@@ -404,8 +403,8 @@ def epsc(
         require_values(scores, "an EPSC")
     require_one_kind(dev, test)
     options = asdict(claim)
-    dev_parts = parted(dev, None, ATTACK)
-    test_parts = parted(test, None, ATTACK)
+    dev_parts = parted(dev, None, "attack")
+    test_parts = parted(test, None, "attack")
     dev_attacks = attack_attempts(dev_parts, None, options)
     test_attacks = attack_attempts(test_parts, None, options)
     with rows_reported_to(progress):

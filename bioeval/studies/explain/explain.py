@@ -15,15 +15,15 @@ from bioeval.base import Argument, larger_is_closer, nearest_name, require_integ
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.scores import (
-    NAME_COLUMNS,
     BlockReader,
     are_pairs,
-    attacks_of,
     codes_of,
     knows_people,
+    species_of,
     without_attacks,
 )
 from bioeval.studies.explain.lists import (
+    NAME_COLUMNS,
     Candidate,
     Lister,
     QueryRow,
@@ -681,11 +681,15 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
         kept = scores
     if kept is scores or are_pairs(scores):
         return kept, probe
+    attacks = []
     sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
-    attacks = attacks_of(scores)
-    for (own, meta), rows in zip(sides, attacks, strict=True):
-        if {"template", *NAME_COLUMNS}.isdisjoint(meta):
-            own["template"] = np.flatnonzero(~rows).astype(str).astype(object)
+    for (own, meta), number in zip(sides, scores.shape, strict=True):
+        of_side = np.zeros(number, dtype=bool)
+        if "attack" in meta:
+            of_side = species_of(meta["attack"]) != ""
+        if set(NAME_COLUMNS).isdisjoint(meta):
+            own["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
+        attacks.append(of_side)
     names = template_names(kept.probe_meta, kept.shape[0])
     if isinstance(probe, str) and probe.isdecimal() and len(probe) < 19 and probe not in names:
         probe = int(probe)

@@ -16,7 +16,7 @@ import numpy as np
 from bioeval import Protocol, Scores
 from bioeval.base import larger_is_closer
 from bioeval.protocol import with_exclusions
-from bioeval.scores import NAME_COLUMNS, BlockReader, Mask, knows_people, parse_fusion, plain
+from bioeval.scores import BlockReader, Mask, knows_people, plain
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -27,7 +27,13 @@ from bioeval.studies.explain.results import (
 )
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import Lists, RowReader
-from bioeval.tallies import place_weights
+from bioeval.tallies import Claim, place_weights
+
+#: Metadata columns of names of templates, and of images; the first that is there wins.
+NAME_COLUMNS = (
+    *("template", "name", "image", "image_name"),
+    *("file", "filename", "path", "img_path"),
+)
 
 ITSELF = "the probe itself: a template is never compared with itself"
 
@@ -168,7 +174,7 @@ class _Reasons:
 
 def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
     """Return the names of templates, from a metadata column of names; else their positions."""
-    for name in ("template", *NAME_COLUMNS):
+    for name in NAME_COLUMNS:
         if name in meta:
             return list(map(str, meta[name].tolist()))
     return list(map(str, range(number)))
@@ -252,7 +258,7 @@ class Lister:
         used = usable(candidate.cells)
         if len(used) < 2:
             return ""
-        method, k = parse_fusion(self.fusion)
+        method, k = Claim("multi", self.fusion).rule
         words = {"min": "nearest", "max": "farthest", "kth": f"number {k} by nearness"}
         what = words.get(method, method)
         if len(used) > MOST_LISTED:
@@ -332,7 +338,7 @@ def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
     why, distances = "", [cell.distance for cell in used if cell.distance is not None]
     distance = fused(distances, fusion)
     if distance is None:
-        why = f"fewer than {parse_fusion(fusion)[1]} usable templates, for fusion {fusion}"
+        why = f"fewer than {Claim('multi', fusion).rule[1]} usable templates, for fusion {fusion}"
     elif distance in distances:
         decides = min(used, key=lambda cell: (cell.distance != distance, cell.column))
     return replace(
@@ -351,7 +357,7 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
     >>> fused([0.5, 0.25], "min"), fused([0.5, 0.25], "mean"), fused([0.5], "kth:2")
     (0.25, 0.375, None)
     """
-    method, k = parse_fusion(fusion)
+    method, k = Claim("multi", fusion).rule
     if method == "min":
         return min(distances)
     if method == "max":

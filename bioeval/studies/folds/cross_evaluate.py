@@ -39,7 +39,7 @@ from bioeval.scores import (
     require_subjects,
     threads_for,
 )
-from bioeval.stats import IntervalOptions, check_confidence
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import require_named_people
 from bioeval.studies.assurance.promise import AssuranceRule
 from bioeval.studies.calibration.calibrator import transforms_scores
@@ -282,7 +282,7 @@ def cross_evaluate(
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
     )
-    confidence = check_confidence(confidence)
+    confidence = IntervalOptions.check_confidence(confidence)
     if attack is not None:
         require_attacks(options)
         if estimator is not None:

@@ -20,10 +20,7 @@ from bioeval.scores import (
     Provenance,
     are_pairs,
     as_embeddings,
-    as_labels,
-    as_row,
     codes_of,
-    digest,
     kind_of_metric,
     knows_people,
     require_scores,
@@ -71,7 +68,7 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
     bona_fide: Any = parts.bona_fide  # of a list of pairs they are PairScores
     attacks: Any = parts.attacks
     if are_pairs(scores) and isinstance(splitter, partition.PredefinedPairFolds):
-        folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
+        folds = LabelCodes(splitter.fold_of_pair, "fold_of_pair").labels
         if len(folds) == scores.shape[0]:
             attacks.pair_folds = folds[parts.attack_rows]
             folds = folds[parts.bona_fide_rows]
@@ -271,7 +268,7 @@ def _coded(plan: SplitPlan, repeat: int, n: int) -> CodedFolds:
 
 def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
     """Return some pairs as attempts; failed comparisons are left out."""
-    row = as_row(scores.values, scores.kind, scores.nan)[0]
+    row = scores._distances()
     index = index[row[index] == row[index]]
     genuine = scores.genuine[index]
     return Attempts.listed(row[index[genuine]], row[index[~genuine]])
@@ -504,7 +501,8 @@ class TrainedSystem:
         if y is None:
             raise DataError("y is missing: the subject of each sample, to fit and to divide by")
         n = len(self.features)
-        self.subjects = as_labels(y, "y")
+        self.labels = LabelCodes(y, "y")
+        self.subjects = self.labels.labels
         if len(self.subjects) != n:
             raise DataError(f"y has {len(self.subjects)} subjects for {n} samples; expected {n}")
         for method in ("fit", "transform"):
@@ -514,7 +512,6 @@ class TrainedSystem:
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
         self.estimator, self.metric = estimator, compared_by["metric"]
-        self.labels = LabelCodes(self.subjects, "y")
         self.plan = plan_of(splitter, n, self.subjects, None, meta)
 
     def subjects_in_both(self, split: Split) -> int:
@@ -558,7 +555,7 @@ class TrainedSystem:
             gallery_subjects=len(names),
             probe_subjects=names,
             enrolled_subjects=names,
-            fingerprints=(f"{n} samples, {width} features labels:{digest(self.subjects)}",),
+            fingerprints=(f"{n} samples, {width} features labels:{self.labels.digest}",),
             origin=f"{self.estimator!r}; {origin}",
         )
 

@@ -14,11 +14,7 @@ from bioeval.stats import (
     IntervalOptions,
     QuadraticForms,
     by_subject,
-    check_confidence,
-    confidence_limits,
     linear_forms,
-    sample_of,
-    weight_columns,
 )
 from bioeval.tallies import PairCounts, SubjectAttempts
 
@@ -93,7 +89,7 @@ def nadeau_bengio(
 
     test = require_number("test_size", test_size, above=0)
     train = require_number("train_size", train_size, above=0)
-    confidence = check_confidence(confidence)
+    confidence = IntervalOptions.check_confidence(confidence)
     array = require_numbers("values", values).ravel()
     array = array[~np.isnan(array)]
     n = len(array)
@@ -119,7 +115,7 @@ class PooledRates:
     def __init__(self, subjects: Sequence, options: IntervalOptions):
         self.options = options
         self._number = {name: i for i, name in enumerate(subjects)}
-        self._weights = weight_columns(len(self._number), options)
+        self._weights = options.weights(len(self._number))
         self._forms = QuadraticForms(self._weights, 2)
         self._genuine = np.zeros((2, len(self._number)), dtype=np.int64)
         self._pairs = 0
@@ -148,7 +144,7 @@ class PooledRates:
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
         drawn = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts | totals)
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
-        subjects = sample_of(int((self._genuine.sum(axis=0) > 0).sum()))
+        subjects = self.options.trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
@@ -156,7 +152,7 @@ class PooledRates:
         for scalar in SCALARS.at_threshold["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
-            low, high = map(scalar.unscaled, confidence_limits(values, self.options, number))
+            low, high = map(scalar.unscaled, self.options.limits(values, number))
             ends[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return ends
 

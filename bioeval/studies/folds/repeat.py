@@ -35,7 +35,7 @@ from bioeval.scores import (
     leaves_out_attacks,
     require_scores,
 )
-from bioeval.stats import check_confidence
+from bioeval.stats import IntervalOptions
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
@@ -191,7 +191,7 @@ def repeat(
     """
     require_choice("band", band, BANDS)
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
-    confidence = check_confidence(confidence)
+    confidence = IntervalOptions.check_confidence(confidence)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)

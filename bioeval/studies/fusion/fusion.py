@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, larger_is_closer, noun_of, require_choice, require_number
-from bioeval.scores import derived, require_scores, without_attacks
+from bioeval.scores import require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
     LogOdds,
@@ -22,6 +22,7 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
+from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned

@@ -16,7 +16,8 @@ from bioeval.base import (
     require_choice,
     require_integer,
 )
-from bioeval.scores import Mask, codes_of, derived, knows_people, plain, require_scores
+from bioeval.scores import Mask, codes_of, knows_people, plain, require_scores
+from bioeval.studies.calibration.derived_rows import derived
 from bioeval.tallies import require_values
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]

@@ -46,7 +46,6 @@ from bioeval.scores import (
     FusionRule,
     Progress,
     leaves_out_attacks,
-    parse_fusion,
     require_subjects,
     threads_for,
 )
@@ -169,7 +168,7 @@ class _Request:
         self, reader: BlockReader, size: int, grid: np.ndarray, ranking: dict[str, Any]
     ) -> _Part:
         """Return the part of one number of templates, by its choices."""
-        method, order = parse_fusion(self.fusion)
+        method, order = Claim("multi", self.fusion).rule
         if method == "kth" and order > size:
             are = "is"
             if size > 1:

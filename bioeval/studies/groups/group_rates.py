@@ -19,11 +19,7 @@ from bioeval.stats import (
     IntervalOptions,
     QuadraticForms,
     by_subject,
-    confidence_limits,
     ratio,
-    sample_of,
-    weight_columns,
-    with_intervals,
 )
 from bioeval.tallies import Attempts, GroupTally, PairCounts, SubjectAttempts, per_cent, to_user
 
@@ -274,7 +270,7 @@ def group_intervals(
     threshold of all groups stays; the own thresholds of groups are chosen anew in each replicate.
     """
     number, targets = len(tally.own), dataset["far_target"].values
-    weights = weight_columns(attempts.people, options)
+    weights = options.weights(attempts.people)
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
@@ -326,7 +322,7 @@ def group_intervals(
     measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
     limits |= measured
     remarks = [*options.few_people(attempts.people), *remarks]
-    out = with_intervals(dataset, limits, GROUPS, options, remarks)
+    out = options.added_to(dataset, limits, GROUPS, remarks)
     return out.assign_attrs(
         interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
         " anew"
@@ -464,14 +460,12 @@ def _limits(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the limits of all rates and thresholds."""
     subjects, pairs = trials
-    alone = np.array([sample_of(int(n)) for n in subjects])
+    alone = np.array([options.trials_of(int(n)) for n in subjects])
     return {
-        "frr": confidence_limits(frr, options, alone),
-        "far": confidence_limits(far, options, pairs),
-        "frr_at_far": confidence_limits(
-            at_far[0], options, np.minimum(alone, pairs.diagonal())[:, None]
-        ),
-        "threshold_at_far": confidence_limits(at_far[1], _percentiles(options)),
+        "frr": options.limits(frr, alone),
+        "far": options.limits(far, pairs),
+        "frr_at_far": options.limits(at_far[0], np.minimum(alone, pairs.diagonal())[:, None]),
+        "threshold_at_far": _percentiles(options).limits(at_far[1]),
     }
 
 
@@ -494,7 +488,7 @@ def _of_measures(
     within = far[np.arange(len(far)), np.arange(len(far))]
     limits, remarks = {}, []
     for name, drawn in inequity(within, frr, alpha).items():
-        low, high = confidence_limits(drawn, _percentiles(options))
+        low, high = _percentiles(options).limits(drawn)
         replicates = drawn[1 : 1 + options.replicates]
         known = replicates[~np.isnan(replicates)]
         if not (known != drawn[0]).any():

@@ -44,7 +44,13 @@ from bioeval.studies.reid.results import (
     missing_warnings,
     summary,
 )
-from bioeval.tallies import IdentificationTally, check_max_rank, check_thresholds, role_of, to_user
+from bioeval.tallies import (
+    IdentificationTally,
+    check_max_rank,
+    check_thresholds,
+    role_of,
+    to_user,
+)
 
 #: The dimensions of a variable, and its lower and upper bound.
 Bounded = tuple[tuple[str, ...], Any, Any]

@@ -10,10 +10,10 @@ from bioeval import Protocol, TopKScores
 from bioeval.evaluation import EvaluationOptions
 from bioeval.protocol import load
 from bioeval.results import tree_of
-from bioeval.stats import query_mean_intervals
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set as open_set
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
 from bioeval.studies.reid.convention import convention_of
+from bioeval.studies.reid.intervals import query_mean_intervals
 from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
 from bioeval.tallies import check_targets
 

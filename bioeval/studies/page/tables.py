@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base import SCALARS
 from bioeval.results import ComparedPeople, RuleOf
-from bioeval.stats import STEMS
+from bioeval.stats import IntervalOptions
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
@@ -287,7 +287,7 @@ def _figures(part: PageItem) -> list[str]:
     for name in part.names_over():
         if part.dataset[name].dtype.kind in "iufb":
             names.append(name)
-            stem = STEMS.get(name, name)
+            stem = IntervalOptions.STEMS.get(name, name)
             hidden |= {f"{stem}_low", f"{stem}_high"}
     for stem in _means(part):
         for key in _SUMMARIES:
@@ -302,7 +302,7 @@ def _figures_of(part: PageItem, names: Iterable[str]) -> Iterator[Any]:
         if name not in part.dataset:
             yield ""
             continue
-        shape, stem = shape_of(part, name), STEMS.get(name, name)
+        shape, stem = shape_of(part, name), IntervalOptions.STEMS.get(name, name)
         value = _scalar(part, name, shape, decimals)
         low = _scalar(part, f"{stem}_low", shape, decimals)
         assert value is not None

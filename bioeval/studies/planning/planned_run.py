@@ -26,7 +26,7 @@ from bioeval.base import (
 )
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores import (
-    MatrixMemory,
+    BlockReader,
     are_pairs,
     codes_of,
     knows_people,
@@ -174,7 +174,7 @@ def plan_run(
     item = np.dtype(dtype).itemsize
     wide = np.dtype(distances).itemsize
     each = max(2, min(round(n / people), 50))
-    memory = MatrixMemory.of(int(m), int(n), int(genuine), wide)
+    memory = BlockReader.memory(int(m), int(n), int(genuine), wide)
     if held is None:
         held = memory.fits
     share = None if square else m / n

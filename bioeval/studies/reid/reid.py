@@ -39,7 +39,6 @@ from bioeval.results import (
     excluded,
 )
 from bioeval.scores import (
-    NOT_ENROLLED,
     Codes,
     Progress,
     codes_of,
@@ -47,7 +46,7 @@ from bioeval.scores import (
     require_scores,
     require_subjects,
 )
-from bioeval.stats import IntervalOptions, query_mean_intervals
+from bioeval.stats import IntervalOptions
 from bioeval.studies.reid.convention import (
     CAMERA_COLUMNS,
     Cmc,
@@ -57,6 +56,7 @@ from bioeval.studies.reid.convention import (
     RemovedForAp,
     convention_of,
 )
+from bioeval.studies.reid.intervals import query_mean_intervals
 from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.studies.reid.matches import ApForm, RankKOver, Unmatched
 from bioeval.studies.reid.results import (
@@ -668,7 +668,7 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
         queries_of, gallery_of = view.shape
         view.probe_meta = _of_one_camera(view.probe_meta, queries_of)
         view.gallery_meta = _of_one_camera(view.gallery_meta, gallery_of)
-    view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
+    view.exclude = view._as_columns([x for x in scores.exclude if x == "not-enrolled"])
     ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
     view._codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
     return view

@@ -12,9 +12,10 @@ from bioeval import Protocol, Scores
 from bioeval.evaluation import EvaluationOptions, TaskCounts
 from bioeval.results import Scalars
 from bioeval.scores import BlockReader
-from bioeval.stats import IntervalOptions, query_mean_intervals
+from bioeval.stats import IntervalOptions
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
+from bioeval.studies.reid.intervals import query_mean_intervals
 from bioeval.studies.reid.jobs import RetrievalJob, kept_scores
 from bioeval.studies.reid.reid import gom, plan_gom, reid, retrieval_thresholds
 from bioeval.studies.reid.results import (

@@ -15,7 +15,7 @@ from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
 from bioeval.protocol import load
 from bioeval.results import Block, Found, Note, Sentence, Table, Title
-from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, places_of, require_scores
+from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.summaries.counted_together import (
     PartitionScalars,
@@ -166,7 +166,7 @@ def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list
     sets = []
     for place, partition in enumerate(given):
         try:
-            sets.append(places_of(scores, partition, turned))
+            sets.append(scores._places(partition, turned))
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
     return sets

@@ -10,7 +10,7 @@ from bioeval.base import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
 from bioeval.protocol import load
 from bioeval.results import KindVerdict, Scalars
-from bioeval.scores import is_small, leaves_out_attacks, require_scores
+from bioeval.scores import BlockReader, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
 
 
@@ -103,7 +103,7 @@ def scalars_of(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
     automatic = protocol == "auto"
-    if is_small(scores):  # which spares the steps around counting
+    if BlockReader(scores).is_small:  # which spares the steps around counting
         together = scalars_together(scores, card, options, automatic=automatic)
         if together is not None:
             return together, card.report.ranks

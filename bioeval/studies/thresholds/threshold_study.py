@@ -40,12 +40,11 @@ from bioeval.scores import (
     codes_of,
     knows_people,
     leaves_out_attacks,
-    pattern_of_pairs,
     require_scores,
     require_subjects,
     threads_for,
 )
-from bioeval.stats import IntervalOptions, SubjectMeans, check_confidence, weight_columns
+from bioeval.stats import IntervalOptions, SubjectMeans
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,
@@ -301,7 +300,7 @@ def study_threshold(
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     options = _fold_options(scores, task, rule, templates, fusion, rank_unit)
-    confidence = check_confidence(confidence)
+    confidence = IntervalOptions.check_confidence(confidence)
     check_task(scores, options)
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
@@ -603,7 +602,7 @@ def _by_subject(
         return {}, [
             "the subjects of the pairs are not given, so there is no interval by subject; if "
             "template names contain the subjects, give --subject-from "
-            f"'{pattern_of_pairs(scores)}'"
+            f"'{scores._subject_pattern}'"
         ]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
@@ -884,7 +883,7 @@ class Searches:
             attempts = np.bincount(person.reshape(-1)).astype(np.float64)
             if not len(attempts):
                 continue
-            means = SubjectMeans(attempts, weight_columns(len(attempts), interval), interval)
+            means = SubjectMeans(attempts, interval.weights(len(attempts)), interval)
             of_people = np.bincount(person.reshape(-1), errors.astype(np.float64))
             low, high = means.limits(of_people[None], cumulative=False)
             ends[rate] = float(errors.mean()), float(low[0]), float(high[0])

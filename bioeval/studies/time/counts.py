@@ -6,7 +6,7 @@ a second look, at the scores of a few cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,7 +16,7 @@ import numpy as np
 from bioeval import DataError, ProtocolError
 from bioeval.base import Argument, engine, require_choice, require_integer, rows_reported_to
 from bioeval.protocol import Search
-from bioeval.scores import Block, BlockReader, EnrolmentTimes
+from bioeval.scores import Block, BlockReader
 from bioeval.tallies import (
     ConcatenatedRows,
     FoldSweep,
@@ -34,6 +34,9 @@ from bioeval.tallies import (
 UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 
 MOST_BINS = 10_000
+
+#: Returns a column as times, with its name in messages.
+Parser = Callable[[np.ndarray, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,11 @@ class TimeBins:
         return len(self.edges) - 1
 
     @classmethod
-    def of(cls, times: np.ndarray, bins: Any) -> TimeBins:
-        """Return the bins of some times; see `bins` of :func:`bioeval.over_time`."""
+    def of(cls, times: np.ndarray, bins: Any, parsed: Parser) -> TimeBins:
+        """Return the bins of some times; see `bins` of :func:`bioeval.over_time`.
+
+        Edges are `parsed` as times are.
+        """
         known = times[times == times]
         if not len(known):
             raise DataError("there is no time to divide into bins: all are missing")
@@ -67,7 +73,7 @@ class TimeBins:
             number = require_integer("bins", bins, low=1, high=MOST_BINS)
             edges = _equal(known, number)
         else:
-            edges = _given(times.dtype, bins)
+            edges = _given(times.dtype, bins, parsed)
         if len(edges) > MOST_BINS + 1:
             raise DataError(
                 f"{Argument('bins')} makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
@@ -110,10 +116,10 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
     return np.array([float(low), last])
 
 
-def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
+def _given(dtype: np.dtype, bins: Any, parsed: Parser) -> np.ndarray:
     """Return the given edges, checked."""
     name = str(Argument("bins"))
-    edges = EnrolmentTimes.parsed(np.asarray(bins), name)
+    edges = parsed(np.asarray(bins), name)
     if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
         raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):

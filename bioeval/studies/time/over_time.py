@@ -46,8 +46,6 @@ from bioeval.results import (
     percent,
 )
 from bioeval.scores import (
-    NOT_ENROLLED,
-    EnrolmentTimes,
     FusionRule,
     Progress,
     Provenance,
@@ -56,15 +54,7 @@ from bioeval.scores import (
     require_scores,
     require_subjects,
 )
-from bioeval.stats import (
-    IntervalOptions,
-    SubjectMeans,
-    confidence_limits,
-    linear_forms,
-    ratio,
-    weight_columns,
-    with_intervals,
-)
+from bioeval.stats import IntervalOptions, SubjectMeans, linear_forms, ratio
 from bioeval.studies.reid.reid import Named, plan_gom
 from bioeval.studies.reid.results import REID, gom_measures
 from bioeval.studies.time.counts import (
@@ -389,7 +379,7 @@ def over_time(
     (array([0. , 0.5]), array([1., 2.]))
     """
     limits = _interval(interval, confidence, replicates, random_state)
-    view, given = _checked(scores, templates, fusion)
+    view, times = _checked(scores, templates, fusion)
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
@@ -398,14 +388,12 @@ def over_time(
             f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
         )
     rule = Rule.parse(threshold)
-    time = TimeBins.of(given["seen_at"], bins)
+    time = TimeBins.of(times.columns["seen_at"], bins, times.parsed)
     reader = SharedReader(view)
     rule_of_distances = rule.as_distance(view.kind)
     counting = Counting(templates, fusion, rule_of_distances, search if stated else None)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
-    times = view._enrolment_times
-    assert times is not None
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
@@ -423,7 +411,7 @@ def over_time(
     if limits is None:
         return ds
     person = np.unique(codes_of(view).probe, return_inverse=True)[1].reshape(-1)
-    weights = weight_columns(int(person.max()) + 1, limits)
+    weights = limits.weights(int(person.max()) + 1)
     accepted = is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(
         1 - accepted, time.codes[attempts.row], person[attempts.row], len(time), weights, limits
@@ -436,7 +424,7 @@ def over_time(
                 by_rank, time.codes[mated], person[mated], len(time), weights, limits
             )
     here = limits.for_this_gallery
-    return with_intervals(ds, ends, OVER_TIME, here, here.few_people(len(weights)))
+    return here.added_to(ds, ends, OVER_TIME, here.few_people(len(weights)))
 
 
 @leaves_out_attacks
@@ -507,8 +495,8 @@ def ageing(
     """
     limits = _interval("subject-bootstrap", confidence, replicates, random_state)
     assert limits is not None
-    view, given = _checked(scores, "single", "min")
-    if "enrolled_at" not in given:
+    view, times = _checked(scores, "single", "min")
+    if "enrolled_at" not in times.columns:
         raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
     rule = Rule.parse(threshold)
     reader = SharedReader(view)
@@ -516,7 +504,8 @@ def ageing(
     everyone = np.zeros(view.shape[0], dtype=np.int64)
     with rows_reported_to(progress):
         attempts = attempts_over_time(reader, everyone, 1, counting)
-    age = given["seen_at"][attempts.row] - given["enrolled_at"][attempts.column]
+    seen, enrolled = times.columns["seen_at"], times.columns["enrolled_at"]
+    age = seen[attempts.row] - enrolled[attempts.column]
     age = age / _DAY if age.dtype.kind == "m" else age.astype(np.float64)
     known = ~np.isnan(age)
     if not known.any():
@@ -529,31 +518,31 @@ def ageing(
         column=attempts.column[known],
     )
     person = np.unique(codes_of(view).probe[attempts.row], return_inverse=True)[1].reshape(-1)
-    weights = weight_columns(int(person.max()) + 1, limits)
-    time = TimeBins.of(age, bins)
+    weights = limits.weights(int(person.max()) + 1)
+    time = TimeBins.of(age, bins, times.parsed)
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
     ds = ageing_dataset(attempts, time, reader.about, line)
     said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
-    said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
+    said["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
     ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
     rejected = ~is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
-    return with_intervals(ds, ends, AGEING, limits, limits.few_people(len(weights)))
+    return limits.added_to(ds, ends, AGEING, limits.few_people(len(weights)))
 
 
-def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
+def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, Any]:
     """Return the scores with galleries over time, and their times."""
     require_scores(scores)
     Claim(templates, fusion)
     require_values(scores, "a threshold over time")
     require_subjects(scores, "evaluation over time")
-    given = EnrolmentTimes.given(scores.probe_meta, scores.gallery_meta)
-    if "seen_at" not in given:
+    if "seen_at" not in scores.probe_meta:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
-    return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given
+    view = scores.excluding(*dict.fromkeys([*scores.exclude, "not-enrolled"]))
+    return view, view._enrolment_times
 
 
 def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
@@ -619,7 +608,7 @@ def _lines(
     slope = slopes["slope"][0]
     variables = {name: np.float64(value[0]) for name, value in slopes.items()}
     variables["intercept"] = np.float64(mean_score - slope * mean_age)
-    return variables, {name: confidence_limits(value, options) for name, value in slopes.items()}
+    return variables, {name: options.limits(value) for name, value in slopes.items()}
 
 
 def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ from bioeval.base.scalars import (
 from bioeval.base.variables import TARGETS
 from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import parse_fusion
-from bioeval.stats.limits import STEMS
+from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Classes, Row, SampleSize, TableSection, with_shared_decimals
@@ -227,7 +227,7 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
     if scalar.name not in dataset:
         return
     dims = dataset[scalar.name].dims
-    stem = STEMS.get(scalar.name, scalar.name)
+    stem = IntervalOptions.STEMS.get(scalar.name, scalar.name)
     if not dims:
         value, threshold = float(dataset[scalar.name]), None
         if scalar.threshold:

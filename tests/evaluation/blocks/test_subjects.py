@@ -15,7 +15,6 @@ from bioeval.base.engines import computed_by
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.verification_job import VerificationJob
@@ -168,7 +167,7 @@ def test_groups_and_folds_are_weighed_the_same_in_any_blocks(monkeypatch, system
 
     scores = systems()[system][0]
     in_blocks(monkeypatch)
-    weights = subject_weights(len(SIZES), 50, np.random.SeedSequence(1))
+    weights = Stream(np.random.SeedSequence(1), 0).resampled(len(SIZES), 50)
     group = np.array([0, 1, 1, 0, 0, 1, 1])
     grid = np.nanquantile(np.asarray(scores.values), [0.2, 0.4, 0.5, 0.8])
     sink = _ByGroup(weights, group, grid[1:2], (grid[[0, 3]], grid[2:3]))

@@ -11,7 +11,6 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.stats.bootstrap import weight_columns
 from bioeval.stats.options import IntervalOptions
 
 POOL = [0.0, 0.5, 1.0, 2.0, 3.0, math.inf, math.nan]
@@ -151,7 +150,7 @@ def test_limits_of_rmmr_weigh_a_person_once(kind):
     grid = [0.1, 0.3] if kind == "distance" else [-0.3, -0.1]
     how = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": grid}
     ds = be.morphing(scores, people, bona_fide=bona, far_targets=[0.1], **how)
-    weights = weight_columns(9, IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0))
+    weights = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0).weights(9)
     for at, found in zip([0.1, 0.3], (0, 1)[:: int(sign)], strict=True):
         every = np.array([
             all((values[np.arange(24) % 8 == x, j] <= at).any() for x in people[j])

@@ -7,9 +7,8 @@ import pytest
 import scipy
 
 import bioeval as be
-from bioeval.base.random import seed_sequence
+from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.studies.compare.compare import holm
 from bioeval.studies.compare.counts import PairedAttempts
 from bioeval.studies.compare.tables import ComparisonTable
@@ -58,7 +57,7 @@ def test_replicates_are_exact():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(7), 3)
     scores = be.Scores(np.round(rng.random((21, 21)) + (labels[:, None] != labels) / 2, 2), labels)
-    weights = subject_weights(7, 25, seed_sequence(3))
+    weights = Stream(seed_sequence(3), 0).resampled(7, 25)
     targets = np.array([0.2, 0.03, 0.0])
     paired = pair_up(scores, scores)
     found = paired.points(0, weights, targets, targets)
@@ -83,7 +82,7 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
     b = altered(a, 3, 0)
     transformed = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
     paired = pair_up(a, transformed)
-    weights = subject_weights(40, 600, seed_sequence(0))
+    weights = Stream(seed_sequence(0), 0).resampled(40, 600)
     targets, none = np.array([0.1, 0.01]), np.empty(0)
     first = paired.points(0, weights, targets, none)
     second = paired.points(1, weights, targets, none)

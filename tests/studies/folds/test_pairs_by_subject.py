@@ -16,7 +16,7 @@ from twins import crossed
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli.lazy_group import root
-from bioeval.scores.provenance import disjoint_among
+from bioeval.scores.disjoint import disjoint_among
 
 NAMES = list("abcdefg")
 

@@ -18,7 +18,7 @@ from twins import crossed, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.scores import derived_rows as derived
+from bioeval.studies.calibration import derived_rows as derived
 from bioeval.studies.fusion import fusion
 
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2

@@ -16,7 +16,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.stats.bootstrap import subject_weights
+from bioeval.base.random import Stream
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.groups import groups as module
 from bioeval.studies.groups.group_rates import inequity
@@ -143,7 +143,7 @@ def test_intervals_are_percentiles_over_resampled_subjects(scores, drawn):
     group = {x: "fm"[x % 2] for x in labels}
     made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
     options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 7)
-    weights = subject_weights(30, 100, options.seed)
+    weights = Stream(options.seed, 0).resampled(30, 100)
     people = sorted(set(labels))
     at = drawn.threshold.item()
     far, frr = np.zeros((2, 2, 100)), np.zeros((2, 100))
@@ -174,7 +174,7 @@ def test_own_thresholds_are_chosen_anew_in_each_replicate(scores):
     few = be.Scores(np.round(scores.values * 2), scores.probe_labels)  # few distinct scores
     sex = [x % 2 for x in scores.probe_labels]
     ds = be.by_group(few, sex, far_targets=[0.01], interval="subject-bootstrap", replicates=100)
-    weights = subject_weights(30, 100, IntervalOptions.parse("subject-bootstrap").seed)
+    weights = Stream(IntervalOptions.parse("subject-bootstrap").seed, 0).resampled(30, 100)
     values, labels = few.values, np.asarray(scores.probe_labels)
     own, others = np.empty((2, 100)), np.empty((2, 100))
     for g in (0, 1):

@@ -17,11 +17,11 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import stats
-from bioeval.base.random import seed_sequence
+from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli import main
-from bioeval.stats.bootstrap import open_limits, subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
+from bioeval.stats.replicates import open_limits
+from bioeval.studies.reid.intervals import query_mean_intervals
 
 REPLICATES = 7
 OPTIONS = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
@@ -50,7 +50,7 @@ def replicates(scores, cameras, case, counted, evaluate):
     People none of whose queries is counted are not drawn.
     """
     people = np.unique(scores._codes.probe[counted]).tolist()
-    weights = subject_weights(len(people), REPLICATES, seed_sequence(3))
+    weights = Stream(seed_sequence(3), 0).resampled(len(people), REPLICATES)
     owners = [people.index(x) if x in people else None for x in scores._codes.probe.tolist()]
     every = naive_reid.queries
     for column in weights.T.astype(int):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.stats.bootstrap import subject_weights
+from bioeval.base.random import Stream
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance import promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
@@ -54,7 +54,7 @@ def test_means_without_each_person_and_replicates_are_those_of_the_twin(
     means = found.means(layers, 50, seed_of)
     labels = scores.probe_labels.tolist()
     names = scores._codes.values.tolist()
-    weights = subject_weights(len(names), 50, seed_of)
+    weights = Stream(seed_of, 0).resampled(len(names), 50)
     for k, layer in enumerate(layers):
         h = twin.shares(
             seen(scores), labels, labels, found.thresholds[layer], fuse=templates == "multi"
@@ -79,7 +79,7 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
     d, labels = seen(scores), scores.probe_labels.tolist()
     shares = PairShares(scores, target, **SINGLE, new_gallery=False)
     n, names = shares.people, scores._codes.values.tolist()
-    weights = subject_weights(n, 200, IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).seed)
+    weights = IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).weights(n)[:, 1:]
     points = twin.attainable(d, labels, labels)
     best, limit = None, None
     rates = {t: twin.mean(twin.shares(d, labels, labels, t)) for t in points}
@@ -198,7 +198,7 @@ def test_lists_have_the_pairs_that_they_name():
     h = {
         frozenset(p): float(s <= found.thresholds[5]) for p, s in zip(people, scores, strict=False)
     }
-    weights = subject_weights(12, 40, np.random.SeedSequence(1))
+    weights = Stream(np.random.SeedSequence(1), 0).resampled(12, 40)
     w = dict(enumerate(weights[:, 4].tolist()))
     assert means.drawn[0, 4] == pytest.approx(twin.replicate(h, w), rel=1e-12)
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
 
 
@@ -59,9 +58,7 @@ def test_the_pareto_tail_is_that_of_the_definition(kind):
     scores = plain(drawn(seed=2))
     at = near(scores, 0.005, 0.01, 0.02)
     pairs = twin.impostors(scores.values, scores.probe_labels.tolist())
-    weights = subject_weights(
-        20, 100, IntervalOptions.parse("subject-bootstrap", 0.95, 100, 5).seed
-    )
+    weights = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 5).weights(20)[:, 1:]
     by_person = dict(enumerate(weights.tolist()))
     expected = [twin.generalised_pareto(pairs, x, 0.9, by_person) for x in at]
     if kind == "similarity":

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.base.random import Stream
 from bioeval.cli import main
-from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
 
 SHORT = {"task": "open_set", "folds": 3, "repeats": 1, "replicates": 200}
@@ -75,7 +75,7 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
     n = len(people)
     assert found.unenrolled_people == n
     seed_of = IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).seed
-    weights = subject_weights(n, 200, seed_of)
+    weights = Stream(seed_of, 0).resampled(n, 200)
     means = {t: sum(loops.own(t).values()) / n for t in loops.points()}
     first = max(t for t in means if means[t] <= target / 10)
     if means[first] == 0:

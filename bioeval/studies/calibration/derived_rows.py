@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.kinds import Kind, larger_is_closer
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT, SelectedRows
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval import Scores
+from bioeval.base import Kind, larger_is_closer
+from bioeval.scores import are_pairs
 
 #: New scores, from the float64 scores of each system and from the rows that they are of.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
@@ -29,7 +29,7 @@ class DerivedRows:
     def __init__(self, systems: Sequence[Scores], rule: Rule, kind: Kind):
         self.systems, self.rule, self.kind = systems, rule, kind
         self.shape = systems[0].shape
-        self._sources = [SelectedRows(scores) for scores in systems]
+        self._sources = [scores._by_rows for scores in systems]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         index = np.arange(self.shape[0])[rows]
@@ -66,7 +66,12 @@ def farthest(kind: str) -> float:
 
 
 def derived(
-    systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str, *, limit: int = MEMORY_LIMIT
+    systems: Sequence[Scores],
+    rule: Rule,
+    kind: Kind,
+    origin: str,
+    *,
+    limit: int = Scores._memory_limit,
 ) -> Scores:
     """Return scores by a rule over the first system's templates, in blocks beyond `limit` bytes."""
     first = systems[0]

@@ -8,12 +8,12 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.scalars import Name
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.stats.bootstrap import SubjectMeans, weight_columns
-from bioeval.stats.few_errors import Placed
-from bioeval.stats.limits import Limits, assumed_independent, independent, of_one, with_intervals
-from bioeval.stats.options import IntervalOptions
+from bioeval.base import Name
+from bioeval.results import MatchCurve, QueryMean, QueryMeasures
+from bioeval.stats import IntervalOptions, SubjectMeans
+
+#: Lower and upper confidence limits.
+Limits = tuple[np.ndarray, np.ndarray]
 
 #: The largest value over the thresholds, which is chosen anew in each replicate.
 _LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}
@@ -31,7 +31,7 @@ class QuerySubjects:
         self.no_person = who < 0
         self.units, self.options = len(who), options
         self.people = int((~self.no_person).sum())
-        self.weights = weight_columns(len(self.no_person), options, self.no_person)
+        self.weights = options.weights(len(self.no_person), self.no_person)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
         """Return the means over the queries of a mask."""
@@ -48,14 +48,14 @@ class QuerySubjects:
 
     def curve_limits(self, curve: MatchCurve, count: int, *, proportion: bool) -> Limits:
         """Return the limits of a curve at ranks 1 to `count`; the CMC is a `proportion`."""
-        means, person = self.means_over(curve.counted), self.person[curve.query]
-        limits = means.limits_at_ranks(
-            person, curve.rank, curve.weight, count, per_rank=curve.per_rank
+        return self.means_over(curve.counted).limits_at_ranks(
+            self.person[curve.query],
+            curve.rank,
+            curve.weight,
+            count,
+            per_rank=curve.per_rank,
+            proportion=proportion,
         )
-        if not proportion:
-            return limits
-        hits = Placed.of(person, curve.rank, curve.weight)
-        return means.without_contradiction(hits, np.arange(1.0, count + 1), limits)
 
 
 def query_mean_intervals(
@@ -78,7 +78,7 @@ def query_mean_intervals(
         limits, remarks = _by_subject(dataset, measures, owners)
     else:
         limits, remarks = _independent(dataset, measures, options)
-    return with_intervals(dataset, limits, names, options, remarks)
+    return options.added_to(dataset, limits, names, remarks)
 
 
 def _by_subject(
@@ -94,15 +94,14 @@ def _by_subject(
         means, sums = owners.means_over(mean.counted), owners.sums(mean)
         low, high = map(mean.scalar.unscaled, means.limits(sums, cumulative=False))
         if mean.values.ndim > 1:
-            limits[name] = (low, high)
+            limits[name] = low, high
         else:
-            limits[name] = of_one((low, high))
+            limits[name] = low[0], high[0]
         if name in _AREAS:
             limits[_AREAS[name]] = _area_limits(means, sums, dataset["threshold"].values)
         if _LARGEST.get(name) in dataset and owners.options.resamples:
-            limits[_LARGEST[name]] = of_one(
-                means.drawn_limits(means.values(sums).max(axis=0)[None])
-            )
+            largest = means.values(sums).max(axis=0)
+            limits[_LARGEST[name]] = means.drawn_limits(largest)
     return limits, owners.options.few_people(owners.people)
 
 
@@ -112,7 +111,7 @@ def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limi
     if not 0 < width < np.inf:
         return np.array(np.nan), np.array(np.nan)
     low, high = means.limits(np.trapezoid(sums, tau / width, axis=0)[None], cumulative=False)
-    return of_one((low * width, high * width))
+    return low[0] * width, high[0] * width
 
 
 def _independent(
@@ -120,13 +119,13 @@ def _independent(
 ) -> tuple[dict[str, Limits], list[str]]:
     """Return intervals of the proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])
-    limits = {"cmc": independent(counts, int(measures.cmc.counted.sum()), options)}
+    limits = {"cmc": options.independent_limits(counts, int(measures.cmc.counted.sum()))}
     for name, mean in measures.means.items():
         if mean.values.dtype == bool:
             number = int(mean.counted.sum())
-            limits[name] = independent(mean.values.sum(axis=0), number, options)
+            limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
     return limits, [
-        assumed_independent(options, "queries", "of one"),
+        options.independence("queries", "of one"),
         f"{options.method} intervals are of proportions; means of other values, such as mAP, have "
         "none",
     ]
