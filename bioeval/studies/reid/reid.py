@@ -180,9 +180,7 @@ def reid(
     per_query : bool
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``
         and the value of each other mean, as ``inp``, of each query, over ``probe``.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns
@@ -385,9 +383,7 @@ def gom(
     open_queries : Scores, optional
         Queries of another data set against the same gallery. No identity of theirs is in the
         gallery, whatever their labels; for all else they are further rows of `scores`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns

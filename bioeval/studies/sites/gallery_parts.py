@@ -403,9 +403,7 @@ def best_mates(
         of these names.
     key : str or bytes, optional
         As for :func:`tally`; all sites share it.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns

@@ -218,9 +218,7 @@ def study_threshold(
     new_gallery : bool
         Of a gallery of other people than the probes: whether the assurance is to hold for other
         galleries too, of people like its own.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns
