@@ -1,7 +1,5 @@
 """Weighted replicates: sums of attempts between pairs of subjects."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bioeval.kernels.compiling import parallel_rows

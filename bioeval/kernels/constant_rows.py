@@ -1,7 +1,5 @@
 """Rows of one value: each row is read only up to its second distinct value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bioeval.kernels.compiling import FEW, by_numpy, compiled

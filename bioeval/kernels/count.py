@@ -5,8 +5,6 @@ else an impostor score, NaN no attempt. Tables are one a chunk of rows and are a
 so that the counts are the same on any number of threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

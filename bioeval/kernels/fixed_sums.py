@@ -1,7 +1,5 @@
 """Sums of chances as whole numbers, the same in any order of addition."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bioeval.kernels.compiling import compiled

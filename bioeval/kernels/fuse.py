@@ -1,7 +1,5 @@
 """Multi-template scores: fuse each subject's templates into one score a row."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

@@ -15,8 +15,6 @@ A second pass over the impostor scores alone, :func:`second_pass_of_rows`, keeps
 with their places if these are wanted, and adds up pairs by the same functions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

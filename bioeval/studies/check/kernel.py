@@ -1,7 +1,5 @@
 """Scan of every score: failed, infinite and perfect ones; digests of rows and columns."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

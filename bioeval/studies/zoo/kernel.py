@@ -5,8 +5,6 @@ else is an impostor score, NaN no attempt. And random permutations, the random n
 counter (SplitMix64; Steele, Lea and Flood 2014) that is started anew for each.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 
