@@ -18,17 +18,11 @@ PIECE = 64
 
 
 class FoldRows(NamedTuple):
-    """Rows of distances with the folds of their templates.
+    """Rows of distances with the folds of their templates."""
 
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        NaN = no attempt.
-    mate_start, mate_stop, self_position : int64 arrays, shape (b,)
-        Where the probe's own subject starts and stops, and the probe itself; -1 for none.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # float (b, n): NaN = no attempt
+    #: int64 (b,): where the probe's own subject starts and stops, and the probe itself; -1 for
+    #: none.
     mate_start: np.ndarray
     mate_stop: np.ndarray
     self_position: np.ndarray

@@ -95,21 +95,15 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
 
 @dataclass
 class _Side:
-    """The embeddings of one side.
+    """The embeddings of one side."""
 
-    Attributes
-    ----------
-    products : array, shape (n, f)
-        What matrix products take, in the dtype of the distances: unit vectors (cosine), square
-        roots of proportions (Bhattacharyya), else the embeddings.
-    exact : float32 or float64 array, shape (n, f)
-        ``exact * factor`` are `products` before rounding, from which near pairs are computed.
-    factor, squared : float arrays, shape (n,)
-        The squared lengths are those of `products`.
-    """
-
+    #: (n, f): what matrix products take, in the dtype of the distances: unit vectors (cosine),
+    #: square roots of proportions (Bhattacharyya), else the embeddings.
     products: np.ndarray
+    #: float32 or float64 (n, f): ``exact * factor`` are `products` before rounding, from which near
+    #: pairs are computed.
     exact: np.ndarray
+    #: float (n,): the squared lengths are those of `products`.
     factor: np.ndarray
     squared: np.ndarray
 

@@ -27,23 +27,14 @@ _TABLE_ROOM = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Numbers of attempts of pairs of subjects in each layer, between two thresholds.
+    """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""
 
-    Attributes
-    ----------
-    left : int64 array, shape (s,)
-        Subjects of one side.
-    starts : int64 array, shape (s + 1,)
-        Where the entries of each begin.
-    right, layer : int32 arrays, shape (entries,)
-    count : int64 array, shape (entries,)
-    """
-
-    left: np.ndarray
-    starts: np.ndarray
+    left: np.ndarray  # int64 (s,): subjects of one side
+    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin
+    #: int32 (entries,).
     right: np.ndarray
     layer: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # int64 (entries,)
 
     @classmethod
     def of(

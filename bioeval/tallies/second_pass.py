@@ -141,20 +141,11 @@ class PointsWanted:
 
 @dataclass(frozen=True, eq=False)
 class RowMoments:
-    """Moments of some rows, of their scores times a power of two.
+    """Moments of some rows, of their scores times a power of two."""
 
-    Attributes
-    ----------
-    scale : float
-        That power.
-    number : int64 array
-        Finite scores of each row.
-    origin, mean, spread : float64 arrays
-        A score of each row, the mean from there, and the sum of squares around it.
-    """
-
-    scale: float
-    number: np.ndarray
+    scale: float  # that power
+    number: np.ndarray  # int64: finite scores of each row
+    #: float64: a score of each row, the mean from there, and the sum of squares around it.
     origin: np.ndarray
     mean: np.ndarray
     spread: np.ndarray

@@ -312,59 +312,38 @@ class Written:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: how its files are recognised, read and written.
+    """A file format: how its files are recognised, read and written."""
 
-    Attributes
-    ----------
-    name, holds : str
-        Its name in the documentation (the suffix, or other words), and what such a file holds.
-    recognised_by, cannot_hold : str
-        The same for the second table of the documentation: what shows that a file has this format,
-        and what is lost of scores that are written to it.
-    looks, expected : str
-        What the bytes are, as ``"a zip file"``, and what to call the file where one was
-        expected, as ``"a .npz file"``.
-    recognise : callable
-        Whether a file has this format, by its content and the options given. It may raise a
-        :class:`bioeval.DataError` with advice where the file is a near miss.
-    read : callable
-        Reads a file. It may raise anything on damaged bytes; the registry turns it into a
-        :class:`bioeval.DataError` that names the file.
-    first_line : callable
-        Whether the first line of a text names this format, which then decides whatever the suffix.
-    options : sequence of str
-        The fields of :class:`ReadOptions` with a meaning for it.
-    suffixes : tuple of str
-        Suffixes that promise this format, in lower case.
-    needs : str
-        For text, which has no magic bytes: how a file is recognised, for the error message.
-    written : str
-        What is written, as ``"everything in one"``; empty where the format is only read.
-    written_as : tuple of str
-        How the names of files to write end; `suffixes` unless given.
-    otherwise : tuple of Written
-        Other ways to write it, by longer endings of the name.
-    write, losses, files, check : callable
-        Writes scores; what a file cannot hold of them, a sentence each, which a format that is
-        written has to declare (`keeps_everything` where there is nothing); all files that writing
-        one may replace; and raises where none can be written.
-    """
-
+    #: Its name in the documentation (the suffix, or other words), and what such a file holds.
     name: str
     holds: str
+    #: What the bytes are, as ``"a zip file"``, and what to call the file where one was expected, as
+    #: ``"a .npz file"``.
     looks: str
     expected: str
+    #: `recognised_by`, `cannot_hold`: the same for the second table of the documentation: what
+    #: shows that a file has this format, and what is lost of scores that are written to it.
     recognised_by: str
+    #: Whether a file has this format, by its content and the options given. It may raise a
+    #: :class:`bioeval.DataError` with advice where the file is a near miss.
     recognise: Callable[[Found], bool]
+    #: Reads a file. It may raise anything on damaged bytes; the registry turns it into a
+    #: :class:`bioeval.DataError` that names the file.
     read: Callable[[Path, ReadOptions], Scores]
-    options: Sequence[str]
+    options: Sequence[str]  # the fields of :class:`ReadOptions` with a meaning for it
+    #: Whether the first line of a text names this format, which then decides whatever the suffix.
     first_line: Callable[[Found], bool] = lambda file: False
-    suffixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()  # suffixes that promise this format, in lower case
+    #: For text, which has no magic bytes: how a file is recognised, for the error message.
     needs: str = ""
+    #: What is written, as ``"everything in one"``; empty where the format is only read.
     written: str = ""
     cannot_hold: str = ""
-    written_as: tuple[str, ...] = ()
-    otherwise: tuple[Written, ...] = ()
+    written_as: tuple[str, ...] = ()  # how the names of files to write end; `suffixes` unless given
+    otherwise: tuple[Written, ...] = ()  # other ways to write it, by longer endings of the name
+    #: Writes scores; what a file cannot hold of them, a sentence each, which a format that is
+    #: written has to declare (`keeps_everything` where there is nothing); all files that writing
+    #: one may replace; and raises where none can be written.
     write: Callable[[Scores, Path], None] = lambda scores, path: None
     losses: Callable[[Scores], list[str]] | None = None
     files: Callable[[Path], list[Path]] = lambda path: [path]

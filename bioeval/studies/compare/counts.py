@@ -268,24 +268,16 @@ _COLUMNS = 256
 
 @dataclass(frozen=True)
 class PairedAttempts:
-    """The attempts of two systems in the same order, and their subjects.
+    """The attempts of two systems in the same order, and their subjects."""
 
-    Attributes
-    ----------
-    values : pair of float64 arrays, shape (k,)
-        Distances of each system; NaN = no attempt.
-    layers : pair of int64 arrays, shape (k,)
-        Their places among the genuine distances of the system, as in :func:`layers`.
-    left, right : int64 arrays, shape (k,)
-        The subjects of probe and template; equal for a genuine attempt.
-    numbers : int64 array, shape (people,)
-        The number that each subject has here, which follows from the scores alone.
-    """
-
+    #: float64 (k,): distances of each system; NaN = no attempt.
     values: tuple[np.ndarray, np.ndarray]
+    #: int64 (k,): their places among the genuine distances of the system, as in :func:`layers`.
     layers: tuple[np.ndarray, np.ndarray]
+    #: int64 (k,): the subjects of probe and template; equal for a genuine attempt.
     left: np.ndarray
     right: np.ndarray
+    #: int64 (people,): the number that each subject has here, which follows from the scores alone.
     numbers: np.ndarray
 
     @classmethod

@@ -18,20 +18,14 @@ BLOCK = 16
 
 
 class ReplicatePoints(NamedTuple):
-    """The operating points of each replicate; written, NaN where a class has no attempt.
+    """The operating points of each replicate; written, NaN where a class has no attempt."""
 
-    Attributes
-    ----------
-    eer, auc : float64 arrays, shape (columns,)
-    frr : float64 array, shape (t, columns)
-    corners : float64 array, shape (2, n, columns)
-        FAR and FRR where all is rejected and at each genuine score, ``n = len(u) + 1``; ``n = 0``
-        where they are not needed.
-    """
-
+    #: `eer`, `auc`: float64 (columns,).
     eer: np.ndarray
-    frr: np.ndarray
+    frr: np.ndarray  # float64 (t, columns)
     auc: np.ndarray
+    #: float64 (2, n, columns): FAR and FRR where all is rejected and at each genuine score, ``n =
+    #: len(u) + 1``; ``n = 0`` where they are not needed.
     corners: np.ndarray
 
 
@@ -112,18 +106,13 @@ def _points(between, own, targets, c, points):
 
 
 class OrderedAttempts(NamedTuple):
-    """Attempts of two systems, with their places in the order of each system's scores.
+    """Attempts of two systems, with their places in the order of each system's scores."""
 
-    Attributes
-    ----------
-    first, second : int64 arrays, shape (k,)
-        Of each system, numbers in the order of its scores; comparable between the classes.
-    left, right : int64 arrays, shape (k,)
-        The subjects; equal for a genuine attempt.
-    """
-
+    #: int64 (k,): of each system, numbers in the order of its scores; comparable between the
+    #: classes.
     first: np.ndarray
     second: np.ndarray
+    #: int64 (k,): the subjects; equal for a genuine attempt.
     left: np.ndarray
     right: np.ndarray
 

@@ -162,21 +162,12 @@ ENROLLED, UNENROLLED = 0, 1
 
 @dataclass
 class SizeTally:
-    """Counts for averages over gallery sizes; merges by adding and concatenating.
+    """Counts for averages over gallery sizes; merges by adding and concatenating."""
 
-    Attributes
-    ----------
-    ranks : IdentificationTally
-        Ranks among subjects, probe by probe.
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    candidates : int64 array, shape (2, t, N + 1)
-        Impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects within each
-        threshold.
-    """
-
-    ranks: IdentificationTally
-    thresholds: np.ndarray
+    ranks: IdentificationTally  # ranks among subjects, probe by probe
+    thresholds: np.ndarray  # float64 (t,): increasing distances
+    #: int64 (2, t, N + 1): impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects
+    #: within each threshold.
     candidates: np.ndarray
 
     def merge(self, other: SizeTally) -> SizeTally:

@@ -330,19 +330,12 @@ def _in_order(lists: MateLists, mine: tuple[str, ...], order: tuple[str, ...]) -
 
 @dataclass(frozen=True)
 class GalleryPart:
-    """The parts of a gallery that a tally has counted, and how many there are.
+    """The parts of a gallery that a tally has counted, and how many there are."""
 
-    Attributes
-    ----------
-    covered, missing : tuples of str
-        Digests of the templates of the parts.
-    mates : str
-        A digest of the mates that were counted around.
-    """
-
+    #: Digests of the templates of the parts.
     covered: tuple[str, ...]
     missing: tuple[str, ...]
-    mates: str
+    mates: str  # a digest of the mates that were counted around
 
     def merge(self, other: GalleryPart) -> GalleryPart:
         """Return the parts of both."""
