@@ -40,10 +40,7 @@ def drawn_galleries(
 ) -> DrawnGalleries | None:
     """Return the galleries of a task's options; None where all templates are enrolled.
 
-    Raises
-    ------
-    DataError
-        Bad options, or no study that draws galleries is installed.
+    Raise :class:`DataError` for bad options, or if no study that draws galleries is installed.
     """
     words = isinstance(gallery, str) and isinstance(sampling, str)
     if words and (gallery, sampling) == ("all", "exact"):

@@ -78,17 +78,14 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, ta
 def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place, filled):
     """Collect the impostor scores in windows, with their places in the rows and columns.
 
-    Parameters
-    ----------
-    rows : Rows
-    row_fold : int64 array, shape (b,)
-        Which windows a row has: those from ``first[f]`` to ``first[f + 1]``.
-    first : int64 array
-    above, upto : float arrays, shape (windows,), of the dtype of the scores
-        Ends of the windows, those of a row increasing; NaN for no lower end.
-    values, place : arrays, shape (chunks, room) and (chunks, room, 2), written
-    filled : int64 array, shape (chunks,), written
-        The number collected; those beyond the room are not written.
+    - `rows`: Rows
+    - `row_fold` (int64 (b,)): which windows a row has: those from ``first[f]`` to ``first[f + 1]``
+    - `first`: int64
+    - `above`, `upto` (float (windows,), of the dtype of the scores): ends of the windows, those of
+      a row increasing; NaN for no lower end
+    - `values`, `place`: (chunks, room) and (chunks, room, 2), written
+    - `filled` (int64 (chunks,), written): the number collected; those beyond the room are not
+      written
     """
     block = rows.values
     mate_start = rows.mate_start

@@ -124,12 +124,8 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
 def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -> int:
     """Return how many rows may be read together under the limit of the scores.
 
-    With `in_place` they are those of a mapped file, which are counted where they are.
-
-    Raises
-    ------
-    DataError
-        If not even a chunk of rows fits; it says how much would do.
+    With `in_place` they are those of a mapped file, which are counted where they are. Raise
+    :class:`DataError` if not even a chunk of rows fits; it says how much would do.
     """
     if not scores._limited:
         return sys.maxsize
@@ -510,12 +506,8 @@ class BlockReader:
         """Yield the blocks in order; the rows done are `reported` to `progress` of the public call.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
-        kept.
-
-        Raises
-        ------
-        EngineError
-            If another engine than this process is to compute what is counted here.
+        kept. Raise :class:`EngineError` if another engine than this process is to compute what is
+        counted here.
         """
         refuse_engine()
         tell = reporter() if reported else report

@@ -100,12 +100,9 @@ class _Tally:
 class ListedTemplates:
     """The pairs of a list whose templates have names, and the faults of some of them.
 
-    Parameters
-    ----------
-    names : CodedSides
-    values, genuine : arrays, shape (p,)
-    where : callable
-        Names the places of some pairs, for messages.
+    - `names`: CodedSides
+    - `values`, `genuine`: (p,)
+    - `where` (callable): names the places of some pairs, for messages
     """
 
     def __init__(self, names: CodedSides, values: np.ndarray, genuine: np.ndarray, where: Where):

@@ -205,11 +205,9 @@ def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
 def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
     """Return each subject's partner, or -1, in the largest number of disjoint pairs.
 
-    Parameters
-    ----------
-    left, right : int arrays, shape (k,)
-        The subjects of each possible pair; pairs of a subject with itself are left out.
-    people : int
+    - `left`, `right` (int (k,)): the subjects of each possible pair; pairs of a subject with itself
+      are left out
+    - `people`: int
     """
     key = np.empty(0, dtype=np.int64)
     from bioeval.scores.columns import PIECE

@@ -177,18 +177,12 @@ class SubjectAttempts:
 
     Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
 
-    Attributes
-    ----------
-    people : int
-        Number of subjects, which are numbered from 0.
-    disjoint_pairs : int
-        Disjoint pairs of subjects with an impostor attempt, which are independent trials.
-    sides : pair of int64 arrays
-        The subjects of the two sides.
-    names : list
-        The label of each subject.
-    no_person : bool array, shape (people,)
-        Which of them are distractors or junk, and not resampled.
+    - `people` (int): number of subjects, which are numbered from 0
+    - `disjoint_pairs` (int): disjoint pairs of subjects with an impostor attempt, which are
+      independent trials
+    - `sides` (pair of int64): the subjects of the two sides
+    - `names` (list): the label of each subject
+    - `no_person` (bool (people,)): which of them are distractors or junk, and not resampled
     """
 
     def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):

@@ -589,14 +589,9 @@ class FoldSweep:
     Several partitions share each look at the scores. With ``templates="multi"`` all templates of a
     subject in the gallery must be in one fold.
 
-    Attributes
-    ----------
-    edges : float64 array, shape (bins,)
-        Upper edges of the bins, the last one infinite.
-    total : int64 array, shape (bins,)
-        All impostor scores in each bin.
-    genuine : float64 array
-        All genuine scores, increasing.
+    - `edges` (float64 (bins,)): upper edges of the bins, the last one infinite
+    - `total` (int64 (bins,)): all impostor scores in each bin
+    - `genuine` (float64): all genuine scores, increasing
     """
 
     def __init__(

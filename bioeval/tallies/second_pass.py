@@ -174,20 +174,13 @@ class RowMoments:
 class SecondPass:
     """Impostor scores kept in windows, their ordered pairs with genuine scores, and their moments.
 
-    Parameters
-    ----------
-    windows : sequence of (float, float)
-        Scores above the one and at most the other are kept.
-    genuine : float array, optional
-        Genuine scores, increasing, to count pairs with.
-    ends : (float, float)
-        Impostor scores are about from the one to the other.
-    moments : bool
-        Whether moments are wanted.
-    digits : int
-        By how many of the last digits the genuine scores may be off.
-    places : bool
-        Whether :meth:`add` keeps the row in its block and the position of each score, in `places`.
+    - `windows` (sequence of (float, float)): scores above the one and at most the other are kept
+    - `genuine` (float array): genuine scores, increasing, to count pairs with
+    - `ends` ((float, float)): impostor scores are about from the one to the other
+    - `moments` (bool): whether moments are wanted
+    - `digits` (int): by how many of the last digits the genuine scores may be off
+    - `places` (bool): whether :meth:`add` keeps the row in its block and the position of each
+      score, in `places`
     """
 
     def __init__(

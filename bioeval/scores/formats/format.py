@@ -160,10 +160,8 @@ class ReadOptions:
     def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
         """Return the kind of scores, and a note where it is not stated or refined.
 
-        Raises
-        ------
-        DataError
-            If the option contradicts what the file declares, which is its word `where`.
+        Raise :class:`DataError` if the option contradicts what the file declares, which is its word
+        `where`.
         """
         if declared and self.kind not in (None, "order", declared):
             given = self.kind

@@ -37,12 +37,10 @@ def numbers_by_scores(
     are sorted by the sums of their rows, equal sums by digests of their rows and of those whom they
     share them with; random numbers then decide, so that neighbours need not be alike.
 
-    Parameters
-    ----------
-    members : int arrays, each of shape (k,)
-        The subject of each row; the second array of rows between two subjects.
-    rows : pair of int64 arrays, shape (k,)
-        What each system says in each row, as whole numbers that do not depend on its scale.
+    - `members` (int, each of (k,)): the subject of each row; the second array of rows between two
+      subjects
+    - `rows` (pair of int64 (k,)): what each system says in each row, as whole numbers that do not
+      depend on its scale
     """
     first, second = sorted(rows, key=summary)
     size = np.zeros(people, dtype=np.int64)
@@ -128,12 +126,8 @@ def count_units(
     Single subjects come first, then as many pairs of the others as there are, then units of three.
     Fewer than :data:`ENOUGH` are improved: one unit is replaced by two wherever that is possible.
 
-    Parameters
-    ----------
-    left, right : int arrays, shape (k,)
-        The units of one subject, where both are equal, and of two.
-    changes : OrderChanges, optional
-        Has the units of three.
+    - `left`, `right` (int (k,)): the units of one subject, where both are equal, and of two
+    - `changes`: has the units of three
     """
     alive = np.ones(people, dtype=bool)
     alive[left[left == right]] = False
@@ -178,20 +172,13 @@ def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Sear
 class OrderChanges:
     """Genuine and impostor attempts that two systems rank in another order.
 
-    Parameters
-    ----------
-    genuine, impostor : pairs of int64 arrays, shape (g,) and (i,)
-        :func:`layers` of each system, of attempts that both made.
-    owner : int array, shape (g,)
-        The subject of each genuine attempt.
-    between : pair of int arrays, shape (i,)
-        The subjects of each impostor attempt.
-    people : int
-
-    Attributes
-    ----------
-    pairs : pair of int64 arrays
-        The subjects of each impostor attempt in another order with a genuine one of theirs.
+    - `genuine`, `impostor` (pairs of int64 (g,) and (i,)): :func:`layers` of each system, of
+      attempts that both made
+    - `owner` (int (g,)): the subject of each genuine attempt
+    - `between` (pair of int (i,)): the subjects of each impostor attempt
+    - `people`: int
+    - `pairs` (pair of int64): the subjects of each impostor attempt in another order with a genuine
+      one of theirs
     """
 
     def __init__(
@@ -375,13 +362,9 @@ class PairedAttempts:
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
         """Return the number of disjoint units decided differently at each system's threshold.
 
-        Parameters
-        ----------
-        thresholds : pair of float
-            As distances; NaN rejects everything.
-        impostors : bool
-            Whether impostor decisions count. A unit is a subject with a genuine attempt that is
-            decided differently, or two other subjects with such an impostor attempt.
+        - `thresholds`: as distances; NaN rejects everything
+        - `impostors`: whether impostor decisions count. A unit is a subject with a genuine attempt
+          that is decided differently, or two other subjects with such an impostor attempt
         """
         first, second = self.values
         accepted, accepted_by_other = first <= thresholds[0], second <= thresholds[1]

@@ -75,12 +75,9 @@ def percentile_limits(
     The p-value is the smallest ``1 - confidence`` at which the interval is beyond the tolerance, at
     least that of no replicate on the other side of 0.
 
-    Parameters
-    ----------
-    change : float64 array, shape (columns,)
-        In each column of :func:`bioeval.stats.bootstrap.weight_columns`.
-    tolerance : float
-        A difference of this size is rounding.
+    - `change` (float64 (columns,)): in each column of
+      :func:`bioeval.stats.bootstrap.weight_columns`
+    - `tolerance`: a difference of this size is rounding
     """
     low, high = confidence_limits(change[None], replace(options, method="subject-bootstrap"))
     drawn = change[1 : 1 + options.replicates]

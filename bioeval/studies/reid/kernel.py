@@ -45,20 +45,15 @@ class ListedGallery(NamedTuple):
 class Mates(NamedTuple):
     """The mates of each query, from near to far (equal ones by column); all written but `offsets`.
 
-    Attributes
-    ----------
-    offsets : int64 array, shape (b + 1,)
-        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
-    distance : array of the dtype of the values
-    column, closer, tied, before : int64 arrays
-        Of each mate: its column, the others closer, those exactly as close, and those of the
-        latter in an earlier column.
-    found : int64 array, shape (b,)
-        Usable mates.
-    removed : int64 array, shape (b,)
-        Own templates on the list that are removed.
-    failed : int64 array, shape (b,)
-        Comparisons on the list that are NaN, except with the query itself and removed ones.
+    - `offsets` (int64 (b + 1,)): row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the
+      next five
+    - `distance`: of the dtype of the values
+    - `column`, `closer`, `tied`, `before` (int64): of each mate: its column, the others closer,
+      those exactly as close, and those of the latter in an earlier column
+    - `found` (int64 (b,)): usable mates
+    - `removed` (int64 (b,)): own templates on the list that are removed
+    - `failed` (int64 (b,)): comparisons on the list that are NaN, except with the query itself and
+      removed ones
     """
 
     offsets: np.ndarray

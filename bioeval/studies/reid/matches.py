@@ -221,13 +221,9 @@ def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray
 class RetrievedSets:
     """Entries that each query retrieves within each threshold, ``d <= tau``.
 
-    Parameters
-    ----------
-    matches : MatchLists
-    retrieved : int64 array, shape (queries, t)
-        Gallery entries within each threshold, matches included.
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
+    - `matches`: MatchLists
+    - `retrieved` (int64 (queries, t)): gallery entries within each threshold, matches included
+    - `thresholds` (float64 (t,)): increasing distances
     """
 
     def __init__(self, matches: MatchLists, retrieved: np.ndarray, thresholds: np.ndarray):

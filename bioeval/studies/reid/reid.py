@@ -436,16 +436,11 @@ def plan_gom(
 ) -> tuple[GomJob, GomOptions]:
     """Return the job of GOM and the options of its result, as given by a card.
 
-    Parameters
-    ----------
-    scores : Scores
-    convention : str, path or Protocol
-    thresholds, normalize
-        As for :func:`gom`; None leaves the card's.
-    given : mapping of str to object
-        Options of :class:`GomOptions` in place of the card's; None leaves the card's.
-    open_queries : Scores, optional
-        As for :func:`gom`.
+    - `scores`: Scores
+    - `convention`: str, path or Protocol
+    - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
+    - `given`: options of :class:`GomOptions` in place of the card's; None leaves the card's
+    - `open_queries`: as for :func:`gom`
     """
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)

@@ -68,10 +68,7 @@ def read_arrays(
 ) -> tuple[Path, dict[str, Any], dict[str, np.ndarray], Any]:
     """Return the path, the header and the arrays of a file, and the layout, a `key` of the header.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, truncated, or another one.
+    Raise :class:`DataError` if the file is missing, truncated, or another one.
     """
     path = existing_file(path, what)
     with guarded(path, expected=what):
@@ -103,10 +100,7 @@ def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
 def read_mates(path: str | os.PathLike[str]) -> BestMates:
     """Read saved mates.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, truncated, or holds no mates.
+    Raise :class:`DataError` if the file is missing, truncated, or holds no mates.
     """
     path, header, arrays, version = read_arrays(path, WHAT, "bioeval_mates")
     if version != SCHEMA:
@@ -558,12 +552,7 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     """Return scores as a part of a gallery, and the card of the whole.
 
     Some columns of an all-against-all matrix are a part of its layout, unless the card is of
-    another.
-
-    Raises
-    ------
-    ProtocolError
-        Where a gallery cannot be in parts.
+    another. Raise :class:`ProtocolError` where a gallery cannot be in parts.
     """
     require_scores(scores)
     if isinstance(protocol, str) and protocol == "auto":
