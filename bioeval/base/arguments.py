@@ -21,10 +21,7 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
 
 def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
-    """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
-
-    With `high` it may not be greater than that either.
-    """
+    """Return `value` as an int; :class:`DataError` unless it is an integer from `low` to `high`."""
     try:
         whole = None
         if not isinstance(value, bool):

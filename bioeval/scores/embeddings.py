@@ -345,10 +345,7 @@ class EmbeddingSource:
         return state
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return the distances of some probes to some of the gallery.
-
-        They are most often those of the whole rows to the last bit, but need not be.
-        """
+        """Return distances of some probes to some templates, most often with whole rows' bits."""
         return self._block(rows, columns)
 
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:

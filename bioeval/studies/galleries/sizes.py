@@ -303,10 +303,7 @@ class Sizes:
         return models
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of CMS and FAR predicted from random galleries of `known` subjects.
-
-        Each is predicted less exact for the whole gallery, shapes (k,) and (t,).
-        """
+        """Return the errors of CMS, shape (k,), and FAR (t,) predicted from `known` subjects."""
         limit = min(known, CENSORED)
         marked = np.empty((1, limit))
         everyone = self.closer.sum(axis=0, keepdims=True)

@@ -197,10 +197,7 @@ def _removed(queries, gallery, i, j):
 
 @register_jitable
 def _subtract_own(queries, gallery, i, own, runs, ranked):
-    """Subtract the own templates from the counts of each mate.
-
-    `own` and `runs` are the ranges of the row's own columns and of the runs of its list.
-    """
+    """Subtract own templates, at `own` and in the list's `runs`, from the counts of mates."""
     mates, closer, tied = ranked
     k = len(mates)
     # The mates, by their order ...
