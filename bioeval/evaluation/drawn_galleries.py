@@ -53,5 +53,4 @@ def drawn_galleries(
             f"{Argument('gallery')} is {gallery!r} and {Argument('sampling')} is {sampling!r}, but "
             "no study that draws galleries is installed; leave both out: all templates are enrolled"
         )
-    galleries = study.RandomGalleries.parse(gallery, sampling, random_state)
-    return galleries
+    return study.RandomGalleries.parse(gallery, sampling, random_state)

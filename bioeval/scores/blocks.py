@@ -377,8 +377,7 @@ class GivenRows:
             return scores._read_rows(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        rows = scores._base.read(low, high, self._room[: high - low])
-        return rows
+        return scores._base.read(low, high, self._room[: high - low])
 
     def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
         """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""

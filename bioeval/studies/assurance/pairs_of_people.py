@@ -322,8 +322,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
                 second.add(block)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
-    near_scores = counts_of("near impostors", attempts.reader, near).array()
-    return near_scores
+    return counts_of("near impostors", attempts.reader, near).array()
 
 
 class SearchShares(AttainableThresholds):

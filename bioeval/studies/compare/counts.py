@@ -84,8 +84,7 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     if chosen is None:
         return work.part(0, a.shape[0])
     with rows_reported_to(None):
-        alone = chosen.count(work)
-    return alone
+        return chosen.count(work)
 
 
 class _UnpairedAttempts:

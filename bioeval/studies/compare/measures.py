@@ -168,8 +168,7 @@ class ComparedSystem:
     @property
     def points(self) -> VerificationPoints:
         """The operating points of verification."""
-        operating_points = self.tallies[0].points
-        return operating_points
+        return self.tallies[0].points
 
     def by_subject(
         self, scores: Scores | None = None, numbers: np.ndarray | None = None
