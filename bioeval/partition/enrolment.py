@@ -21,7 +21,10 @@ _MORE_TEMPLATES = "enrol fewer templates, or make a part that has more of each s
 
 
 class GalleryProbe(NamedTuple):
-    """Ascending, disjoint index arrays; the gallery is first, as training is in scikit-learn."""
+    """Ascending, disjoint index arrays.
+
+    The gallery comes first, as training does in scikit-learn.
+    """
 
     gallery: np.ndarray
     probe: np.ndarray

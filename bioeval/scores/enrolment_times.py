@@ -84,7 +84,6 @@ class EnrolmentTimes:
 
     - `probe_meta`, `gallery_meta` (mapping of str to ndarray): with ``seen_at`` of the probes;
       ``enrolled_at`` and ``withdrawn_at`` of the gallery
-    - `probes`, `templates`: int
     """
 
     def __init__(

@@ -100,7 +100,6 @@ class _Tally:
 class ListedTemplates:
     """The pairs of a list whose templates have names, and the faults of some of them.
 
-    - `names`: CodedSides
     - `values`, `genuine`: (p,)
     - `where` (callable): names the places of some pairs, for messages
     """

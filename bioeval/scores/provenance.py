@@ -207,7 +207,6 @@ def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
 
     - `left`, `right` (int (k,)): the subjects of each possible pair; pairs of a subject with itself
       are left out
-    - `people`: int
     """
     key = np.empty(0, dtype=np.int64)
     from bioeval.scores.columns import PIECE

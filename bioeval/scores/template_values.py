@@ -16,7 +16,6 @@ Sides = tuple[np.ndarray, np.ndarray]
 def template_columns(scores: Scores, given: Any, what: str, gallery: bool = True) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
-    - `scores`: Scores
     - `given` (str, array_like, or pair of array_like): a metadata column that both sides have; one
       value a template of all-against-all scores; or the values of the probes and those of the
       gallery (of listed pairs, of their two sides)

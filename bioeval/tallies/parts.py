@@ -209,7 +209,6 @@ def counts_of(
     """Return the sum over all blocks of the counts of a function.
 
     - `what`: what is counted, in a word or two
-    - `reader`: BlockReader
     - `count`: counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes
       nothing, and can be sent to another process
     - `depends_on`: what the counts depend on besides the scores and the options of the evaluation

@@ -175,7 +175,6 @@ class OrderChanges:
       attempts that both made
     - `owner` (int (g,)): the subject of each genuine attempt
     - `between` (pair of int (i,)): the subjects of each impostor attempt
-    - `people`: int
     - `pairs` (pair of int64): the subjects of each impostor attempt in another order with a genuine
       one of theirs
     """

@@ -647,7 +647,6 @@ def subjects_for_width(
 
     - `variance`, `kurtosis`: of a subject's mean
     - `width`: both ends of the interval apart
-    - `confidence`: float
     - `assurance`: the probability that the interval is at most so wide. The variance that the test
       will find is not that of the plan: their ratio is taken as an F distribution, with degrees of
       freedom by the kurtosis

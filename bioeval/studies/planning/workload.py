@@ -84,7 +84,6 @@ NODES = 400
 def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int, int]:
     """Return the central interval of the number of events in independent trials.
 
-    - `trials`: int
     - `rate` (float (k,)): the rate, or values of it that are equally likely
     - `confidence`: the least proportion between the limits, both included
     """

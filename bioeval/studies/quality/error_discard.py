@@ -87,7 +87,6 @@ def count_by_quality(
 
     Returns int64 arrays, shape (steps,), by the names in `COUNTS`.
 
-    - `reader`: BlockReader
     - `places` (ProbesAndGallery, int64 (m,) and (n,)): the place of each probe and gallery template
       among all samples, the lowest quality first
     - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling

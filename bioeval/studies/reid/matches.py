@@ -221,7 +221,6 @@ def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray
 class RetrievedSets:
     """Entries that each query retrieves within each threshold, ``d <= tau``.
 
-    - `matches`: MatchLists
     - `retrieved` (int64 (queries, t)): gallery entries within each threshold, matches included
     - `thresholds` (float64 (t,)): increasing distances
     """

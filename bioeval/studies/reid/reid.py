@@ -436,8 +436,6 @@ def plan_gom(
 ) -> tuple[GomJob, GomOptions]:
     """Return the job of GOM and the options of its result, as given by a card.
 
-    - `scores`: Scores
-    - `convention`: str, path or Protocol
     - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
     - `given`: options of :class:`GomOptions` in place of the card's; None leaves the card's
     - `open_queries`: as for :func:`gom`
