@@ -602,7 +602,7 @@ def take_back(missing, counts, chunk):
 
 @register_jitable
 def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
-    """Count row `i`, of which `missing` are NaN, without the probe's subject; collect findings."""
+    """Count row `i` (`missing` scores are NaN) without the probe's subject; collect findings."""
     counts, points = tables
     index = scratch.cells[chunk, : len(line)]
     marked = scratch.marked[chunk]

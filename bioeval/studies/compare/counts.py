@@ -152,7 +152,7 @@ def count_units(
 
 
 def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
-    """Replace a unit by two of the subjects `alive`, which are in none, if possible."""
+    """Replace a unit by two, if possible, of the subjects in no unit: those still `alive`."""
     for k, unit in enumerate(units):
         for member in unit:
             free = alive.copy()
