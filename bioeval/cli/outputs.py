@@ -179,10 +179,7 @@ def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def write_csv(target: Path, table: Table) -> None:
-    """Write rows with the same keys, or columns of the same length, as CSV.
-
-    No cell is a control character or a formula.
-    """
+    """Write rows with the same keys, or columns of one length, as CSV without formulas."""
     columns = {}
     if not isinstance(table, list):
         columns = dict(table)

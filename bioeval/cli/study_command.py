@@ -83,12 +83,8 @@ def checked(
 ) -> xr.DataTree:
     """Return the results of an evaluation, doubtful ones with the findings of the data check.
 
-    Where thresholds are `given`, a rate of one class of attempts at them is a result, too.
-
-    Raises
-    ------
-    NoResultError
-        If no task has a result.
+    Where thresholds are `given`, a rate of one class of attempts at them is a result, too. Raise
+    :class:`NoResultError` if no task has a result.
     """
     from bioeval.views.tables.sections import section
     from bioeval.views.tasks import datasets, has_folds

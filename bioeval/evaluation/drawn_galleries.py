@@ -40,10 +40,7 @@ def drawn_galleries(
 ) -> DrawnGalleries | None:
     """Return the galleries of a task's options; None where all templates are enrolled.
 
-    Raises
-    ------
-    DataError
-        Bad options, or no study that draws galleries is installed.
+    Raise :class:`DataError` for bad options, or if no study that draws galleries is installed.
     """
     words = isinstance(gallery, str) and isinstance(sampling, str)
     if words and (gallery, sampling) == ("all", "exact"):
@@ -56,5 +53,4 @@ def drawn_galleries(
             f"{Argument('gallery')} is {gallery!r} and {Argument('sampling')} is {sampling!r}, but "
             "no study that draws galleries is installed; leave both out: all templates are enrolled"
         )
-    galleries = study.RandomGalleries.parse(gallery, sampling, random_state)
-    return galleries
+    return study.RandomGalleries.parse(gallery, sampling, random_state)

@@ -72,15 +72,9 @@ def chosen_threshold(
 
 @dataclass(frozen=True)
 class AttemptsWithin:
-    """Numbers of attempts, and how many of them are accepted at each threshold.
+    """Numbers of attempts, and how many of them are accepted at each threshold."""
 
-    Attributes
-    ----------
-    genuine, impostor : int64 array, shape (thresholds,)
-        Attempts accepted.
-    genuine_attempts, impostor_attempts : int
-    """
-
+    #: int64 (thresholds,): attempts accepted.
     genuine: np.ndarray
     impostor: np.ndarray
     genuine_attempts: int

@@ -113,9 +113,7 @@ def verification(
         Whether the limits of curves hold at each threshold by itself, or at all together; then
         ``gar_in_band frr_in_band far_in_band grr_in_band`` are 1 at thresholds with at least five
         errors and five other attempts, and limits elsewhere are pointwise. Needs a bootstrap.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns

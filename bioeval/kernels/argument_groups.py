@@ -12,64 +12,42 @@ import numpy as np
 
 
 class CellWindow(NamedTuple):
-    """A run of cells ``((k - 1) width, k width]``, with numbers of the dtype of the scores.
+    """A run of cells ``((k - 1) width, k width]``, with numbers of the dtype of the scores."""
 
-    Attributes
-    ----------
-    width, inverse : float
-        A power of two and its inverse, so that ``x * inverse`` is exact or is corrected.
-    low, high : float
-        Numbers of the first cell, and of the last but one: what lies beyond is counted in the
-        first and in the last cell.
-    first : float
-        Number of the cell that is entry 0 of a table.
-    """
-
+    #: A power of two and its inverse, so that ``x * inverse`` is exact or is corrected.
     width: Any
     inverse: Any
+    #: Numbers of the first cell, and of the last but one: what lies beyond is counted in the first
+    #: and in the last cell.
     low: Any
     high: Any
-    first: Any
+    first: Any  # number of the cell that is entry 0 of a table
 
 
 class RawRows(NamedTuple):
-    """Rows of a matrix of scores, and of the mask beside it.
+    """Rows of a matrix of scores, and of the mask beside it."""
 
-    Attributes
-    ----------
-    values : float array, shape (M, N), C-contiguous
-    rows : int64 array, shape (b,)
-        Rows of `values` that are read.
-    mask : uint8 array, shape (M', N), or (0, 0) for none
-        0 for cells that are left out.
-    mask_rows : int64 array, shape (b,) or (0,)
-        The row of `mask` that belongs to each row.
-    """
-
-    values: np.ndarray
-    rows: np.ndarray
+    values: np.ndarray  # float (M, N), C-contiguous
+    rows: np.ndarray  # int64 (b,): rows of `values` that are read
+    #: uint8 (M', N), or (0, 0) for none: 0 for cells that are left out.
     mask: np.ndarray = np.empty((0, 0), dtype=np.uint8)
+    #: int64 (b,) or (0,): the row of `mask` that belongs to each row.
     mask_rows: np.ndarray = np.empty(0, dtype=np.int64)
 
 
 class RankFacts(NamedTuple):
-    """Rank of each probe's best mate among the candidates that are not mates; all written.
+    """Rank of each probe's best mate among the candidates that are not mates; all written."""
 
-    Attributes
-    ----------
-    mate, other : float64 arrays, shape (b,)
-        Distance of the best mate, and of the nearest non-mate; NaN where there is none.
-    closer, tied, tied_before : int64 arrays, shape (b,)
-        Non-mates closer than the best mate, exactly as close, and of those before it in the
-        gallery.
-    mates_tied, mates, others : int64 arrays, shape (b,)
-        Mates exactly as close as the best, usable mates, usable non-mates.
-    """
-
+    #: `mate`, `other`: float64 (b,): distance of the best mate, and of the nearest non-mate; NaN
+    #: where there is none.
     mate: np.ndarray
+    #: int64 (b,): non-mates closer than the best mate, exactly as close, and of those before it in
+    #: the gallery.
     closer: np.ndarray
     tied: np.ndarray
     tied_before: np.ndarray
+    #: `mates_tied`, `mates`, `others`: int64 (b,): mates exactly as close as the best, usable
+    #: mates, usable non-mates.
     mates_tied: np.ndarray
     mates: np.ndarray
     other: np.ndarray
@@ -77,74 +55,41 @@ class RankFacts(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """The matrix of scores, and the rows of it to count.
+    """The matrix of scores, and the rows of it to count."""
 
-    Attributes
-    ----------
-    raw : RawRows
-        The rows to count. Their mask is 1 for impostor cells and `genuine` for genuine ones.
-    keys : int array, shape (M, N)
-        The memory of the values as integers of the same width.
-    gaps : bool
-        Whether NaN is no attempt.
-    negated : bool
-        Whether the scores are similarities.
-    infinity : float
-        Infinity in the dtype of `values`.
-    nan : float
-        NaN without a sign in the dtype of `values`.
-    key_mask, key_shift : int
-        The largest integer of the dtype of `keys`, and its number of bits less one.
-    genuine : int
-        The mask of genuine cells; others than these two are refused.
-    strict : bool
-        Whether NaN in a cell that the mask does not leave out is refused.
-    """
-
+    #: The rows to count. Their mask is 1 for impostor cells and `genuine` for genuine ones.
     raw: RawRows
-    keys: np.ndarray
-    gaps: bool
-    negated: bool
-    infinity: Any
-    nan: Any
+    keys: np.ndarray  # int (M, N): the memory of the values as integers of the same width
+    gaps: bool  # whether NaN is no attempt
+    negated: bool  # whether the scores are similarities
+    infinity: Any  # infinity in the dtype of `values`
+    nan: Any  # NaN without a sign in the dtype of `values`
+    #: The largest integer of the dtype of `keys`, and its number of bits less one.
     key_mask: Any
     key_shift: Any
-    genuine: Any
-    strict: bool
+    genuine: Any  # the mask of genuine cells; others than these two are refused
+    strict: bool  # whether NaN in a cell that the mask does not leave out is refused
 
 
 class GalleryColumns(NamedTuple):
-    """The gallery in the order of counting: the templates of a subject side by side.
+    """The gallery in the order of counting: the templates of a subject side by side."""
 
-    Attributes
-    ----------
-    order, places : uint32 and int64 arrays, shape (n,)
-        Column of the matrix, and place in the gallery, of each position.
-    gathered : bool
-        Whether the columns must be put in order first.
-    starts : int64 array, shape (g + 1,)
-        Group ``g`` has the positions ``starts[g]:starts[g + 1]``; no group is empty.
-    """
-
+    #: uint32 and int64 (n,): column of the matrix, and place in the gallery, of each position.
     order: np.ndarray
     places: np.ndarray
-    gathered: bool
+    gathered: bool  # whether the columns must be put in order first
+    #: int64 (g + 1,): group ``g`` has the positions ``starts[g]:starts[g + 1]``; no group is empty.
     starts: np.ndarray
 
 
 class Probes(NamedTuple):
-    """The probe of each row, with its own subject's columns.
+    """The probe of each row, with its own subject's columns."""
 
-    Attributes
-    ----------
-    own, self_position : int64 arrays, shape (b,)
-        Group of the probe's own subject, and the position of the probe itself; -1 for none.
-    offsets : int64 array, shape (b + 1,)
-        The genuine scores of row ``i`` are written at ``offsets[i]:offsets[i + 1]``.
-    """
-
+    #: int64 (b,): group of the probe's own subject, and the position of the probe itself; -1 for
+    #: none.
     own: np.ndarray
     self_position: np.ndarray
+    #: int64 (b + 1,): the genuine scores of row ``i`` are written at ``offsets[i]:offsets[i + 1]``.
     offsets: np.ndarray
 
 
@@ -157,106 +102,68 @@ class TaskFlags(NamedTuple):
 
 
 class CellTables(NamedTuple):
-    """Tables of impostor counts in cells; some cells have marked thresholds.
-
-    Attributes
-    ----------
-    window : CellWindow
-    cells : int32 array, shape (chunks, cells), added to
-        The count of each cell; of a cell with marks, the number of its first slot, inverted.
-    marks : float array, shape (chunks, slots, 2)
-        The marks of each marked cell, increasing, each cell's followed by infinity, are in the
-        first of each two places.
-    at_most : int array, shape (chunks, slots, 2), added to
-        The same memory; the second places have the scores of the cell that are at most a mark and
-        not at most the one before.
-    """
+    """Tables of impostor counts in cells; some cells have marked thresholds."""
 
     window: CellWindow
+    #: int32 (chunks, cells), added to: the count of each cell; of a cell with marks, the number of
+    #: its first slot, inverted.
     cells: np.ndarray
+    #: float (chunks, slots, 2): the marks of each marked cell, increasing, each cell's followed by
+    #: infinity, are in the first of each two places.
     marks: np.ndarray
+    #: int (chunks, slots, 2), added to: the same memory; the second places have the scores of the
+    #: cell that are at most a mark and not at most the one before.
     at_most: np.ndarray
 
 
 class RankTable(NamedTuple):
-    """Rank of scores among the genuine scores.
+    """Rank of scores among the genuine scores."""
 
-    Attributes
-    ----------
-    window : CellWindow
-        Narrow cells, 64 of them a word.
-    bits : uint64 array, shape (words,)
-        The cells of each word that hold a genuine score; all where it is not one score in each
-        cell, with the usual repeats.
-    aside : uint64 array, shape (words,) or (0,)
-        The cells whose scores are put aside, where those are not the same.
-    repeats : int
-        Genuine scores of the same value, in most words.
-    ends : uint32 array, shape (words,)
-        Genuine scores up to the end of each word.
-    places : uint32 array, shape (words + 1,)
-        Distinct genuine scores up to the beginning of each word, and of all.
-    scores : array of the dtype of the scores, shape (u + 1,)
-        The distinct genuine scores, increasing, and infinity.
-    below : uint32 array, shape (u + 2,)
-        Genuine scores below each of them; all, and all.
-    """
-
-    window: CellWindow
+    window: CellWindow  # narrow cells, 64 of them a word
+    #: uint64 (words,): the cells of each word that hold a genuine score; all where it is not one
+    #: score in each cell, with the usual repeats.
     bits: np.ndarray
+    #: uint64 (words,) or (0,): the cells whose scores are put aside, where those are not the same.
     aside: np.ndarray
-    repeats: int
-    ends: np.ndarray
+    repeats: int  # genuine scores of the same value, in most words
+    ends: np.ndarray  # uint32 (words,): genuine scores up to the end of each word
+    #: uint32 (words + 1,): distinct genuine scores up to the beginning of each word, and of all.
     places: np.ndarray
+    #: Of the dtype of the scores (u + 1,): the distinct genuine scores, increasing, and infinity.
     scores: np.ndarray
-    below: np.ndarray
+    below: np.ndarray  # uint32 (u + 2,): genuine scores below each of them; all, and all
 
 
 class PointTables(NamedTuple):
-    """Findings about operating points besides counts; arrays of length 0 where not wanted.
+    """Findings about operating points besides counts; arrays of length 0 where not wanted."""
 
-    Attributes
-    ----------
-    flags : uint8 array, shape (cells,)
-        1 for cells whose scores are kept: those in which the scores are counted, but for
-        `shift` bits of their number.
-    frame : CellWindow
-        These cells.
-    lows, highs : float arrays, shape (w,)
-        Scores above the one and at most the other are kept.
-    kept : float array, shape (chunks, room), written
-    filled : int64 array, shape (chunks,), added to
-        Scores kept; -1 where there was not room for all.
-    ranks : RankTable
-    pairs : int64 array, shape (chunks,), added to
-        Twice the pairs of a genuine score and a larger impostor score, equal ones counted once.
-    later : float array, shape (chunks, room), written
-        Scores put aside, whose pairs are not among them; for a table with `aside`.
-    deferred : int64 array, shape (chunks,), added to
-        How many there are; -1 where there was not room for all.
-    scale : float
-        A power of two by which scores are multiplied for their moments.
-    sums : float64 array, shape (chunks, 2, lanes)
-        Room for as many sums side by side, whose order is the same on any processor.
-    moments : float64 array, shape (4, b), written
-        How many scores each row has; one of them, the origin; the sum of the differences from it,
-        so that a mean close to it keeps its digits; and the sum of their squares. Shape (4, 0) for
-        none.
-    """
-
+    #: uint8 (cells,): 1 for cells whose scores are kept: those in which the scores are counted, but
+    #: for `shift` bits of their number.
     flags: np.ndarray
     shift: Any
-    frame: CellWindow
+    frame: CellWindow  # these cells
+    #: float (w,): scores above the one and at most the other are kept.
     lows: np.ndarray
     highs: np.ndarray
-    kept: np.ndarray
+    kept: np.ndarray  # float (chunks, room), written
+    #: int64 (chunks,), added to: scores kept; -1 where there was not room for all.
     filled: np.ndarray
     ranks: RankTable
+    #: int64 (chunks,), added to: twice the pairs of a genuine score and a larger impostor score,
+    #: equal ones counted once.
     pairs: np.ndarray
+    #: float (chunks, room), written: scores put aside, whose pairs are not among them; for a table
+    #: with `aside`.
     later: np.ndarray
+    #: int64 (chunks,), added to: how many there are; -1 where there was not room for all.
     deferred: np.ndarray
-    scale: float
+    scale: float  # a power of two by which scores are multiplied for their moments
+    #: float64 (chunks, 2, lanes): room for as many sums side by side, whose order is the same on
+    #: any processor.
     sums: np.ndarray
+    #: float64 (4, b), written: how many scores each row has; one of them, the origin; the sum of
+    #: the differences from it, so that a mean close to it keeps its digits; and the sum of their
+    #: squares. Shape (4, 0) for none.
     moments: np.ndarray
 
 
@@ -268,48 +175,28 @@ class VerificationTables(NamedTuple):
 
 
 class SweepOutput(NamedTuple):
-    """Findings of all tasks.
+    """Findings of all tasks."""
 
-    Attributes
-    ----------
-    single, multi : VerificationTables
-        Of verification by templates and by subjects.
-    genuine : float array, shape (offsets[b],), written
-        The genuine scores, NaN for the probe itself.
-    facts, subject_facts : RankFacts
-        Ranks among templates, and, where they are wanted, among subjects.
-    refused : int64 array, shape (b,), written
-        Cells whose mask has the other class, or which are NaN and must not be.
-    """
-
+    #: Of verification by templates and by subjects.
     single: VerificationTables
     multi: VerificationTables
+    #: float (offsets[b],), written: the genuine scores, NaN for the probe itself.
     genuine: np.ndarray
+    #: Ranks among templates, and, where they are wanted, among subjects.
     facts: RankFacts
     subject_facts: RankFacts
+    #: int64 (b,), written: cells whose mask has the other class, or which are NaN and must not be.
     refused: np.ndarray
 
 
 class Scratch(NamedTuple):
-    """Memory for one row of each chunk.
+    """Memory for one row of each chunk."""
 
-    Attributes
-    ----------
-    line, keys : float and int arrays, shape (chunks, n + 1)
-        The same memory.
-    cells : uint32 array, shape (chunks, n)
-    marked : uint32 array, shape (chunks, n + 2)
-        Positions of scores in marked cells.
-    flags : uint32 array, shape (chunks, piece)
-        Which scores of a piece are kept.
-    nearest : float array, shape (chunks, g)
-    mask : uint8 array, shape (chunks, n)
-    """
-
+    #: float and int (chunks, n + 1): the same memory.
     line: np.ndarray
     keys: np.ndarray
-    cells: np.ndarray
-    marked: np.ndarray
-    flags: np.ndarray
-    nearest: np.ndarray
-    mask: np.ndarray
+    cells: np.ndarray  # uint32 (chunks, n)
+    marked: np.ndarray  # uint32 (chunks, n + 2): positions of scores in marked cells
+    flags: np.ndarray  # uint32 (chunks, piece): which scores of a piece are kept
+    nearest: np.ndarray  # float (chunks, g)
+    mask: np.ndarray  # uint8 (chunks, n)

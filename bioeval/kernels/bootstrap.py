@@ -1,7 +1,5 @@
 """Weighted replicates: sums of attempts between pairs of subjects."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bioeval.kernels.compiling import parallel_rows
@@ -11,14 +9,10 @@ from bioeval.kernels.compiling import parallel_rows
 def sort_by_layer(begin, end, left, starts, layers, entries, found):
     """Write the entries of each left subject by layer, those with a single attempt first.
 
-    Parameters
-    ----------
-    left : int64 array, shape (s,)
-        The list of each left subject is at ``starts[k]:starts[k + 1]``.
-    layers : int
-        Their number.
-    entries, found : tuples of int32, int32 and int64 arrays, read and written
-        Of each entry: the right subject, the layer, and the number of attempts.
+    - `left` (int64 (s,)): the list of each left subject is at ``starts[k]:starts[k + 1]``
+    - `layers` (int): their number
+    - `entries`, `found` (tuples of int32, int32 and int64, read and written): of each entry: the
+      right subject, the layer, and the number of attempts
     """
     right, layer, count = entries
     right_found, layer_found, count_found = found
@@ -48,16 +42,11 @@ def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sum
     one instruction. Columns come in tiles, of which all weights stay in cache; each tile is
     computed by one thread.
 
-    Parameters
-    ----------
-    left, starts, entries
-        As :func:`sort_by_layer` leaves them.
-    weights : uint8 or uint32 array, shape (tiles, subjects, t)
-    largest : int
-        The largest weight.
-    totals : float64 array, shape (tiles, layers, t), added to
-    sums : uint16 array, shape (tiles, t)
-        Zeros, and again afterwards.
+    - `left`, `starts`, `entries`: as :func:`sort_by_layer` leaves them
+    - `weights`: uint8 or uint32 (tiles, subjects, t)
+    - `largest` (int): the largest weight
+    - `totals`: float64 (tiles, layers, t), added to
+    - `sums` (uint16 (tiles, t)): zeros, and again afterwards
     """
     right, layer, count = entries
     limit = np.int64(65535)
@@ -114,13 +103,10 @@ def weigh_shares(begin, end, left, right, layer, share, weights, totals):
 
     Columns come in tiles; each is computed by one thread, in the order of the entries.
 
-    Parameters
-    ----------
-    left, right, layer : int64 arrays, shape (entries,)
-        The two subjects, and the layer.
-    share : float64 array, shape (entries,)
-    weights : uint8 or uint32 array, shape (tiles, subjects, t)
-    totals : float64 array, shape (tiles, layers, t), added to
+    - `left`, `right`, `layer` (int64 (entries,)): the two subjects, and the layer
+    - `share`: float64 (entries,)
+    - `weights`: uint8 or uint32 (tiles, subjects, t)
+    - `totals`: float64 (tiles, layers, t), added to
     """
     for tile in range(begin, end):
         for e in range(len(share)):

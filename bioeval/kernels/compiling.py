@@ -87,9 +87,7 @@ class Compilations(event.Listener):
 
     Where nothing shows the progress, a line on standard error says that they take long.
 
-    Attributes
-    ----------
-    said : whether the line is written
+    - `said`: whether the line is written
     """
 
     said = False
@@ -176,9 +174,7 @@ def parallel_rows(over: str) -> Callable[[Callable[..., None]], ParallelRows]:
 class ParallelRows:
     """A loop that runs in as many parts as numba may use threads.
 
-    Attributes
-    ----------
-    loop : the compiled function, of ``begin``, ``end`` and the arguments of a call
+    - `loop`: the compiled function, of ``begin``, ``end`` and the arguments of a call
     """
 
     def __init__(self, function: Callable[..., None], over: str):
@@ -255,12 +251,10 @@ def by_numpy(twin: Callable[..., Any], numbers: Callable[..., int]) -> Callable[
 class FewByNumpy:
     """A kernel, and the NumPy function that works for it on few numbers.
 
-    Attributes
-    ----------
-    kernel : the compiled function
-    twin : the same in NumPy
-    numbers : how many numbers the arguments of a call hold
-    calls : how often the twin has worked
+    - `kernel`: the compiled function
+    - `twin`: the same in NumPy
+    - `numbers`: how many numbers the arguments of a call hold
+    - `calls`: how often the twin has worked
     """
 
     def __init__(self, kernel: Any, twin: Callable[..., Any], numbers: Callable[..., int]):

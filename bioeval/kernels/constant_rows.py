@@ -1,7 +1,5 @@
 """Rows of one value: each row is read only up to its second distinct value."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bioeval.kernels.compiling import FEW, by_numpy, compiled
@@ -29,14 +27,10 @@ def numpy_constant_rows(raw, places, itself, value, count):
 def constant_rows(raw, places, itself, value, count):
     """Write the only finite value of each row (NaN for several) and how often it occurs.
 
-    Parameters
-    ----------
-    raw : RawRows
-    places : int64 array, shape (n,)
-        The place of each column in a row.
-    itself : int64 array, shape (b,)
-        The column that is not read; -1 for none.
-    value, count : float64 and int64 arrays, shape (b,), written
+    - `raw`: RawRows
+    - `places` (int64 (n,)): the place of each column in a row
+    - `itself` (int64 (b,)): the column that is not read; -1 for none
+    - `value`, `count`: float64 and int64 (b,), written
     """
     for i in range(len(raw.rows)):
         row = raw.values[raw.rows[i]]

@@ -5,8 +5,6 @@ else an impostor score, NaN no attempt. Tables are one a chunk of rows and are a
 so that the counts are the same on any number of threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 
@@ -330,27 +328,20 @@ def list_pairs(
 ):  # fmt: skip
     """List the number of impostor scores of each pair of subjects between thresholds.
 
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-    starts : int64 array, shape (g + 1,)
-        Where the columns of each group begin.
-    own, self_position : int64 arrays, shape (b,)
-        The group of a row's own subject, and the column of the row itself, which are left out.
-    row_starts : int64 array, shape (s + 1,)
-        The rows ``row_starts[k]:row_starts[k + 1]`` are probes of one subject.
-    groups : int32 array, shape (g,)
-        The number of the subject of each group.
-    thresholds, base, scale, guide
-        Layer ``k`` is above ``thresholds[k - 1]`` and not above ``thresholds[k]``; the guide is
-        that of :func:`threshold_of`.
-    first : int64 array, shape (s,)
-        Where the list of each subject of the probes begins.
-    right, layer : int32 arrays, written
-    count : int64 array, written
-        The subject of the group, the layer, and how many scores there are, if any.
-    last : int64 array, shape (s,), written
-        Where the lists end.
+    - `block`: float (b, n)
+    - `starts` (int64 (g + 1,)): where the columns of each group begin
+    - `own`, `self_position` (int64 (b,)): the group of a row's own subject, and the column of the
+      row itself, which are left out
+    - `row_starts` (int64 (s + 1,)): the rows ``row_starts[k]:row_starts[k + 1]`` are probes of one
+      subject
+    - `groups` (int32 (g,)): the number of the subject of each group
+    - `thresholds`, `base`, `scale`, `guide`: layer ``k`` is above ``thresholds[k - 1]`` and not
+      above ``thresholds[k]``; the guide is that of :func:`threshold_of`
+    - `first` (int64 (s,)): where the list of each subject of the probes begins
+    - `right`, `layer`: int32, written
+    - `count` (int64, written): the subject of the group, the layer, and how many scores there are,
+      if any
+    - `last` (int64 (s,), written): where the lists end
     """
     table = np.zeros(len(thresholds) + 1, dtype=np.int64)
     filled = np.empty(len(thresholds) + 1, dtype=np.int32)

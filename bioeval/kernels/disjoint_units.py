@@ -28,12 +28,8 @@ class SearchState(NamedTuple):
 def match_in_order(left, right, mate):
     """Take each pair whose members are not yet in a pair.
 
-    Parameters
-    ----------
-    left, right : int64 arrays, shape (k,)
-        The members of each pair.
-    mate : int64 array, shape (members,), changed
-        The member that each is paired with, or -1.
+    - `left`, `right` (int64 (k,)): the members of each pair
+    - `mate` (int64 (members,), changed): the member that each is paired with, or -1
     """
     for k in range(len(left)):
         if mate[left[k]] < 0 and mate[right[k]] < 0:
@@ -47,13 +43,10 @@ def match_most(start, neighbour, mate):
     From each member without a mate, look for a path on which pairs and other neighbours alternate
     and whose end has no mate either; odd circles on the way are shrunk to their base.
 
-    Parameters
-    ----------
-    start : int64 array, shape (members + 1,)
-        The neighbours of member ``i`` are ``neighbour[start[i] : start[i + 1]]``.
-    neighbour : int64 array
-    mate : int64 array, shape (members,), changed
-        As in :func:`match_in_order`.
+    - `start` (int64 (members + 1,)): the neighbours of member ``i`` are ``neighbour[start[i] :
+      start[i + 1]]``
+    - `neighbour`: int64
+    - `mate` (int64 (members,), changed): as in :func:`match_in_order`
     """
     n = len(mate)
     mark, seen = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)

@@ -24,17 +24,13 @@ def finish_euclidean(begin, end, products, first, x, y, near, cosine):
     If the squared distance is small beside the squared lengths, the subtraction has lost digits;
     it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
 
-    Parameters
-    ----------
-    products : float array, shape (b, m), overwritten
-        They are in n columns from `first` on; the others are left alone.
-    first : int
-    x, y : Embeddings
-        Of b probes and n gallery templates.
-    near : float
-        Proportion of the squared lengths below which a squared distance is computed again.
-    cosine : bool
-        Halve the squared distance (``1 - cos``) instead of taking its root.
+    - `products` (float (b, m), overwritten): they are in n columns from `first` on; the others are
+      left alone
+    - `first`: int
+    - `x`, `y` (Embeddings): of b probes and n gallery templates
+    - `near` (float): proportion of the squared lengths below which a squared distance is computed
+      again
+    - `cosine` (bool): halve the squared distance (``1 - cos``) instead of taking its root
     """
     # Constants of the dtype of the products, which keep the loops in it.
     zero = near - near

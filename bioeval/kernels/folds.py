@@ -18,17 +18,11 @@ PIECE = 64
 
 
 class FoldRows(NamedTuple):
-    """Rows of distances with the folds of their templates.
+    """Rows of distances with the folds of their templates."""
 
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        NaN = no attempt.
-    mate_start, mate_stop, self_position : int64 arrays, shape (b,)
-        Where the probe's own subject starts and stops, and the probe itself; -1 for none.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # float (b, n): NaN = no attempt
+    #: int64 (b,): where the probe's own subject starts and stops, and the probe itself; -1 for
+    #: none.
     mate_start: np.ndarray
     mate_stop: np.ndarray
     self_position: np.ndarray
@@ -84,17 +78,14 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, ta
 def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place, filled):
     """Collect the impostor scores in windows, with their places in the rows and columns.
 
-    Parameters
-    ----------
-    rows : Rows
-    row_fold : int64 array, shape (b,)
-        Which windows a row has: those from ``first[f]`` to ``first[f + 1]``.
-    first : int64 array
-    above, upto : float arrays, shape (windows,), of the dtype of the scores
-        Ends of the windows, those of a row increasing; NaN for no lower end.
-    values, place : arrays, shape (chunks, room) and (chunks, room, 2), written
-    filled : int64 array, shape (chunks,), written
-        The number collected; those beyond the room are not written.
+    - `rows`: Rows
+    - `row_fold` (int64 (b,)): which windows a row has: those from ``first[f]`` to ``first[f + 1]``
+    - `first`: int64
+    - `above`, `upto` (float (windows,), of the dtype of the scores): ends of the windows, those of
+      a row increasing; NaN for no lower end
+    - `values`, `place`: (chunks, room) and (chunks, room, 2), written
+    - `filled` (int64 (chunks,), written): the number collected; those beyond the room are not
+      written
     """
     block = rows.values
     mate_start = rows.mate_start

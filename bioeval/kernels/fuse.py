@@ -1,7 +1,5 @@
 """Multi-template scores: fuse each subject's templates into one score a row."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 
@@ -56,20 +54,15 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
     result is then +inf, accepted at no finite threshold. The median of an even number is the mean
     of the two in the middle. A group of fewer than `rule` templates is no attempt.
 
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-        Distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g + 1]``.
-    columns : int64 array, shape (1, n)
-        Place of each template in the gallery's own order.
-    starts : int64 array, shape (g + 1,)
-    self_position : int64 array, shape (b,)
-        The template that is the probe itself, or -1.
-    rule : int
-    fused : float array, shape (b, g), written
-        NaN where no template is left.
-    place : int64 array, shape (b, g), written
-        Place of the group's nearest template, the first of them in a tie.
+    - `block` (float (b, n)): distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g +
+      1]``
+    - `columns` (int64 (1, n)): place of each template in the gallery's own order
+    - `starts`: int64 (g + 1,)
+    - `self_position` (int64 (b,)): the template that is the probe itself, or -1
+    - `rule`: int
+    - `fused` (float (b, g), written): NaN where no template is left
+    - `place` (int64 (b, g), written): place of the group's nearest template, the first of them in a
+      tie
     """
     groups = len(starts) - 1
     largest = 0

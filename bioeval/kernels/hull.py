@@ -1,7 +1,5 @@
 """The convex hull of the points of a ROC."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

@@ -15,23 +15,16 @@ from bioeval.kernels.compiling import parallel_rows
 
 
 class ByGroup(NamedTuple):
-    """Facts of each row about each group of the gallery; all written.
+    """Facts of each row about each group of the gallery; all written."""
 
-    Attributes
-    ----------
-    closer, tied, before : int32 arrays, shape (b, groups)
-        Candidates closer than the row's best mate, exactly as close, and those of the latter
-        before it in the gallery; 0 for the own group, and without a mate.
-    nearest : int64 array, shape (b,)
-        The group of the nearest candidate that is no mate; -1 for none.
-    second : float64 array, shape (b,)
-        Distance of the nearest candidate of any further group; NaN for none.
-    """
-
+    #: int32 (b, groups): candidates closer than the row's best mate, exactly as close, and those of
+    #: the latter before it in the gallery; 0 for the own group, and without a mate.
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray
+    #: int64 (b,): the group of the nearest candidate that is no mate; -1 for none.
     nearest: np.ndarray
+    #: float64 (b,): distance of the nearest candidate of any further group; NaN for none.
     second: np.ndarray
 
 

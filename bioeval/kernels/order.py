@@ -22,13 +22,10 @@ def numpy_order(words, spare, order, other, counts):
 def order_words(words, spare, order, other, counts):
     """Write the places of words in increasing order, equal ones in their own order.
 
-    Parameters
-    ----------
-    words, spare : uint64 arrays, shape (n,), changed
-    order, other : int64 arrays, shape (n,), written
-        The places, and room for them.
-    counts : int64 array, shape (p, 1 << 11), written
-        For the counts of digits of 11 bits; p digits of each word are compared, the last ones.
+    - `words`, `spare`: uint64 (n,), changed
+    - `order`, `other` (int64 (n,), written): the places, and room for them
+    - `counts` (int64 (p, 1 << 11), written): for the counts of digits of 11 bits; p digits of each
+      word are compared, the last ones
     """
     n = len(words)
     mask = np.uint64(counts.shape[1] - 1)

@@ -1,7 +1,5 @@
 """Facts of each probe for identification: mates first, then one pass over the row."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

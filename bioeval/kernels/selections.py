@@ -29,150 +29,95 @@ AUTO, UNENROLLED, LEAVE_OUT, BOTH = 0, 1, 2, 3
 
 
 class RankedMatrix(NamedTuple):
-    """Scores as places among the distinct ones, with the templates of both sides.
+    """Scores as places among the distinct ones, with the templates of both sides."""
 
-    Attributes
-    ----------
-    places : int32 array, shape (m, n)
-    missing : int
-        The number of distinct scores: the place of a comparison that is no attempt.
-    probe, gallery : int64 arrays, shape (m,) and (n,)
-        Subject codes.
-    probe_ids, gallery_ids : int64 arrays, shape (m,) and (n,)
-        Templates, as numbers from 0.
-    """
-
-    places: np.ndarray
-    missing: Any
+    places: np.ndarray  # int32 (m, n)
+    missing: Any  # the number of distinct scores: the place of a comparison that is no attempt
+    #: int64 (m,) and (n,): subject codes.
     probe: np.ndarray
     gallery: np.ndarray
+    #: int64 (m,) and (n,): templates, as numbers from 0.
     probe_ids: np.ndarray
     gallery_ids: np.ndarray
 
 
 class Selections(NamedTuple):
-    """Rows and columns of each selection, side by side.
+    """Rows and columns of each selection, side by side."""
 
-    Attributes
-    ----------
-    rows, columns : int64 arrays
-    row_starts, column_starts : int64 arrays, shape (k + 1,)
-    cells : int64 array, shape (k + 1,)
-        Where the cells of each selection begin.
-    """
-
+    #: `rows`, `columns`: int64.
     rows: np.ndarray
+    #: `row_starts`, `column_starts`: int64 (k + 1,).
     row_starts: np.ndarray
     columns: np.ndarray
     column_starts: np.ndarray
-    cells: np.ndarray
+    cells: np.ndarray  # int64 (k + 1,): where the cells of each selection begin
 
 
 class SearchRules(NamedTuple):
-    """Rules of identification: of open set, then of closed set.
+    """Rules of identification: of open set, then of closed set."""
 
-    Attributes
-    ----------
-    by_subject, ties_first : (bool, bool)
-        Whether ranks are among subjects, and whether tied non-mates rank before the mate.
-    impostors : int
-        The impostor probes, `AUTO` to `BOTH`.
-    square : bool
-        Whether all probes are templates of the gallery.
-    ranks : int64 array
-        At which CMS is counted.
-    """
-
+    #: Whether ranks are among subjects, and whether tied non-mates rank before the mate.
     by_subject: Any
     ties_first: Any
-    impostors: Any
-    square: bool
-    ranks: np.ndarray
+    impostors: Any  # the impostor probes, `AUTO` to `BOTH`
+    square: bool  # whether all probes are templates of the gallery
+    ranks: np.ndarray  # int64: at which CMS is counted
 
 
 class SelectionOutput(NamedTuple):
-    """Findings of each selection.
+    """Findings of each selection."""
 
-    Attributes
-    ----------
-    counts : int64 array, shape (k, len(COUNTED))
-    ranked : int64 array, shape (k, r), added to
-        Mated probes at each rank or better.
-    single, multi : int32 arrays, shape (cells,)
-        Genuine scores from the front of each selection on, and impostor scores up to its end,
-        each increasing.
-    searches : int32 array, shape (2 rows,)
-        The same of open set: best mates at rank 1, and nearest non-mates of impostor probes.
-    lines, nearest : int32 arrays, shape (cells,)
-        Rows in the order of the gallery, and the nearest template of each subject.
-    start, stop, own : int64 arrays, shape (rows,)
-        Where each row's own subject starts and stops, and its place among the subjects, or -1.
-    best, other : int32 arrays, shape (rows,)
-        Nearest mate and nearest non-mate.
-    place : int64 array, shape (2, rows)
-        Rank of the nearest mate, of open set and of closed set; 0 without one.
-    """
-
-    counts: np.ndarray
-    ranked: np.ndarray
+    counts: np.ndarray  # int64 (k, len(COUNTED))
+    ranked: np.ndarray  # int64 (k, r), added to: mated probes at each rank or better
+    #: int32 (cells,): genuine scores from the front of each selection on, and impostor scores up to
+    #: its end, each increasing.
     single: np.ndarray
     multi: np.ndarray
+    #: int32 (2 rows,): the same of open set: best mates at rank 1, and nearest non-mates of
+    #: impostor probes.
     searches: np.ndarray
+    #: int32 (cells,): rows in the order of the gallery, and the nearest template of each subject.
     lines: np.ndarray
     nearest: np.ndarray
+    #: int64 (rows,): where each row's own subject starts and stops, and its place among the
+    #: subjects, or -1.
     start: np.ndarray
     stop: np.ndarray
     own: np.ndarray
+    #: int32 (rows,): nearest mate and nearest non-mate.
     best: np.ndarray
     other: np.ndarray
+    #: int64 (2, rows): rank of the nearest mate, of open set and of closed set; 0 without one.
     place: np.ndarray
 
 
 class AttemptLists(NamedTuple):
-    """Increasing genuine and impostor scores of each selection, in one array.
+    """Increasing genuine and impostor scores of each selection, in one array."""
 
-    Attributes
-    ----------
-    places : int32 array
-    genuine, impostor : int64 arrays, shape (k, 2)
-        Start and stop of each.
-    missed : int64 array, shape (k,)
-        Genuine attempts that no threshold accepts.
-    """
-
-    places: np.ndarray
+    places: np.ndarray  # int32
+    #: int64 (k, 2): start and stop of each.
     genuine: np.ndarray
     impostor: np.ndarray
-    missed: np.ndarray
+    missed: np.ndarray  # int64 (k,): genuine attempts that no threshold accepts
 
 
 class PointsFound(NamedTuple):
-    """Operating points of each selection; thresholds are places, -1 for reject-all.
+    """Operating points of each selection; thresholds are places, -1 for reject-all."""
 
-    Attributes
-    ----------
-    equal_error : float64 array, shape (k, 5)
-        EER, FAR and FRR at its threshold, and the bracket; left as they are where not defined.
-    equal_error_place : int64 array, shape (k,)
-    accepted, places : int64 arrays, shape (k, t)
-        Genuine attempts accepted at the loosest threshold of each number of errors allowed.
-    pairs : int64 array, shape (k,)
-        Twice the ordered pairs, ties once.
-    zero_frr : int64 array, shape (k,)
-        False accepts at the last genuine score.
-    corners : int64 array, shape (3, c)
-        Place, false accepts and false rejects of reject-all and at each distinct genuine score.
-    corner_starts : int64 array, shape (k + 1,)
-    """
-
+    #: float64 (k, 5): EER, FAR and FRR at its threshold, and the bracket; left as they are where
+    #: not defined.
     equal_error: np.ndarray
-    equal_error_place: np.ndarray
+    equal_error_place: np.ndarray  # int64 (k,)
+    #: int64 (k, t): genuine attempts accepted at the loosest threshold of each number of errors
+    #: allowed.
     accepted: np.ndarray
     places: np.ndarray
-    pairs: np.ndarray
-    zero_frr: np.ndarray
+    pairs: np.ndarray  # int64 (k,): twice the ordered pairs, ties once
+    zero_frr: np.ndarray  # int64 (k,): false accepts at the last genuine score
+    #: int64 (3, c): place, false accepts and false rejects of reject-all and at each distinct
+    #: genuine score.
     corners: np.ndarray
-    corner_starts: np.ndarray
+    corner_starts: np.ndarray  # int64 (k + 1,)
 
 
 @register_jitable
@@ -324,30 +269,20 @@ class RoomForOne(NamedTuple):
     """Room for the subjects, the templates and the places of one selection.
 
     It is made outside the kernel, since calls that make arrays take seconds to compile.
-
-    Attributes
-    ----------
-    group, position : int64 arrays of -1
-        For the codes of the subjects and the numbers of the templates.
-    seen : bool array of False
-        For the codes of the subjects.
-    order, starts : uint32 array, shape (n,), and int64 array, shape (n + 2,)
-        For the columns.
-    spare : int32 array
-        For the cells, or twice the rows.
-    digits : uint32 array, shape (2, 1 << h)
-        For the counts of digits of `h` bits, half of those of the places.
-    front, back : int64 arrays, shape (3,)
-        Ends of the lists of single, multi and searches.
     """
 
+    #: `group`, `position`: int64 of -1: for the codes of the subjects and the numbers of the
+    #: templates.
     group: np.ndarray
-    seen: np.ndarray
+    seen: np.ndarray  # bool of False: for the codes of the subjects
     position: np.ndarray
+    #: uint32 (n,), and int64 (n + 2,): for the columns.
     order: np.ndarray
     starts: np.ndarray
-    spare: np.ndarray
+    spare: np.ndarray  # int32: for the cells, or twice the rows
+    #: uint32 (2, 1 << h): for the counts of digits of `h` bits, half of those of the places.
     digits: np.ndarray
+    #: int64 (3,): ends of the lists of single, multi and searches.
     front: np.ndarray
     back: np.ndarray
 

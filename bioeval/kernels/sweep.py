@@ -15,8 +15,6 @@ A second pass over the impostor scores alone, :func:`second_pass_of_rows`, keeps
 with their places if these are wanted, and adds up pairs by the same functions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 
@@ -604,7 +602,7 @@ def take_back(missing, counts, chunk):
 
 @register_jitable
 def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
-    """Count row `i`, of which `missing` are NaN, without the probe's subject; collect findings."""
+    """Count row `i` (`missing` scores are NaN) without the probe's subject; collect findings."""
     counts, points = tables
     index = scratch.cells[chunk, : len(line)]
     marked = scratch.marked[chunk]

@@ -19,7 +19,7 @@ from bioeval.scores.matrix import Scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without the comparisons that a card, or whatever else can, excludes."""
+    """Return the scores without comparisons that a card (or what has `exclude`) leaves out."""
     if hasattr(protocol, "exclude"):
         excluded = protocol.exclude
     else:

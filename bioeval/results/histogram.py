@@ -33,10 +33,7 @@ _AT_EDGE = 1e-6
 
 @dataclass(frozen=True)
 class Histogram:
-    """The scores of one class.
-
-    A bin of distances includes its upper edge, of similarities its lower.
-    """
+    """The scores of one class; a bin of distances has its upper edge, of similarities its lower."""
 
     edges: np.ndarray  # (b + 1,): in the user's units, increasing
     counts: np.ndarray  # int64 (b,): scores in each bin

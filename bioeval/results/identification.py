@@ -148,23 +148,14 @@ def closed_set_counts(
 
 @dataclass(frozen=True)
 class OpenSetPoints:
-    """Exact operating points; the thresholds are scores of the attempts.
+    """Exact operating points; the thresholds are scores of the attempts."""
 
-    Attributes
-    ----------
-    mate, ranks, weights : arrays, shape (g,)
-        Distance, rank and weight of best mates; several entries a probe under expected ties.
-    genuine : int
-        Genuine attempts.
-    other : float64 array, shape (i,)
-        Distances of the impostor attempts, increasing.
-    """
-
+    #: (g,): distance, rank and weight of best mates; several entries a probe under expected ties.
     mate: np.ndarray
     ranks: np.ndarray
     weights: np.ndarray
-    genuine: int
-    other: np.ndarray
+    genuine: int  # genuine attempts
+    other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing
 
     @staticmethod
     def thresholds_over(
@@ -271,26 +262,16 @@ FEW_RANKS = 100
 
 @dataclass(frozen=True)
 class OpenSetAttempts:
-    """Numbers of attempts of open-set identification, in one gallery or in each of many.
+    """Numbers of attempts of open-set identification, in one gallery or in each of many."""
 
-    Attributes
-    ----------
-    genuine, impostor : int
-        Attempts: mated and non-mated searches.
-    tied : int64 or float64
-        Genuine attempts with a non-mate tied with the best mate.
-    targets, non_targets : int
-        Probes enrolled and never enrolled.
-    unmated : int
-        Enrolled probes without a usable mate.
-    """
-
+    #: Attempts: mated and non-mated searches.
     genuine: int
     impostor: int
-    tied: Any
+    tied: Any  # int64 or float64: genuine attempts with a non-mate tied with the best mate
+    #: Probes enrolled and never enrolled.
     targets: int
     non_targets: int
-    unmated: int
+    unmated: int  # enrolled probes without a usable mate
 
     def scalars(
         self, about: Provenance, impostors: str, far_targets: np.ndarray, points: Variables
@@ -357,35 +338,21 @@ class OpenSetAttempts:
 
 @dataclass(frozen=True)
 class OpenSetCounts:
-    """Counts of open-set identification over thresholds, of one gallery or expected over many.
-
-    Attributes
-    ----------
-    attempts : OpenSetAttempts
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    detected, identified : arrays, shape (t, r)
-        Genuine attempts accepted exactly at each rank, and at that rank or better.
-    accepted : array, shape (t,)
-        Impostor attempts accepted.
-    targets_within, own_within, non_targets_within : arrays, shape (t,)
-        Enrolled probes with any template within the threshold, those with a mate within it, and
-        probes never enrolled with any template within it.
-    ranks : int array, shape (r,), optional
-        By default 1 ... r.
-    repeats : int array, optional
-        How many thresholds each row of `detected` and `identified` stands for; by default one.
-    """
+    """Counts of open-set identification over thresholds, of one gallery or expected over many."""
 
     attempts: OpenSetAttempts
-    thresholds: np.ndarray
+    thresholds: np.ndarray  # float64 (t,): increasing distances
+    #: (t, r): genuine attempts accepted exactly at each rank, and at that rank or better.
     detected: np.ndarray
     identified: np.ndarray
-    accepted: np.ndarray
+    accepted: np.ndarray  # (t,): impostor attempts accepted
+    #: (t,): enrolled probes with any template within the threshold, those with a mate within it,
+    #: and probes never enrolled with any template within it.
     targets_within: np.ndarray
     own_within: np.ndarray
     non_targets_within: np.ndarray
-    ranks: np.ndarray | None = None
+    ranks: np.ndarray | None = None  # int (r,): by default 1 ... r
+    #: int: how many thresholds each row of `detected` and `identified` stands for; by default one.
     repeats: np.ndarray | None = None
 
     @property

@@ -12,24 +12,14 @@ from bioeval.results.dataset import rate
 
 @dataclass(frozen=True)
 class QueryMean:
-    """A mean of values over queries.
+    """A mean of values over queries."""
 
-    Attributes
-    ----------
-    counted : bool array, shape (queries,)
-        The queries that the mean is over.
-    query : int64 array, shape (n,)
-        The queries that have a value; others that are counted have 0.
-    values : float64 or bool array, shape (n,) or (n, thresholds)
-        Bool: decisions, whose mean is a proportion of the queries.
-    scalar : Scalar
-        With the smallest and largest possible value.
-    """
-
-    counted: np.ndarray
-    query: np.ndarray
+    counted: np.ndarray  # bool (queries,): the queries that the mean is over
+    query: np.ndarray  # int64 (n,): the queries that have a value; others that are counted have 0
+    #: float64 or bool (n,) or (n, thresholds): bool: decisions, whose mean is a proportion of the
+    #: queries.
     values: np.ndarray
-    scalar: Scalar = Scalar("proportion", name="")
+    scalar: Scalar = Scalar("proportion", name="")  # with the smallest and largest possible value
 
     @classmethod
     def of(
@@ -62,23 +52,15 @@ class MatchCurve:
 
     The CMC is the proportion of queries whose counted match is there; recall and precision at a
     rank count all matches.
-
-    Attributes
-    ----------
-    counted : bool array, shape (queries,)
-        The queries that the mean is over.
-    query, rank : int64 arrays, shape (n,)
-    weight : array, shape (n,)
-        Of each counted match: its query and its rank, and its weight or probability.
-    per_rank : bool
-        Whether the weight is divided by the rank, as precision is.
     """
 
-    counted: np.ndarray
+    counted: np.ndarray  # bool (queries,): the queries that the mean is over
+    #: int64 (n,).
     query: np.ndarray
     rank: np.ndarray
+    #: (n,): of each counted match: its query and its rank, and its weight or probability.
     weight: np.ndarray
-    per_rank: bool = False
+    per_rank: bool = False  # whether the weight is divided by the rank, as precision is
 
     def means(self, max_rank: int) -> np.ndarray:
         """Return the mean at each rank."""

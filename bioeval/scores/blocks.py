@@ -120,12 +120,8 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
 def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -> int:
     """Return how many rows may be read together under the limit of the scores.
 
-    With `in_place` they are those of a mapped file, which are counted where they are.
-
-    Raises
-    ------
-    DataError
-        If not even a chunk of rows fits; it says how much would do.
+    With `in_place` they are those of a mapped file, which are counted where they are. Raise
+    :class:`DataError` if not even a chunk of rows fits; it says how much would do.
     """
     if not scores._limited:
         return sys.maxsize
@@ -378,8 +374,7 @@ class GivenRows:
             return scores._read_rows(low, high)
         if self._room is None or len(self._room) < high - low:
             self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
-        rows = scores._base.read(low, high, self._room[: high - low])
-        return rows
+        return scores._base.read(low, high, self._room[: high - low])
 
     def distances(self, low: int, high: int, *, exact: bool = True) -> np.ndarray:
         """Return the distances of rows ``low:high``; scores need not be `exact` in float64."""
@@ -529,12 +524,8 @@ class BlockReader:
         """Yield the blocks in order; the rows done are `reported` to `progress` of the public call.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
-        kept.
-
-        Raises
-        ------
-        EngineError
-            If another engine than this process is to compute what is counted here.
+        kept. Raise :class:`EngineError` if another engine than this process is to compute what is
+        counted here.
         """
         refuse_engine()
         tell = reporter() if reported else report

@@ -80,10 +80,7 @@ def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
 def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     """Return scores without rows and columns of attack presentations, with a remark on them.
 
-    Raises
-    ------
-    DataError
-        If no bona fide presentation is left.
+    Raise :class:`DataError` if no bona fide presentation is left.
     """
     rows, columns = attacks_of(scores, name)
     if not rows.any() and not columns.any():

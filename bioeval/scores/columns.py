@@ -113,12 +113,8 @@ def release(*columns: np.ndarray) -> None:
 class CodedSides:
     """The subjects, or the templates, of both sides of pairs.
 
-    Parameters
-    ----------
-    values : sequence
-        Distinct names.
-    a, b : int32 arrays, shape (p,)
-        The place in `values` of the name of each side of each pair.
+    - `values` (sequence): distinct names
+    - `a`, `b` (int32 (p,)): the place in `values` of the name of each side of each pair
     """
 
     def __init__(self, values: Sequence[Any], a: np.ndarray, b: np.ndarray):

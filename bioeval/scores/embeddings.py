@@ -96,21 +96,15 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
 
 @dataclass
 class _Side:
-    """The embeddings of one side.
+    """The embeddings of one side."""
 
-    Attributes
-    ----------
-    products : array, shape (n, f)
-        What matrix products take, in the dtype of the distances: unit vectors (cosine), square
-        roots of proportions (Bhattacharyya), else the embeddings.
-    exact : float32 or float64 array, shape (n, f)
-        ``exact * factor`` are `products` before rounding, from which near pairs are computed.
-    factor, squared : float arrays, shape (n,)
-        The squared lengths are those of `products`.
-    """
-
+    #: (n, f): what matrix products take, in the dtype of the distances: unit vectors (cosine),
+    #: square roots of proportions (Bhattacharyya), else the embeddings.
     products: np.ndarray
+    #: float32 or float64 (n, f): ``exact * factor`` are `products` before rounding, from which near
+    #: pairs are computed.
     exact: np.ndarray
+    #: float (n,): the squared lengths are those of `products`.
     factor: np.ndarray
     squared: np.ndarray
 
@@ -352,10 +346,7 @@ class EmbeddingSource:
         return state
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return the distances of some probes to some of the gallery.
-
-        They are most often those of the whole rows to the last bit, but need not be.
-        """
+        """Return distances of some probes to some templates, most often with whole rows' bits."""
         return self._block(rows, columns)
 
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:

@@ -78,19 +78,12 @@ def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> No
 class EnrolmentTimes:
     """Times of a gallery and of probes, as whole numbers in one chronological order.
 
-    A missing value, and a missing column, mean always.
+    A missing value, and a missing column, mean always. Raise :class:`DataError` if there is no such
+    column, a value is not a time, dates stand beside numbers, or a template is withdrawn before it
+    is enrolled.
 
-    Parameters
-    ----------
-    probe_meta, gallery_meta : mapping of str to ndarray
-        With ``seen_at`` of the probes; ``enrolled_at`` and ``withdrawn_at`` of the gallery.
-    probes, templates : int
-
-    Raises
-    ------
-    DataError
-        If there is no such column, a value is not a time, dates stand beside numbers, or a template
-        is withdrawn before it is enrolled.
+    - `probe_meta`, `gallery_meta` (mapping of str to ndarray): with ``seen_at`` of the probes;
+      ``enrolled_at`` and ``withdrawn_at`` of the gallery
     """
 
     def __init__(

@@ -128,10 +128,7 @@ def _is_nan(value: Any) -> bool:
 
 
 class Codes:
-    """The distinct labels of templates, `values`, and the code of each probe and gallery template.
-
-    ``values[code]`` is the label of a code.
-    """
+    """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label."""
 
     def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
         """Number the labels of both sides together; one array for both stays one."""

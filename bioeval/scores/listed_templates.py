@@ -44,19 +44,12 @@ def places(noun: str, numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class ListRules:
-    """Rules for the lines of a list that are not attempts of their own.
+    """Rules for the lines of a list that are not attempts of their own."""
 
-    Attributes
-    ----------
-    keep : tuple of str
-        ``"self"``: comparisons of a template with itself; ``"repeated"``: pairs that are listed
-        again.
-    unordered : bool
-        Whether a-b and b-a are one attempt.
-    """
-
+    #: ``"self"``: comparisons of a template with itself; ``"repeated"``: pairs that are listed
+    #: again.
     keep: tuple[Kept, ...] = ()
-    unordered: bool = False
+    unordered: bool = False  # whether a-b and b-a are one attempt
 
     @classmethod
     def parse(cls, keep: Kept | Sequence[Kept] | None, unordered: bool | None) -> ListRules:
@@ -107,12 +100,8 @@ class _Tally:
 class ListedTemplates:
     """The pairs of a list whose templates have names, and the faults of some of them.
 
-    Parameters
-    ----------
-    names : CodedSides
-    values, genuine : arrays, shape (p,)
-    where : callable
-        Names the places of some pairs, for messages.
+    - `values`, `genuine`: (p,)
+    - `where` (callable): names the places of some pairs, for messages
     """
 
     def __init__(self, names: CodedSides, values: np.ndarray, genuine: np.ndarray, where: Where):

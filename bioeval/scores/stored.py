@@ -28,14 +28,10 @@ from bioeval.scores.chunks import require_chunks, settled
 class StoredRows:
     """A matrix of a zarr, HDF5, dask or Parquet container, read by rows like an array.
 
-    Parameters
-    ----------
-    array : array of a library
-        It has ``shape``, ``dtype``, ``chunks`` (or None), and is read by slices of rows.
-    what : str
-        What is read, for messages; by default what the array says of itself.
-    fill : bool
-        Read chunks that are not there as the fill value; else they are an error.
+    - `array` (array of a library): it has ``shape``, ``dtype``, ``chunks`` (or None), and is read
+      by slices of rows
+    - `what` (str): what is read, for messages; by default what the array says of itself
+    - `fill` (bool): read chunks that are not there as the fill value; else they are an error
     """
 
     ndim = 2
@@ -330,20 +326,13 @@ class SpooledRows:
     """A matrix whose rows arrive in order, and can be read once they have arrived.
 
     They are written to a temporary file without a name and mapped from there, so that sweeps after
-    the first one inflate nothing and no memory is held.
+    the first one inflate nothing and no memory is held. Raise :class:`OSError` if there can be no
+    temporary file of this size.
 
-    Parameters
-    ----------
-    what : str
-        What is read, for messages.
-    shape, dtype
-    pieces : iterator of bytes
-        The values in C order. It raises a BioevalError where the source is damaged.
-
-    Raises
-    ------
-    OSError
-        If there can be no temporary file of this size.
+    - `what` (str): what is read, for messages
+    - `shape`, `dtype`
+    - `pieces` (iterator of bytes): the values in C order. It raises a BioevalError where the source
+      is damaged
     """
 
     rows_of = "temporary file"

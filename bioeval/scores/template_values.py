@@ -16,16 +16,11 @@ Sides = tuple[np.ndarray, np.ndarray]
 def template_columns(scores: Scores, given: Any, what: str, gallery: bool = True) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
-    Parameters
-    ----------
-    scores : Scores
-    given : str, array_like, or pair of array_like
-        A metadata column that both sides have; one value a template of all-against-all scores; or
-        the values of the probes and those of the gallery (of listed pairs, of their two sides).
-    what : str
-        The argument, for messages.
-    gallery : bool
-        Without, a metadata column may be of the probes alone, and stands for both sides.
+    - `given` (str, array_like, or pair of array_like): a metadata column that both sides have; one
+      value a template of all-against-all scores; or the values of the probes and those of the
+      gallery (of listed pairs, of their two sides)
+    - `what`: the argument, for messages
+    - `gallery`: without, a metadata column may be of the probes alone, and stands for both sides
     """
     named = isinstance(given, str)
     if named and not gallery and not are_pairs(scores) and given in scores.probe_meta:

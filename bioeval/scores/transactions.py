@@ -91,10 +91,7 @@ class _Reordered(BlockReader):
 def reader_of(scores: Scores, attempts: str, fusion: str, claims: object = None) -> BlockReader:
     """Return the reader of a column's transactions as attempts of verification.
 
-    Raises
-    ------
-    ProtocolError
-        Where claims are given too, which are of probes.
+    Raise :class:`ProtocolError` where claims are given too, which are of probes.
     """
     if claims is not None:
         raise ProtocolError(

@@ -418,10 +418,7 @@ class SubjectMeans:
     def limits_along(
         self, hits: Placed, at: np.ndarray, band: SimultaneousBand | None = None
     ) -> Limits:
-        """Return the limits of the proportion of attempts that are hits up to increasing places.
-
-        The proportions are added to a `band`.
-        """
+        """Return limits of the proportion of hits up to increasing places, added to a `band`."""
         layers = by_subject(hits.place, hits.person, at, len(self.attempts), hits.weight)[:-1]
         limits = self.limits(layers, seen=None if band is None else band.add)
         return self.without_contradiction(hits, at, limits)

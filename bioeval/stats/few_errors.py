@@ -24,21 +24,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Together:
-    """Numbers of attempts, and of ordered pairs of them with people in common.
+    """Numbers of attempts, and of ordered pairs of them with people in common."""
 
-    Attributes
-    ----------
-    number : float
-        Attempts, or errors.
-    same : float
-        Ordered pairs of them by one person, or pair of people, each attempt with itself included.
-    sharing : float
-        Ordered pairs of them that have one of two people in common.
-    """
-
-    number: float
+    number: float  # attempts, or errors
+    #: Ordered pairs of them by one person, or pair of people, each attempt with itself included.
     same: float
-    sharing: float = 0.0
+    sharing: float = 0.0  # ordered pairs of them that have one of two people in common
 
     @classmethod
     def of(cls, numbers: np.ndarray, people: np.ndarray | None = None) -> Together:
@@ -81,24 +72,13 @@ class Together:
 
 @dataclass(frozen=True)
 class FewErrors:
-    """Limits of a rate along its curve while fewer than five people err.
+    """Limits of a rate along its curve while fewer than five people err."""
 
-    Attributes
-    ----------
-    number : float
-        Effective number of attempts; of independent trials where nothing shows the correlation.
-    below : float
-        The smallest rate at which five people err.
-    most : float
-        The largest rate at which fewer do.
-    place : float
-        Where on the curve five people err first; NaN where that shows no correlation.
-    """
-
+    #: Effective number of attempts; of independent trials where nothing shows the correlation.
     number: float
-    below: float
-    most: float
-    place: float
+    below: float  # the smallest rate at which five people err
+    most: float  # the largest rate at which fewer do
+    place: float  # where on the curve five people err first; NaN where that shows no correlation
 
     @classmethod
     def of(

@@ -84,25 +84,16 @@ class Hits:
 
 @dataclass(frozen=True)
 class _Rate:
-    """A proportion of attempts: overall, and without each person.
+    """A proportion of attempts: overall, and without each person."""
 
-    Attributes
-    ----------
-    hits, losses : Hits
-        What is counted, and how much less that is without each person.
-    attempts : int
-    made, without : int64 arrays, shape (people,)
-        Attempts of each person, and attempts without each.
-    trials : int
-        Independent trials, which bound a rate of exactly 0 or 1.
-    """
-
+    #: What is counted, and how much less that is without each person.
     hits: Hits
     losses: Hits
     attempts: int
+    #: int64 (people,): attempts of each person, and attempts without each.
     made: np.ndarray
     without: np.ndarray
-    trials: int
+    trials: int  # independent trials, which bound a rate of exactly 0 or 1
     options: IntervalOptions
 
     def in_band(

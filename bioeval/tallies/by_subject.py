@@ -28,23 +28,14 @@ _TABLE_ROOM = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Numbers of attempts of pairs of subjects in each layer, between two thresholds.
+    """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""
 
-    Attributes
-    ----------
-    left : int64 array, shape (s,)
-        Subjects of one side.
-    starts : int64 array, shape (s + 1,)
-        Where the entries of each begin.
-    right, layer : int32 arrays, shape (entries,)
-    count : int64 array, shape (entries,)
-    """
-
-    left: np.ndarray
-    starts: np.ndarray
+    left: np.ndarray  # int64 (s,): subjects of one side
+    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin
+    #: int32 (entries,).
     right: np.ndarray
     layer: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # int64 (entries,)
 
     @classmethod
     def of(
@@ -161,18 +152,12 @@ class SubjectAttempts:
 
     Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
 
-    Attributes
-    ----------
-    people : int
-        Number of subjects, which are numbered from 0.
-    disjoint_pairs : int
-        Disjoint pairs of subjects with an impostor attempt, which are independent trials.
-    sides : pair of int64 arrays
-        The subjects of the two sides.
-    names : list
-        The label of each subject.
-    no_person : bool array, shape (people,)
-        Which of them are distractors or junk, and not resampled.
+    - `people` (int): number of subjects, which are numbered from 0
+    - `disjoint_pairs` (int): disjoint pairs of subjects with an impostor attempt, which are
+      independent trials
+    - `sides` (pair of int64): the subjects of the two sides
+    - `names` (list): the label of each subject
+    - `no_person` (bool (people,)): which of them are distractors or junk, and not resampled
     """
 
     @staticmethod

@@ -241,27 +241,13 @@ FINER, MARKED_SHARE = 5, 0.09
 
 @dataclass(frozen=True)
 class HistogramWithThresholds:
-    """Cells with marks (thresholds) in some of them.
+    """Cells with marks (thresholds) in some of them."""
 
-    Attributes
-    ----------
-    grid : CellGrid
-        The cells that are counted for.
-    narrow : CellGrid
-        The cells in which scores are found: the same, or narrower ones.
-    marks : array
-        Increasing, of the dtype of the scores.
-    places : int64 array
-        The narrow cell of each mark.
-    cells : int64 array
-        The narrow cells that hold marks, increasing.
-    """
-
-    grid: CellGrid
-    narrow: CellGrid
-    marks: np.ndarray
-    places: np.ndarray
-    cells: np.ndarray
+    grid: CellGrid  # the cells that are counted for
+    narrow: CellGrid  # the cells in which scores are found: the same, or narrower ones
+    marks: np.ndarray  # increasing, of the dtype of the scores
+    places: np.ndarray  # int64: the narrow cell of each mark
+    cells: np.ndarray  # int64: the narrow cells that hold marks, increasing
 
     @classmethod
     def at(

@@ -24,30 +24,17 @@ from bioeval.tallies.tied_places import place_weights
 
 @dataclass(frozen=True, eq=False)
 class KeptScores:
-    """All finite impostor scores in some windows, and the points that they are kept for.
+    """All finite impostor scores in some windows, and the points that they are kept for."""
 
-    Attributes
-    ----------
-    lows, highs : float64 arrays, shape (w,)
-        The windows, increasing: scores above the one and at most the other.
-    below : int64 array, shape (w,)
-        How many impostor scores are at most the lower end of each window.
-    scores : float32 or float64 array
-        Increasing.
-    targets : float64 array
-        FAR targets.
-    costs : float64 array, shape (c, 3)
-    rare : bool
-        Whether rarer targets are reported where the attempts support them.
-    """
-
+    #: float64 (w,): the windows, increasing: scores above the one and at most the other.
     lows: np.ndarray
     highs: np.ndarray
+    #: int64 (w,): how many impostor scores are at most the lower end of each window.
     below: np.ndarray
-    scores: np.ndarray
-    targets: np.ndarray
-    costs: np.ndarray
-    rare: bool
+    scores: np.ndarray  # float32 or float64: increasing
+    targets: np.ndarray  # float64: FAR targets
+    costs: np.ndarray  # float64 (c, 3)
+    rare: bool  # whether rarer targets are reported where the attempts support them
 
     @property
     def inside(self) -> np.ndarray:

@@ -170,21 +170,16 @@ class Subset:
 
 @dataclass
 class DivisionIntoFolds:
-    """One division of the templates into folds, numbered from 0.
+    """One division of the templates into folds, numbered from 0."""
 
-    Attributes
-    ----------
-    probe, gallery : int64 arrays, shape (m,) and (n,)
-        The fold of each row, and of each position of a row.
-    counts : int64 array, shape (2, folds, bins)
-        Impostor scores in each bin: with neither template in the fold, and with both.
-    pair : int64 array, shape (g,)
-        The folds of both templates of each genuine score, as :meth:`pairs_of` gives them.
-    """
-
+    #: int64 (m,) and (n,): the fold of each row, and of each position of a row.
     probe: np.ndarray
     gallery: np.ndarray
+    #: int64 (2, folds, bins): impostor scores in each bin: with neither template in the fold, and
+    #: with both.
     counts: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: int64 (g,): the folds of both templates of each genuine score, as :meth:`pairs_of` gives
+    #: them.
     pair: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def bare(self) -> Self:
@@ -594,14 +589,9 @@ class FoldSweep:
     Several partitions share each look at the scores. With ``templates="multi"`` all templates of a
     subject in the gallery must be in one fold.
 
-    Attributes
-    ----------
-    edges : float64 array, shape (bins,)
-        Upper edges of the bins, the last one infinite.
-    total : int64 array, shape (bins,)
-        All impostor scores in each bin.
-    genuine : float64 array
-        All genuine scores, increasing.
+    - `edges` (float64 (bins,)): upper edges of the bins, the last one infinite
+    - `total` (int64 (bins,)): all impostor scores in each bin
+    - `genuine` (float64): all genuine scores, increasing
     """
 
     def __init__(

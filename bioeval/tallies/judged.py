@@ -91,26 +91,17 @@ class _Fold:
 
 @dataclass
 class GroupTally:
-    """Attempts and errors by group, at one threshold.
-
-    Attributes
-    ----------
-    about : Provenance
-    chosen : ChosenThreshold
-        Chosen by a rule on the attempts of all groups, as a distance.
-    false_rejects, genuine_attempts : int64 arrays, shape (groups,)
-    false_accepts, impostor_attempts : int64 arrays, shape (groups, groups)
-        By the group of the probe and that of the claimed subject.
-    own : list of Attempts
-        The attempts within each group, which have looked into the bins of the FAR targets.
-    """
+    """Attempts and errors by group, at one threshold."""
 
     about: Provenance
-    chosen: ChosenThreshold
+    chosen: ChosenThreshold  # chosen by a rule on the attempts of all groups, as a distance
+    #: int64 (groups,).
     false_rejects: np.ndarray
     genuine_attempts: np.ndarray
+    #: int64 (groups, groups): by the group of the probe and that of the claimed subject.
     false_accepts: np.ndarray
     impostor_attempts: np.ndarray
+    #: The attempts within each group, which have looked into the bins of the FAR targets.
     own: list[Attempts]
 
     @classmethod

@@ -18,33 +18,24 @@ ROOM = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Effect of leaving each subject out; subjects are numbered by their codes.
-
-    Attributes
-    ----------
-    people : int
-    person, nearest : integer arrays, shape (m,)
-        Subject of each probe, and of the nearest candidate of another subject; -1 for none.
-    second : float64 array, shape (m,)
-        Distance of the nearest candidate of any further subject; NaN for none.
-    probe, subject, closer, tied, before : int32 arrays, shape (k,)
-        Pairs of a probe and another subject, without whom its rank is another: the candidates
-        closer than its best mate, exactly as close, and those of the latter before it in the
-        gallery.
-    ranks : int
-        Up to which rank the pairs are complete, under one policy for ties.
-    """
+    """Effect of leaving each subject out; subjects are numbered by their codes."""
 
     people: int
+    #: integer (m,): subject of each probe, and of the nearest candidate of another subject; -1 for
+    #: none.
     person: np.ndarray
     nearest: np.ndarray
+    #: float64 (m,): distance of the nearest candidate of any further subject; NaN for none.
     second: np.ndarray
+    #: int32 (k,): pairs of a probe and another subject, without whom its rank is another: the
+    #: candidates closer than its best mate, exactly as close, and those of the latter before it in
+    #: the gallery.
     probe: np.ndarray
     subject: np.ndarray
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray
-    ranks: int
+    ranks: int  # up to which rank the pairs are complete, under one policy for ties
 
     @classmethod
     def of(cls, tally: IdentificationTally, reader: BlockReader, ties: str) -> LeftOut:

@@ -167,16 +167,10 @@ def counts_of(
 ) -> Any:
     """Return the sum over all blocks of the counts of a function.
 
-    Parameters
-    ----------
-    what : str
-        What is counted, in a word or two.
-    reader : BlockReader
-    count : callable
-        Counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes nothing,
-        and can be sent to another process.
-    depends_on : sequence of array
-        What the counts depend on besides the scores and the options of the evaluation.
+    - `what`: what is counted, in a word or two
+    - `count`: counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes
+      nothing, and can be sent to another process
+    - `depends_on`: what the counts depend on besides the scores and the options of the evaluation
     """
     chosen = engine()
     if chosen is None or not reader.of_rows:

@@ -89,21 +89,13 @@ class EqualError:
 
 @dataclass(frozen=True)
 class ErrorCurve:
-    """Consecutive points of a ROC, from strict to loose.
+    """Consecutive points of a ROC, from strict to loose."""
 
-    Attributes
-    ----------
-    threshold : float64 array, shape (p,)
-        Increasing; NaN or -inf for the point that rejects all.
-    fa, fr : arrays, shape (p,)
-        False accepts and false rejects: integers, or expected counts under expected ties.
-    genuine, impostor : int
-        Attempts of each class.
-    """
-
-    threshold: np.ndarray
+    threshold: np.ndarray  # float64 (p,): increasing; NaN or -inf for the point that rejects all
+    #: (p,): false accepts and false rejects: integers, or expected counts under expected ties.
     fa: np.ndarray
     fr: np.ndarray
+    #: Attempts of each class.
     genuine: int
     impostor: int
 
@@ -342,23 +334,12 @@ class Moments(NamedTuple):
     The mean is ``origin + offset``, the two kept apart: where scores differ by less than the
     spacing of floats around them can hold of a mean, their sum would lose the digits that the
     difference of two means needs.
-
-    Attributes
-    ----------
-    scale : float
-        A power of two that the scores were multiplied by; the others are scaled.
-    origin : float
-        One of the scores.
-    offset : float
-        Their mean, less the origin.
-    deviation : float
-        Their standard deviation (``ddof = 0``).
     """
 
-    scale: float = 1.0
-    origin: float = np.nan
-    offset: float = np.nan
-    deviation: float = np.nan
+    scale: float = 1.0  # a power of two that the scores were multiplied by; the others are scaled
+    origin: float = np.nan  # one of the scores
+    offset: float = np.nan  # their mean, less the origin
+    deviation: float = np.nan  # their standard deviation (``ddof = 0``)
 
 
 def moment_scale(low: float, high: float) -> float:

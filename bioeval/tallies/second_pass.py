@@ -160,20 +160,11 @@ class PointsWanted:
 
 @dataclass(frozen=True, eq=False)
 class RowMoments:
-    """Moments of some rows, of their scores times a power of two.
+    """Moments of some rows, of their scores times a power of two."""
 
-    Attributes
-    ----------
-    scale : float
-        That power.
-    number : int64 array
-        Finite scores of each row.
-    origin, mean, spread : float64 arrays
-        A score of each row, the mean from there, and the sum of squares around it.
-    """
-
-    scale: float
-    number: np.ndarray
+    scale: float  # that power
+    number: np.ndarray  # int64: finite scores of each row
+    #: float64: a score of each row, the mean from there, and the sum of squares around it.
     origin: np.ndarray
     mean: np.ndarray
     spread: np.ndarray
@@ -202,20 +193,13 @@ class RowMoments:
 class SecondPass:
     """Impostor scores kept in windows, their ordered pairs with genuine scores, and their moments.
 
-    Parameters
-    ----------
-    windows : sequence of (float, float)
-        Scores above the one and at most the other are kept.
-    genuine : float array, optional
-        Genuine scores, increasing, to count pairs with.
-    ends : (float, float)
-        Impostor scores are about from the one to the other.
-    moments : bool
-        Whether moments are wanted.
-    digits : int
-        By how many of the last digits the genuine scores may be off.
-    places : bool
-        Whether :meth:`add` keeps the row in its block and the position of each score, in `places`.
+    - `windows` (sequence of (float, float)): scores above the one and at most the other are kept
+    - `genuine` (float array): genuine scores, increasing, to count pairs with
+    - `ends` ((float, float)): impostor scores are about from the one to the other
+    - `moments` (bool): whether moments are wanted
+    - `digits` (int): by how many of the last digits the genuine scores may be off
+    - `places` (bool): whether :meth:`add` keeps the row in its block and the position of each
+      score, in `places`
     """
 
     def __init__(

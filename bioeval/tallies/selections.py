@@ -63,23 +63,13 @@ class IdentificationRules:
 
 @dataclass(frozen=True, eq=False)
 class OrderedScores:
-    """Scores as places among the distinct ones.
-
-    Attributes
-    ----------
-    matrix : RankedMatrix
-    values : float64 array, shape (d + 1,)
-        The distinct distances, increasing, and NaN for no attempt.
-    raw : array
-        The scores themselves.
-    both_ways : bool
-        Whether both directions of each pair of templates have one score.
-    """
+    """Scores as places among the distinct ones."""
 
     matrix: kernel.RankedMatrix
+    #: float64 (d + 1,): the distinct distances, increasing, and NaN for no attempt.
     values: np.ndarray
-    raw: np.ndarray
-    both_ways: bool
+    raw: np.ndarray  # the scores themselves
+    both_ways: bool  # whether both directions of each pair of templates have one score
 
     #: Cells of a matrix that is put in order at once, at most.
     MOST: ClassVar = 1 << 24
@@ -156,24 +146,13 @@ class OrderedScores:
 
 @dataclass(frozen=True, eq=False)
 class SelectionCounts:
-    """Counts and operating points of selections, arrays with one entry a selection.
+    """Counts and operating points of selections, arrays with one entry a selection."""
 
-    Attributes
-    ----------
-    probes : int64 array
-        Number of probes.
-    table : int64 array, shape (k, c)
-        The counts by column, as `COUNTED` names them.
-    ranked : int64 array, shape (k, r)
-        Mated probes at each rank or better, of closed set.
-    single, multi, open_set : VerificationPoints or None
-        Points of the tasks that are wanted, of arrays in place of numbers; of open set with DIR in
-        place of FRR.
-    """
-
-    probes: np.ndarray
-    table: np.ndarray
-    ranked: np.ndarray
+    probes: np.ndarray  # int64: number of probes
+    table: np.ndarray  # int64 (k, c): the counts by column, as `COUNTED` names them
+    ranked: np.ndarray  # int64 (k, r): mated probes at each rank or better, of closed set
+    #: Points of the tasks that are wanted, of arrays in place of numbers; of open set with DIR in
+    #: place of FRR.
     single: Any
     multi: Any
     open_set: Any
@@ -192,31 +171,19 @@ class SelectionCounts:
 
 @dataclass(frozen=True, eq=False)
 class SelectionAttempts:
-    """Attempts of one selection, as distances.
+    """Attempts of one selection, as distances."""
 
-    Attributes
-    ----------
-    values : float64 array
-        The distinct distances, increasing.
-    places : dict of str to pair of int32 arrays
-        Genuine and impostor attempts of verification, increasing, among the `values`, by
-        ``"single"`` and ``"multi"``.
-    mate, other : float64 arrays, shape (m,)
-        Nearest mate and nearest non-mate of each probe; NaN where there is none.
-    ranks : int64 array, shape (2, m)
-        Rank of the nearest mate, of open set and of closed set; 0 where there is none.
-    enrolled : bool array, shape (m,)
-        Whether the subject of a probe is in the gallery.
-    subjects, failed : int
-        Number of subjects in the gallery, and of failed comparisons.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # float64: the distinct distances, increasing
+    #: Pair of int32: genuine and impostor attempts of verification, increasing, among the `values`,
+    #: by ``"single"`` and ``"multi"``.
     places: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    #: float64 (m,): nearest mate and nearest non-mate of each probe; NaN where there is none.
     mate: np.ndarray
     other: np.ndarray
+    #: int64 (2, m): rank of the nearest mate, of open set and of closed set; 0 where there is none.
     ranks: np.ndarray
-    enrolled: np.ndarray
+    enrolled: np.ndarray  # bool (m,): whether the subject of a probe is in the gallery
+    #: Number of subjects in the gallery, and of failed comparisons.
     subjects: int
     failed: int
 

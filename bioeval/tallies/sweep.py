@@ -236,36 +236,20 @@ def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
 
 @dataclass(eq=False)
 class KindOfTemplates:
-    """What a sweep knows of verification with single, or with multi templates.
-
-    Attributes
-    ----------
-    templates : str
-    jobs : list of VerificationJob
-        They differ in their results only; there may be none.
-    pilot : CellCounts or None
-        Counts of a few rows, which place the cells.
-    wanted : PointsWanted or None
-        The points that are looked for, if there are genuine scores.
-    genuine : float array
-        The genuine scores, increasing, where points are wanted.
-    windows, room : Windows, float
-        Where the points are expected, and the proportion of the impostor scores there.
-    second_pass : SecondPass or None
-        The second pass that is taken at the same time.
-    cells : HistogramWithThresholds or None
-        The cells of the last rows counted.
-    """
+    """What a sweep knows of verification with single, or with multi templates."""
 
     templates: str
-    jobs: list[VerificationJob]
-    pilot: CellCounts | None = None
+    jobs: list[VerificationJob]  # they differ in their results only; there may be none
+    pilot: CellCounts | None = None  # counts of a few rows, which place the cells
+    #: The points that are looked for, if there are genuine scores.
     wanted: PointsWanted | None = None
+    #: float: the genuine scores, increasing, where points are wanted.
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: Where the points are expected, and the proportion of the impostor scores there.
     windows: Windows = ()
     room: float = 0.0
-    second_pass: SecondPass | None = None
-    cells: HistogramWithThresholds | None = None
+    second_pass: SecondPass | None = None  # the second pass that is taken at the same time
+    cells: HistogramWithThresholds | None = None  # the cells of the last rows counted
 
     @classmethod
     def among(cls, templates: str, jobs: Sequence[Any]) -> Self:

@@ -101,34 +101,21 @@ _LARGEST = np.finfo(np.float64).max
 
 @dataclass
 class Attempts:
-    """Attempts by class: single genuine scores, and impostor scores counted in bins.
+    """Attempts by class: single genuine scores, and impostor scores counted in bins."""
 
-    Attributes
-    ----------
-    genuine : float64 array, shape (g,)
-        Increasing.
-    edges : float64 array, shape (b,)
-        Upper edges of the bins, increasing, the last one infinite: bin ``k`` is
-        ``(edges[k - 1], edges[k]]``, and the first one has no lower end.
-    counts : int64 array, shape (b,)
-        Impostor scores in each bin.
-    values : float64 array, shape (v,)
-        The distinct impostor scores of the bins that were looked into, increasing.
-    accepted : int64 array, shape (v + 1,)
-        How many impostor scores there are of the `values` before each, and of all.
-    missed, missed_impostors : int
-        Attempts that no threshold accepts: in open set genuine ones whose mate is not first.
-    below : int64 array, shape (b + 1,)
-        How many impostor scores there are in the bins before each, and in all.
-    """
-
-    genuine: np.ndarray
+    genuine: np.ndarray  # float64 (g,): increasing
+    #: float64 (b,): upper edges of the bins, increasing, the last one infinite: bin ``k`` is
+    #: ``(edges[k - 1], edges[k]]``, and the first one has no lower end.
     edges: np.ndarray
-    counts: np.ndarray
+    counts: np.ndarray  # int64 (b,): impostor scores in each bin
+    #: float64 (v,): the distinct impostor scores of the bins that were looked into, increasing.
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: int64 (v + 1,): how many impostor scores there are of the `values` before each, and of all.
     accepted: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    #: Attempts that no threshold accepts: in open set genuine ones whose mate is not first.
     missed: int = 0
     missed_impostors: int = 0
+    #: int64 (b + 1,): how many impostor scores there are in the bins before each, and in all.
     below: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:

@@ -14,10 +14,7 @@ R = TypeVar("R")
 
 
 def distributable(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a public function run on the cluster of its `client` and keep a `checkpoint`.
-
-    Both are keyword arguments of the function, which need not look at them itself.
-    """
+    """Let a public function with `client` and `checkpoint` run on a cluster and keep its counts."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)

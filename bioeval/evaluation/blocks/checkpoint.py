@@ -173,12 +173,8 @@ def write_part(path: Path, part: RowRangeCounts, digest: str) -> None:
 def read_part(path: Path) -> tuple[RowRangeCounts, str]:
     """Return the counts of a block and the digest of its scores.
 
-    Raises
-    ------
-    DamagedPartError
-        If the file is damaged.
-    CheckpointError
-        If it is of another version of the layout.
+    Raise :class:`DamagedPartError` if the file is damaged, or :class:`CheckpointError` if it is of
+    another version of the layout.
     """
     data = path.read_bytes()
     body = data[:-_SUM]

@@ -53,9 +53,7 @@ Range = tuple[int, int]
 class ClusterExecutor:
     """Computes blocks of rows on a cluster.
 
-    Parameters
-    ----------
-    client : distributed.Client
+    - `client`: distributed.Client
     """
 
     distributes = True
@@ -189,10 +187,8 @@ class ClusterExecutor:
     def _look(self) -> None:
         """Check the workers, and log those that have ended.
 
-        Raises
-        ------
-        EngineError
-            If the scheduler is lost or does not answer, or has had no worker for long.
+        Raise :class:`EngineError` if the scheduler is lost or does not answer, or has had no worker
+        for long.
         """
         if self.client.status != "running":
             raise _lost("is lost")

@@ -63,10 +63,7 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
 def opened(kind: str, how: tuple[str, bool] | None, stamp: Any, *where: Any) -> Any:
     """Return an array that :func:`place_in_file` has found.
 
-    Raises
-    ------
-    FileMissingOnWorker
-        If the file is not there, or another one.
+    Raise :class:`FileMissingOnWorker` if the file is not there, or another one.
     """
     if _stamp(*where[:2]) != stamp:
         raise FileMissingOnWorker(f"{where[0]} is another file")

@@ -435,10 +435,7 @@ def discard(path: Path) -> None:
 def turn_at(path: Path, wait: bool = True) -> Iterator[None]:
     """Wait until no other process changes the files of `path`; without locks, do not wait.
 
-    Raises
-    ------
-    BlockingIOError
-        If another process changes them, and we do not `wait`.
+    Raise :class:`BlockingIOError` if another process changes them, and we do not `wait`.
     """
     lock = lock_of(path)
     file = _locked(lock, wait)

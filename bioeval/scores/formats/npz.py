@@ -152,7 +152,6 @@ _NOT_OF_LISTS = (
 
 def _read_lists(named: NamedArrays) -> TopKScores:
     """Read lists of the nearest gallery entries of each query."""
-    """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
     named.refuse("top-K lists", _NOT_OF_LISTS)
     key = named.key("indices_key", "indices") or ""

@@ -33,37 +33,21 @@ _NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
 
 @dataclass(frozen=True)
 class PairLayout:
-    """The columns of a list of pairs by their number; None for those that it lacks.
+    """The columns of a list of pairs by their number; None for those that it lacks."""
 
-    Attributes
-    ----------
-    score, genuine, fold, species : int or None
-    subjects, templates : two ints, or None
-        The subjects and the names of the templates of both sides, as the list orders them. One
-        template alone is the key of an attempt, as of presentation attack detection.
-    probe : {0, 1}
-        Which of the two sides is the probe.
-    kind : str or None
-        What the scores are, where the file declares it.
-    names : list of str
-        What the columns are called in messages.
-    header : bool
-        Whether the first line has the names.
-    claims : bool
-        Whether enrolled templates are named by their subjects alone.
-    """
-
-    names: list[str] = field(repr=False)
+    names: list[str] = field(repr=False)  # what the columns are called in messages
     score: int | None = None
     genuine: int | None = None
     fold: int | None = None
     species: int | None = None
+    #: The subjects and the names of the templates of both sides, as the list orders them. One
+    #: template alone is the key of an attempt, as of presentation attack detection.
     subjects: tuple[int, int] | None = None
     templates: tuple[int, ...] | None = None
-    probe: int = 1
-    kind: Kind | None = None
-    header: bool = False
-    claims: bool = False
+    probe: int = 1  # which of the two sides is the probe
+    kind: Kind | None = None  # what the scores are, where the file declares it
+    header: bool = False  # whether the first line has the names
+    claims: bool = False  # whether enrolled templates are named by their subjects alone
 
     @property
     def names_templates(self) -> bool:

@@ -113,33 +113,17 @@ def open_text(path: Path) -> IO[bytes]:
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns of a text: their separator, their number, and the first lines.
-
-    Attributes
-    ----------
-    path : Path
-    mark : str
-        A comma, semicolon or tab, or a blank for any white space.
-    cells : list of list of str
-        The first lines that are not blank, as cells.
-    skipped : int
-        Lines before the first of these.
-    comments : int
-        Lines before the first of these that begin with ``#``.
-    commented : bool
-        Whether the first of these has the names of the columns after ``#``.
-    single : bool
-        Whether cells are separated by one blank, or by a mark without blanks around it, in these
-        lines.
-    """
+    """The columns of a text: their separator, their number, and the first lines."""
 
     path: Path
-    mark: str
-    cells: list[list[str]] = field(repr=False)
-    skipped: int = 0
+    mark: str  # a comma, semicolon or tab, or a blank for any white space
+    cells: list[list[str]] = field(repr=False)  # the first lines that are not blank, as cells
+    skipped: int = 0  # lines before the first of these
+    #: Whether cells are separated by one blank, or by a mark without blanks around it, in these
+    #: lines.
     single: bool = False
-    comments: int = 0
-    commented: bool = False
+    comments: int = 0  # lines before the first of these that begin with ``#``
+    commented: bool = False  # whether the first of these has the names of the columns after ``#``
 
     @property
     def columns(self) -> int:

@@ -286,20 +286,13 @@ _MEDIA_NAMES = {
 
 @dataclass(frozen=True)
 class MediaList:
-    """The template, and perhaps the medium and the subject, of each image.
-
-    Attributes
-    ----------
-    path : Path
-    columns : dict of str to object array, shape (images,)
-        ``template`` and, where the list has them, ``media`` and ``subject``, as text.
-    templates : list of str
-        Each template once, in the order in which they are first named.
-    """
+    """The template, and perhaps the medium and the subject, of each image."""
 
     path: Path
+    #: Object (images,): ``template`` and, where the list has them, ``media`` and ``subject``, as
+    #: text.
     columns: dict[str, np.ndarray]
-    templates: list[str]
+    templates: list[str]  # each template once, in the order in which they are first named
 
     def subjects(self) -> list[str] | None:
         """Return the subject of each of the templates; None where the list names none."""

@@ -75,44 +75,24 @@ class AttainableThresholds:
 class PairShares(AttainableThresholds):
     """Proportions accepted of pairs of people, at each impostor score up to a limit.
 
-    Parameters
-    ----------
-    scores : Scores
-        With people.
-    rate : float, optional
-        The mean, and the proportion of all attempts, are known for every threshold where they are
-        at most this, at least.
-    at : float, optional
-        In place of a rate: the one distance at which the mean is wanted.
-    templates, fusion
-        As for :func:`bioeval.verification`.
-    new_gallery : bool
-        Of a gallery of other people than the probes: whether its people stand for others too.
-
-    Attributes
-    ----------
-    thresholds : float64 array, shape (k,)
-        The distinct impostor scores, as increasing distances.
-    mean : float64 array, shape (k,)
-        The mean over pairs of people at each of them.
-    accepted : float64 array, shape (k,)
-        The proportion of all impostor attempts.
-    sides : list of int64 arrays
-        The people who are resampled, together or side by side.
-    fixed_gallery : bool
-        Whether the people of the gallery are not.
-    independent : int
-        Number of pairs of people that are independent.
-    exact : bool
-        Whether all attempts are independent.
-    beyond : float
-        The next impostor score is above this one.
-    genuine : float64 array
-        Genuine scores, increasing; those of rejected comparisons are infinite.
-    of_person : int64 array
-        The person of each.
-    reason : str
-        Why nothing can be promised; empty where something can.
+    - `scores` (Scores): with people
+    - `rate` (float): the mean, and the proportion of all attempts, are known for every threshold
+      where they are at most this, at least
+    - `at` (float): in place of a rate: the one distance at which the mean is wanted
+    - `templates`, `fusion`: as for :func:`bioeval.verification`
+    - `new_gallery` (bool): of a gallery of other people than the probes: whether its people stand
+      for others too
+    - `thresholds` (float64 (k,)): the distinct impostor scores, as increasing distances
+    - `mean` (float64 (k,)): the mean over pairs of people at each of them
+    - `accepted` (float64 (k,)): the proportion of all impostor attempts
+    - `sides` (list of int64): the people who are resampled, together or side by side
+    - `fixed_gallery` (bool): whether the people of the gallery are not
+    - `independent` (int): number of pairs of people that are independent
+    - `exact` (bool): whether all attempts are independent
+    - `beyond` (float): the next impostor score is above this one
+    - `genuine` (float64): genuine scores, increasing; those of rejected comparisons are infinite
+    - `of_person` (int64): the person of each
+    - `reason` (str): why nothing can be promised; empty where something can
     """
 
     over, event = "pairs of people", "of impostors are accepted"
@@ -347,8 +327,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
                 second.add(block)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))
 
-    near_scores = counts_of("near impostors", attempts.reader, near).array()
-    return near_scores
+    return counts_of("near impostors", attempts.reader, near).array()
 
 
 class SearchShares(AttainableThresholds):

@@ -22,29 +22,15 @@ ASSURANCES: tuple[AssuranceRule, ...] = get_args(AssuranceRule)
 
 @dataclass(frozen=True, eq=False)
 class PeopleMeans:
-    """Means over people or over pairs of people, of one rate at several thresholds.
+    """Means over people or over pairs of people, of one rate at several thresholds."""
 
-    Attributes
-    ----------
-    mean : float64 array, shape (k,)
-        The mean on the data.
-    without : float64 array, shape (k, n)
-        The mean without each person who is resampled.
-    drawn : float64 array, shape (k, replicates)
-        The mean in each bootstrap replicate.
-    number : int
-        Number of people, or of pairs of people, that the mean is over.
-    independent : int
-        Number of them that are independent: of pairs, those of a set of disjoint pairs.
-    sides : tuple of int
-        How many of the ``n`` people are of each side that is resampled by itself.
-    """
-
-    mean: np.ndarray
-    without: np.ndarray
-    drawn: np.ndarray
-    number: int
+    mean: np.ndarray  # float64 (k,): the mean on the data
+    without: np.ndarray  # float64 (k, n): the mean without each person who is resampled
+    drawn: np.ndarray  # float64 (k, replicates): the mean in each bootstrap replicate
+    number: int  # number of people, or of pairs of people, that the mean is over
+    #: Number of them that are independent: of pairs, those of a set of disjoint pairs.
     independent: int
+    #: How many of the ``n`` people are of each side that is resampled by itself.
     sides: tuple[int, ...]
 
     def lower(self, confidence: float, assurance: str) -> np.ndarray:

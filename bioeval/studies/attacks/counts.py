@@ -230,25 +230,14 @@ class GenuineAttempts(NamedTuple):
 
 @dataclass(frozen=True)
 class AttackAttempts:
-    """Attack attempts as distances, infinite and never accepted where detection rejects the row.
+    """Attack attempts as distances, infinite and never accepted where detection rejects the row."""
 
-    Attributes
-    ----------
-    names : list of str
-        The species, sorted.
-    presentations : int64 array, shape (species,)
-    accepted : list of float64 array
-        Increasing distances of each species, of the rows that detection accepts.
-    missed : int64 array, shape (species,)
-        Attempts of rows that detection rejects.
-    rows, distances, species : arrays, shape (attempts,)
-        The row, the distance and the species of each attempt.
-    """
-
-    names: list[str]
-    presentations: np.ndarray
+    names: list[str]  # the species, sorted
+    presentations: np.ndarray  # int64 (species,)
+    #: float64: increasing distances of each species, of the rows that detection accepts.
     accepted: list[np.ndarray]
-    missed: np.ndarray
+    missed: np.ndarray  # int64 (species,): attempts of rows that detection rejects
+    #: (attempts,): the row, the distance and the species of each attempt.
     rows: np.ndarray
     distances: np.ndarray
     species: np.ndarray

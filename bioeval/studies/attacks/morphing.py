@@ -93,10 +93,7 @@ class _Morphs:
         return every, product
 
     def reached(self, at: float, number: int) -> np.ndarray:
-        """Return how many of the first attempts of each contributor are accepted at least.
-
-        For each morph that of the contributor with the fewest.
-        """
+        """Return for each morph the least of its contributors' accepted first attempts."""
         fewest = []
         for morph in self.distances:
             accepted = [np.count_nonzero(attempts[:number] <= at) for attempts in morph]

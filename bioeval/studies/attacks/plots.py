@@ -194,10 +194,8 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.vulnerability`, or several by name, all of one kind of score.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -22,21 +22,11 @@ _INSTRUMENT_NAMES = ("instrument", "instrument_id", "pai_id")
 
 @dataclass(frozen=True)
 class PresentationList:
-    """The presentations of a list.
+    """The presentations of a list."""
 
-    Attributes
-    ----------
-    values : float64 array, shape (n,)
-    attack : list of str
-        The species of each; empty for bona fide.
-    kind : str
-        Empty where the list does not say it.
-    subjects, instruments : list of str, or None
-    """
-
-    values: np.ndarray
-    attack: list[str]
-    kind: str
+    values: np.ndarray  # float64 (n,)
+    attack: list[str]  # the species of each; empty for bona fide
+    kind: str  # empty where the list does not say it
     subjects: list[str] | None
     instruments: list[str] | None
 

@@ -44,10 +44,7 @@ def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndar
 def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     """Return the species of each row by a metadata column of the probes.
 
-    Raises
-    ------
-    DataError
-        If there is no such column.
+    Raise :class:`DataError` if there is no such column.
     """
     meta = _row_meta(scores)
     if require_text("attack", name) not in meta:

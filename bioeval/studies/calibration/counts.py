@@ -23,17 +23,12 @@ LOG2 = float(np.log(2.0))
 
 @dataclass(frozen=True)
 class Pooled:
-    """Blocks of scores of equal posterior, from strict to loose.
+    """Blocks of scores of equal posterior, from strict to loose."""
 
-    Attributes
-    ----------
-    edges : float64 array, shape (b - 1,)
-        The last genuine distance before each block but the first: where that one ends.
-    genuine, impostor : int64 arrays, shape (b,)
-        Attempts in each block.
-    """
-
+    #: float64 (b - 1,): the last genuine distance before each block but the first: where that one
+    #: ends.
     edges: np.ndarray
+    #: int64 (b,): attempts in each block.
     genuine: np.ndarray
     impostor: np.ndarray
 
@@ -85,37 +80,21 @@ class Pooled:
 
 @dataclass(frozen=True)
 class CalibrationCounts:
-    """Counts of attempts for calibration; all scores are distances.
-
-    Attributes
-    ----------
-    genuine : float64 array, shape (g,)
-        Genuine scores, increasing.
-    thresholds : float64 array, shape (t,)
-        Increasing: the distinct genuine scores and those that were wanted.
-    fa : int64 array, shape (t,)
-        Impostor scores at or below each threshold.
-    impostor_attempts : int
-    genuine_loss, impostor_loss : float64 arrays, shape (k,), or None
-        Mean of ``log(1 + e^-(l + shift))`` and of ``log(1 + e^(l + shift))``, ``l`` the negative
-        distance, for each shift; NaN without attempts.
-    infinite : (int, int)
-        Genuine attempts at +inf, impostor attempts at -inf.
-    pooled : Pooled or None
-        Without attempts of both classes there is none.
-    low, high : float64 arrays, shape (blocks,)
-        The smallest and the largest distance in each isotonic block.
-    """
+    """Counts of attempts for calibration; all scores are distances."""
 
     about: Provenance
-    genuine: np.ndarray
+    genuine: np.ndarray  # float64 (g,): genuine scores, increasing
+    #: float64 (t,): increasing: the distinct genuine scores and those that were wanted.
     thresholds: np.ndarray
-    fa: np.ndarray
+    fa: np.ndarray  # int64 (t,): impostor scores at or below each threshold
     impostor_attempts: int
+    #: float64 (k,), or None: mean of ``log(1 + e^-(l + shift))`` and of ``log(1 + e^(l + shift))``,
+    #: ``l`` the negative distance, for each shift; NaN without attempts.
     genuine_loss: np.ndarray | None
     impostor_loss: np.ndarray | None
-    infinite: tuple[int, int]
-    pooled: Pooled | None
+    infinite: tuple[int, int]  # genuine attempts at +inf, impostor attempts at -inf
+    pooled: Pooled | None  # without attempts of both classes there is none
+    #: float64 (blocks,): the smallest and the largest distance in each isotonic block.
     low: np.ndarray
     high: np.ndarray
 

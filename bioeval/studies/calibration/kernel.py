@@ -4,8 +4,6 @@ Each row has sums of its own, which are added afterwards, so that they are the s
 threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 

@@ -147,10 +147,8 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.calibration` of log-likelihood ratios, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
@@ -219,10 +217,8 @@ def empirical_cross_entropy(
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.calibration`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
@@ -274,10 +270,8 @@ def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDi
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.calibration`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

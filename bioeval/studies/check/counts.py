@@ -58,50 +58,37 @@ _MOST_GENUINE = 1 << 20
 
 @dataclass
 class DataScan:
-    """Findings of a pass over the scores.
+    """Findings of a pass over the scores."""
 
-    Attributes
-    ----------
-    counts : int64 array, shape (7,)
-        Of the comparisons, as :func:`bioeval.studies.check.kernel.scan_rows` counts them.
-    places : int64 array, shape (7, k, 2)
-    rows, columns : float64 arrays, shapes (m, 3) and (3, n)
-        Nearest and farthest finite distance and failed comparisons, without the diagonal of a
-        square matrix.
-    row_digests, column_digests : uint64 arrays, shapes (m, 2) and (n,)
-    diagonal : float64 array, shape (m,)
-        Of a square matrix; distances of templates to themselves where both sides are the same.
-    same : bool
-        Whether the same templates are on both sides, in one order.
-    lines : int64 array, shape (k,)
-        The templates of which both directions are kept, where the same are on both sides.
-    forth, back : float64 arrays, shape (k, n)
-        Distances of these templates as probes, and as gallery.
-    compared : bool array, shape (2, k, n)
-        Which of both are attempts: not left out by a mask, an exclusion or a date.
-    reader : BlockReader
-        What was seen of failure codes, with a sample of rows in the units of the scores.
-    medians : float64 array, shape (m, 3)
-        Of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes them; empty
-        without labels, and of scores that are only an order.
-    genuine : float64 array
-        Genuine distances, at most about a million.
-    """
-
+    #: int64 (7,): of the comparisons, as :func:`bioeval.studies.check.kernel.scan_rows` counts
+    #: them.
     counts: np.ndarray
-    places: np.ndarray
+    places: np.ndarray  # int64 (7, k, 2)
+    #: float64 (m, 3) and (3, n): nearest and farthest finite distance and failed comparisons,
+    #: without the diagonal of a square matrix.
     rows: np.ndarray
     columns: np.ndarray
+    #: uint64 (m, 2) and (n,).
     row_digests: np.ndarray
     column_digests: np.ndarray
+    #: float64 (m,): of a square matrix; distances of templates to themselves where both sides are
+    #: the same.
     diagonal: np.ndarray
-    same: bool
+    same: bool  # whether the same templates are on both sides, in one order
+    #: int64 (k,): the templates of which both directions are kept, where the same are on both
+    #: sides.
     lines: np.ndarray
+    #: float64 (k, n): distances of these templates as probes, and as gallery.
     forth: np.ndarray
     back: np.ndarray
+    #: bool (2, k, n): which of both are attempts: not left out by a mask, an exclusion or a date.
     compared: np.ndarray
+    #: What was seen of failure codes, with a sample of rows in the units of the scores.
     reader: BlockReader
+    #: float64 (m, 3): of each row, as :func:`bioeval.studies.check.kernel.label_medians` writes
+    #: them; empty without labels, and of scores that are only an order.
     medians: np.ndarray
+    #: float64: genuine distances, at most about a million.
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def cells(self, what: int) -> list[tuple[int, int]]:

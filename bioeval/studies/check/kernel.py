@@ -1,7 +1,5 @@
 """Scan of every score: failed, infinite and perfect ones; digests of rows and columns."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 
@@ -20,33 +18,22 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def scan_rows(low, values, state, classes, itself, perfect, rows, columns, digests, counts, places):
     """Add the findings in some rows of distances to the counts.
 
-    Parameters
-    ----------
-    low : int
-        The first row.
-    values : float64 array, shape (b, n)
-        Distances: smaller is closer.
-    state : uint8 array, shape (b, n)
-        0 no comparison, 1 impostor, 2 genuine; read where `classes` is empty.
-    classes : int64 arrays, shapes (b,) and (n,), or empty ones
-        The subject of each row and column.
-    itself : int64 array, shape (b,)
-        The column that is the probe itself, -1 for none: no comparison, and not in its digest.
-    perfect : float
-        The distance of equal templates; NaN where it is not known.
-    rows : float64 array, shape (b, 3), written
-        The nearest and the farthest finite distance, and the number of failed comparisons.
-    columns : float64 array, shape (3, n), added to
-        The same of each column.
-    digests : pair of uint64 arrays, shapes (b, 2) and (n,), written and added to
-        Of each row: a digest, and the number of columns in it. Of a probe that is a column itself
-        the nearest ones are left out, of which a copy would be one. Of each column: a digest of the
-        rows of other probes.
-    counts : int64 array, shape (7,), added to
-        Genuine, impostor, failed, infinitely far, infinitely near comparisons; genuine and impostor
-        ones at the perfect distance.
-    places : int64 array, shape (7, k, 2), written
-        Row and column of the first of each.
+    - `low` (int): the first row
+    - `values` (float64 (b, n)): distances: smaller is closer
+    - `state` (uint8 (b, n)): 0 no comparison, 1 impostor, 2 genuine; read where `classes` is empty
+    - `classes` (int64 (b,) and (n,), or empty ones): the subject of each row and column
+    - `itself` (int64 (b,)): the column that is the probe itself, -1 for none: no comparison, and
+      not in its digest
+    - `perfect` (float): the distance of equal templates; NaN where it is not known
+    - `rows` (float64 (b, 3), written): the nearest and the farthest finite distance, and the number
+      of failed comparisons
+    - `columns` (float64 (3, n), added to): the same of each column
+    - `digests` (pair of uint64 (b, 2) and (n,), written and added to): of each row: a digest, and
+      the number of columns in it. Of a probe that is a column itself the nearest ones are left out,
+      of which a copy would be one. Of each column: a digest of the rows of other probes
+    - `counts` (int64 (7,), added to): genuine, impostor, failed, infinitely far, infinitely near
+      comparisons; genuine and impostor ones at the perfect distance
+    - `places` (int64 (7, k, 2), written): row and column of the first of each
     """
     probe, gallery = classes
     of_rows, of_columns = digests
@@ -140,22 +127,15 @@ def has_distinct(line, mask, columns, own, number, seen):
 def digest_rows(begin, end, raw, columns, own, sign, keys, summed, least, sums, varied):
     """Write a digest of each row, and whether it has at least `least` distinct values.
 
-    Parameters
-    ----------
-    raw : RawRows
-    columns : uint32 array, shape (n,) or (0,)
-        Columns of the values; the first ones in order where it is empty.
-    own : int64 array, shape (b,)
-        The place among the columns that is left out of each row; -1 for none.
-    sign : float
-        1.0, or -1.0 for numbers with the other sign.
-    keys : uint64 array, shape (n,)
-        The key of each column.
-    summed : bool
-        Whether digests are wanted.
-    least : int
-        0 where `varied` is not wanted.
-    sums, varied : uint64 and bool arrays, shape (b,), written
+    - `raw`: RawRows
+    - `columns` (uint32 (n,) or (0,)): columns of the values; the first ones in order where it is
+      empty
+    - `own` (int64 (b,)): the place among the columns that is left out of each row; -1 for none
+    - `sign` (float): 1.0, or -1.0 for numbers with the other sign
+    - `keys` (uint64 (n,)): the key of each column
+    - `summed` (bool): whether digests are wanted
+    - `least` (int): 0 where `varied` is not wanted
+    - `sums`, `varied`: uint64 and bool (b,), written
     """
     number = len(keys)
     seen = np.empty(least)
@@ -220,18 +200,14 @@ def label_medians(begin, end, values, columns, starts, own, itself, found):
     The median of an even number of distances is the lower of the two in the middle. Distances that
     are not finite are left out, and so is a label without any.
 
-    Parameters
-    ----------
-    values : float64 array, shape (b, n)
-        Distances, NaN where there is no attempt.
-    columns : int64 array, shape (n,)
-        Column of each position: label ``g`` has those at positions ``starts[g]:starts[g + 1]``.
-    starts : int64 array, shape (g + 1,)
-    own, itself : int64 arrays, shape (b,)
-        The label of each row, and the position that is the probe itself; -1 for none.
-    found : float64 array, shape (b, 3), written
-        The median of the own label, the least of the others, both NaN for none, and which label
-        has it, the first of equal ones and -1 for none.
+    - `values` (float64 (b, n)): distances, NaN where there is no attempt
+    - `columns` (int64 (n,)): column of each position: label ``g`` has those at positions
+      ``starts[g]:starts[g + 1]``
+    - `starts`: int64 (g + 1,)
+    - `own`, `itself` (int64 (b,)): the label of each row, and the position that is the probe
+      itself; -1 for none
+    - `found` (float64 (b, 3), written): the median of the own label, the least of the others, both
+      NaN for none, and which label has it, the first of equal ones and -1 for none
     """
     most = 0
     for g in range(len(starts) - 1):

@@ -432,23 +432,12 @@ _MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
 
 @dataclass(frozen=True)
 class Suspects:
-    """Templates whose label is likely wrong, the most likely first.
+    """Templates whose label is likely wrong, the most likely first."""
 
-    Attributes
-    ----------
-    rows : int64 array
-    nearest : int64 array
-        The code of the label that each is nearest to.
-    certain : int
-        How many of the first are certain.
-    judged : int
-        How many templates were compared with templates of their own label and of others.
-    """
-
-    rows: np.ndarray
-    nearest: np.ndarray
-    certain: int
-    judged: int
+    rows: np.ndarray  # int64
+    nearest: np.ndarray  # int64: the code of the label that each is nearest to
+    certain: int  # how many of the first are certain
+    judged: int  # how many templates were compared with templates of their own label and of others
 
 
 def suspect_templates(reader: BlockReader, medians: np.ndarray) -> Suspects:

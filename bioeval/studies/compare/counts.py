@@ -38,12 +38,10 @@ def numbers_by_scores(
     are sorted by the sums of their rows, equal sums by digests of their rows and of those whom they
     share them with; random numbers then decide, so that neighbours need not be alike.
 
-    Parameters
-    ----------
-    members : int arrays, each of shape (k,)
-        The subject of each row; the second array of rows between two subjects.
-    rows : pair of int64 arrays, shape (k,)
-        What each system says in each row, as whole numbers that do not depend on its scale.
+    - `members` (int, each of (k,)): the subject of each row; the second array of rows between two
+      subjects
+    - `rows` (pair of int64 (k,)): what each system says in each row, as whole numbers that do not
+      depend on its scale
     """
     first, second = sorted(rows, key=summary)
     size = np.zeros(people, dtype=np.int64)
@@ -87,8 +85,7 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
     if chosen is None:
         return work.part(0, a.shape[0])
     with rows_reported_to(None):
-        alone = chosen.count(work)
-    return alone
+        return chosen.count(work)
 
 
 class _UnpairedAttempts:
@@ -129,12 +126,8 @@ def count_units(
     Single subjects come first, then as many pairs of the others as there are, then units of three.
     Fewer than :data:`ENOUGH` are improved: one unit is replaced by two wherever that is possible.
 
-    Parameters
-    ----------
-    left, right : int arrays, shape (k,)
-        The units of one subject, where both are equal, and of two.
-    changes : OrderChanges, optional
-        Has the units of three.
+    - `left`, `right` (int (k,)): the units of one subject, where both are equal, and of two
+    - `changes`: has the units of three
     """
     alive = np.ones(people, dtype=bool)
     alive[left[left == right]] = False
@@ -160,7 +153,7 @@ def count_units(
 
 
 def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
-    """Replace a unit by two of the subjects `alive`, which are in none, if possible."""
+    """Replace a unit by two, if possible, of the subjects in no unit: those still `alive`."""
     for k, unit in enumerate(units):
         for member in unit:
             free = alive.copy()
@@ -179,20 +172,12 @@ def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Sear
 class OrderChanges:
     """Genuine and impostor attempts that two systems rank in another order.
 
-    Parameters
-    ----------
-    genuine, impostor : pairs of int64 arrays, shape (g,) and (i,)
-        :func:`layers` of each system, of attempts that both made.
-    owner : int array, shape (g,)
-        The subject of each genuine attempt.
-    between : pair of int arrays, shape (i,)
-        The subjects of each impostor attempt.
-    people : int
-
-    Attributes
-    ----------
-    pairs : pair of int64 arrays
-        The subjects of each impostor attempt in another order with a genuine one of theirs.
+    - `genuine`, `impostor` (pairs of int64 (g,) and (i,)): :func:`layers` of each system, of
+      attempts that both made
+    - `owner` (int (g,)): the subject of each genuine attempt
+    - `between` (pair of int (i,)): the subjects of each impostor attempt
+    - `pairs` (pair of int64): the subjects of each impostor attempt in another order with a genuine
+      one of theirs
     """
 
     def __init__(
@@ -269,24 +254,16 @@ _COLUMNS = 256
 
 @dataclass(frozen=True)
 class PairedAttempts:
-    """The attempts of two systems in the same order, and their subjects.
+    """The attempts of two systems in the same order, and their subjects."""
 
-    Attributes
-    ----------
-    values : pair of float64 arrays, shape (k,)
-        Distances of each system; NaN = no attempt.
-    layers : pair of int64 arrays, shape (k,)
-        Their places among the genuine distances of the system, as in :func:`layers`.
-    left, right : int64 arrays, shape (k,)
-        The subjects of probe and template; equal for a genuine attempt.
-    numbers : int64 array, shape (people,)
-        The number that each subject has here, which follows from the scores alone.
-    """
-
+    #: float64 (k,): distances of each system; NaN = no attempt.
     values: tuple[np.ndarray, np.ndarray]
+    #: int64 (k,): their places among the genuine distances of the system, as in :func:`layers`.
     layers: tuple[np.ndarray, np.ndarray]
+    #: int64 (k,): the subjects of probe and template; equal for a genuine attempt.
     left: np.ndarray
     right: np.ndarray
+    #: int64 (people,): the number that each subject has here, which follows from the scores alone.
     numbers: np.ndarray
 
     @classmethod
@@ -384,13 +361,9 @@ class PairedAttempts:
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
         """Return the number of disjoint units decided differently at each system's threshold.
 
-        Parameters
-        ----------
-        thresholds : pair of float
-            As distances; NaN rejects everything.
-        impostors : bool
-            Whether impostor decisions count. A unit is a subject with a genuine attempt that is
-            decided differently, or two other subjects with such an impostor attempt.
+        - `thresholds`: as distances; NaN rejects everything
+        - `impostors`: whether impostor decisions count. A unit is a subject with a genuine attempt
+          that is decided differently, or two other subjects with such an impostor attempt
         """
         first, second = self.values
         accepted, accepted_by_other = first <= thresholds[0], second <= thresholds[1]

@@ -18,20 +18,14 @@ BLOCK = 16
 
 
 class ReplicatePoints(NamedTuple):
-    """The operating points of each replicate; written, NaN where a class has no attempt.
+    """The operating points of each replicate; written, NaN where a class has no attempt."""
 
-    Attributes
-    ----------
-    eer, auc : float64 arrays, shape (columns,)
-    frr : float64 array, shape (t, columns)
-    corners : float64 array, shape (2, n, columns)
-        FAR and FRR where all is rejected and at each genuine score, ``n = len(u) + 1``; ``n = 0``
-        where they are not needed.
-    """
-
+    #: `eer`, `auc`: float64 (columns,).
     eer: np.ndarray
-    frr: np.ndarray
+    frr: np.ndarray  # float64 (t, columns)
     auc: np.ndarray
+    #: float64 (2, n, columns): FAR and FRR where all is rejected and at each genuine score, ``n =
+    #: len(u) + 1``; ``n = 0`` where they are not needed.
     corners: np.ndarray
 
 
@@ -39,18 +33,13 @@ class ReplicatePoints(NamedTuple):
 def replicate_points(begin, end, impostor, genuine, weights, targets, points):
     """Write the operating points of each replicate, from whole-number counts.
 
-    Parameters
-    ----------
-    impostor : int32 array, shape (k, 4)
-        Rows of (layer, one subject, the other subject, attempts). With ``u`` the distinct genuine
-        scores in ascending order, layer ``2 j`` lies between ``u[j - 1]`` and ``u[j]``, and layer
-        ``2 j + 1`` holds the scores equal to ``u[j]``.
-    genuine : int32 array, shape (g, 2)
-        Rows of (place of the score in ``u``, subject).
-    weights : float64 array, shape (subjects, columns)
-        Whole numbers, so that sums below 2^53 are exact.
-    targets : float64 array, shape (t,)
-    points : ReplicatePoints
+    - `impostor` (int32 (k, 4)): rows of (layer, one subject, the other subject, attempts). With
+      ``u`` the distinct genuine scores in ascending order, layer ``2 j`` lies between ``u[j - 1]``
+      and ``u[j]``, and layer ``2 j + 1`` holds the scores equal to ``u[j]``
+    - `genuine` (int32 (g, 2)): rows of (place of the score in ``u``, subject)
+    - `weights` (float64 (subjects, columns)): whole numbers, so that sums below 2^53 are exact
+    - `targets`: float64 (t,)
+    - `points`: ReplicatePoints
     """
     distinct = genuine[-1, 0] + 1 if len(genuine) else 0
     for low in range(begin, end, BLOCK):
@@ -112,18 +101,13 @@ def _points(between, own, targets, c, points):
 
 
 class OrderedAttempts(NamedTuple):
-    """Attempts of two systems, with their places in the order of each system's scores.
+    """Attempts of two systems, with their places in the order of each system's scores."""
 
-    Attributes
-    ----------
-    first, second : int64 arrays, shape (k,)
-        Of each system, numbers in the order of its scores; comparable between the classes.
-    left, right : int64 arrays, shape (k,)
-        The subjects; equal for a genuine attempt.
-    """
-
+    #: int64 (k,): of each system, numbers in the order of its scores; comparable between the
+    #: classes.
     first: np.ndarray
     second: np.ndarray
+    #: int64 (k,): the subjects; equal for a genuine attempt.
     left: np.ndarray
     right: np.ndarray
 
@@ -132,15 +116,11 @@ class OrderedAttempts(NamedTuple):
 def mark_order_changes(genuine, start, impostor, found):
     """Mark impostor attempts that change order with a genuine attempt of a group.
 
-    Parameters
-    ----------
-    genuine : Attempts
-        Sorted by group, first and second system.
-    start : int64 array, shape (groups + 1,)
-        The genuine attempts of group ``i`` are those from ``start[i]`` to ``start[i + 1]``.
-    impostor : Attempts
-        `left` and `right` are groups.
-    found : bool array, shape (k,), written
+    - `genuine` (Attempts): sorted by group, first and second system
+    - `start` (int64 (groups + 1,)): the genuine attempts of group ``i`` are those from ``start[i]``
+      to ``start[i + 1]``
+    - `impostor` (Attempts): `left` and `right` are groups
+    - `found`: bool (k,), written
     """
     first, second = genuine.first, genuine.second
     top, bottom = second.copy(), second.copy()

@@ -76,12 +76,9 @@ def percentile_limits(
     The p-value is the smallest ``1 - confidence`` at which the interval is beyond the tolerance, at
     least that of no replicate on the other side of 0.
 
-    Parameters
-    ----------
-    change : float64 array, shape (columns,)
-        In each column of :meth:`IntervalOptions.weights`.
-    tolerance : float
-        A difference of this size is rounding.
+    - `change` (float64 (columns,)): in each column of
+      :meth:`IntervalOptions.weights`
+    - `tolerance`: a difference of this size is rounding
     """
     low, high = replace(options, method="subject-bootstrap").limits(change[None])
     drawn = change[1 : 1 + options.replicates]

@@ -50,38 +50,22 @@ _MANY_SUBJECTS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class PairedMeasure:
-    """A measure of two systems in each column of weights.
-
-    Attributes
-    ----------
-    label : str
-    scalar : Scalar
-    values : float64 array, shape (2, columns)
-    trials : int
-        Independent trials: subjects, or disjoint pairs of subjects; 0 where they cannot be
-        resampled.
-    attempt : float
-        Weight of one attempt in the measure; of the AUC, of one genuine-impostor pair.
-    discordant : int
-        Disjoint units of subjects that the systems decide differently, each at its own threshold.
-    reordered : int
-        Disjoint units of subjects with a genuine and an impostor attempt in another order. A few
-        of them may move a threshold, and with it the decisions of many others.
-    target : float
-        FAR target (FRR target), 0 without one.
-    made : float
-        Impostor attempts (genuine attempts) of the system that made fewer.
-    """
+    """A measure of two systems in each column of weights."""
 
     label: str
     scalar: Scalar
-    values: np.ndarray
+    values: np.ndarray  # float64 (2, columns)
+    #: Independent trials: subjects, or disjoint pairs of subjects; 0 where they cannot be
+    #: resampled.
     trials: int
-    attempt: float
+    attempt: float  # weight of one attempt in the measure; of the AUC, of one genuine-impostor pair
+    #: Disjoint units of subjects that the systems decide differently, each at its own threshold.
     discordant: int
+    #: Disjoint units of subjects with a genuine and an impostor attempt in another order. A few of
+    #: them may move a threshold, and with it the decisions of many others.
     reordered: int
-    target: float = 0.0
-    made: float = np.inf
+    target: float = 0.0  # FAR target (FRR target), 0 without one
+    made: float = np.inf  # impostor attempts (genuine attempts) of the system that made fewer
 
     @property
     def supported(self) -> bool:

@@ -106,12 +106,8 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
 
     Pairs are found by the names of their templates, or by their subjects where no two pairs have
     the same; a matrix by the metadata `template` of both sides. Scores without names are returned
-    as they are.
-
-    Raises
-    ------
-    DataError
-        If the systems have nothing in common, or names are not unique.
+    as they are. Raise :class:`DataError` if the systems have nothing in common, or names are not
+    unique.
     """
     for by in ("templates", "subjects"):
         first, second = Named.of(a, by), Named.of(b, by)

@@ -36,10 +36,8 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.epc`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------
@@ -105,10 +103,8 @@ def epsc(data: Any, ax: Axes | None = None, **style: Any) -> EpscDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.epsc`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

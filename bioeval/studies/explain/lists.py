@@ -42,30 +42,14 @@ FAILED = "failed comparison (NaN)"
 
 @dataclass(frozen=True)
 class Cell:
-    """One comparison of a row.
+    """One comparison of a row."""
 
-    Attributes
-    ----------
-    column : int
-        The gallery template, from 0.
-    group : int
-        Its subject, in the order of the gallery.
-    own : bool
-        Whether it is genuine: of the probe's subject, or so by the mask.
-    distance : float or None
-        Smaller is closer; None where it is not an attempt.
-    score : float or None
-        As given; None where it is never read.
-    why : str
-        Why it is not an attempt, or that it failed.
-    """
-
-    column: int
-    group: int
-    own: bool
-    distance: float | None
-    score: float | None
-    why: str = ""
+    column: int  # the gallery template, from 0
+    group: int  # its subject, in the order of the gallery
+    own: bool  # whether it is genuine: of the probe's subject, or so by the mask
+    distance: float | None  # smaller is closer; None where it is not an attempt
+    score: float | None  # as given; None where it is never read
+    why: str = ""  # why it is not an attempt, or that it failed
 
 
 class RowCells:

@@ -368,10 +368,8 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
         A result of :func:`bioeval.repeat`, or several of one task by name. Closed set: the CMC.
         Verification: FAR and FRR against the threshold. Open set: FAR and DIR at rank 1. Of
         :func:`bioeval.cross_evaluate`, CMS or DIR at its ranks, with each fold as a thin line.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -342,10 +342,7 @@ class SplitSides:
             yield place, self.places(plan.split(place).tested)
 
     def places(self, part: Part) -> IndexSet:
-        """Return the rows of some probes, and the columns of a gallery and of no person.
-
-        Without samples a gallery is empty.
-        """
+        """Return rows of some probes, and columns of a gallery (none without) and of no person."""
         rows = _inside(part.probes, self.n, no_person=False)[self.probe]
         columns = _inside(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
         return np.flatnonzero(rows), np.flatnonzero(columns)

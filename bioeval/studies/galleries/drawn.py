@@ -21,14 +21,9 @@ ROOM = 1 << 32
 class Drawn:
     """A random gallery.
 
-    Attributes
-    ----------
-    size : int
-        Templates of each subject; 0 where all of them are enrolled and nothing is drawn.
-    repeats : int
-        Galleries to sample; 0 for the exact mean over all.
-    random_state : seed
-        Seed of the sampling.
+    - `size` (int): templates of each subject; 0 where all of them are enrolled and nothing is drawn
+    - `repeats` (int): galleries to sample; 0 for the exact mean over all
+    - `random_state` (seed): seed of the sampling
     """
 
     size: int = 0

@@ -88,10 +88,7 @@ def gallery_size_dataset(
     shares: np.ndarray,
     search: OpenSet,
 ) -> xr.Dataset:
-    """Return the rates over increasing gallery sizes, of a whole gallery of `subjects`.
-
-    `shares` are the proportions of unenrolled probes.
-    """
+    """Return the rates over increasing gallery sizes; `shares` are those of unenrolled probes."""
     about, grid = tally.ranks.about, tally.thresholds
     role = tally.ranks.impostor_role(search.impostors)
     longest = max(subjects, int(sizes.max()))

@@ -21,23 +21,14 @@ OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 
 class GroupedBlock(NamedTuple):
-    """A block of probes against a gallery grouped by subject.
+    """A block of probes against a gallery grouped by subject."""
 
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances, grouped by subject; NaN = no attempt.
-    columns : int64 array, shape (n,)
-        Place of each candidate in the gallery's own order, for stable ties.
-    starts : int64 array, shape (groups + 1,)
-        Group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
-    own, self_position : int64 arrays, shape (b,)
-        The row's own group, and the candidate that is the probe itself; -1 for none.
-    """
-
-    values: np.ndarray
+    values: np.ndarray  # float (b, n): distances, grouped by subject; NaN = no attempt
+    #: int64 (n,): place of each candidate in the gallery's own order, for stable ties.
     columns: np.ndarray
+    #: int64 (groups + 1,): group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
     starts: np.ndarray
+    #: int64 (b,): the row's own group, and the candidate that is the probe itself; -1 for none.
     own: np.ndarray
     self_position: np.ndarray
 

@@ -84,10 +84,8 @@ def gallery_templates(data: Any, ax: Axes | None = None, **style: Any) -> Galler
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.gallery_templates`, or several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -66,51 +66,33 @@ ENROLLED, UNENROLLED, TARGET, OWN = range(4)
 
 @dataclass
 class GalleryTally:
-    """Expected counts over random galleries, as sums that merge exactly.
-
-    Attributes
-    ----------
-    about : Provenance
-    size : int
-        Templates drawn of each subject.
-    ties : str
-    thresholds : float64 array, shape (t,)
-        As increasing distances; empty for closed-set identification.
-    di : FixedSums, shape (t + 1, k)
-        Genuine attempts by the first threshold not below their mate, and by rank.
-    tied : FixedSums, shape (1, 1)
-        Genuine attempts with a non-mate exactly as close.
-    within : FixedSums, shape (4, t)
-        Probes with a template within each threshold: of others, the enrolled and the unenrolled;
-        of anyone, and of their own subject, the enrolled.
-    genuine, unmated, targets, non_targets : int
-        Probes with a usable mate, and without; enrolled probes, and others.
-    impostors_enrolled, impostors_unenrolled : int
-        Of them, those with a usable template of another subject.
-    fewer_mates : int
-        Probes whose subject has usable templates, but fewer than are drawn.
-    first_unmated : int
-        The first probe without a mate, -1 if there is none.
-    """
+    """Expected counts over random galleries, as sums that merge exactly."""
 
     form: ClassVar[str] = "galleries"
 
     about: Provenance
-    size: int
+    size: int  # templates drawn of each subject
     ties: str
+    #: float64 (t,): as increasing distances; empty for closed-set identification.
     thresholds: np.ndarray
+    #: (t + 1, k): genuine attempts by the first threshold not below their mate, and by rank.
     di: FixedSums
-    tied: FixedSums
+    tied: FixedSums  # (1, 1): genuine attempts with a non-mate exactly as close
+    #: (4, t): probes with a template within each threshold: of others, the enrolled and the
+    #: unenrolled; of anyone, and of their own subject, the enrolled.
     within: FixedSums
+    #: `genuine`, `unmated`, `targets`, `non_targets`: probes with a usable mate, and without;
+    #: enrolled probes, and others.
     genuine: int = 0
     unmated: int = 0
     unmated_targets: int = 0
     targets: int = 0
     non_targets: int = 0
+    #: Of them, those with a usable template of another subject.
     impostors_enrolled: int = 0
     impostors_unenrolled: int = 0
-    fewer_mates: int = 0
-    first_unmated: int = -1
+    fewer_mates: int = 0  # probes whose subject has usable templates, but fewer than are drawn
+    first_unmated: int = -1  # the first probe without a mate, -1 if there is none
 
     def merge(self, other: GalleryTally) -> GalleryTally:
         """Return the tally of both sets of probes, equal to that of the whole to the last bit."""

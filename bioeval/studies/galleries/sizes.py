@@ -163,21 +163,12 @@ ENROLLED, UNENROLLED = 0, 1
 
 @dataclass
 class SizeTally:
-    """Counts for averages over gallery sizes; merges by adding and concatenating.
+    """Counts for averages over gallery sizes; merges by adding and concatenating."""
 
-    Attributes
-    ----------
-    ranks : IdentificationTally
-        Ranks among subjects, probe by probe.
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    candidates : int64 array, shape (2, t, N + 1)
-        Impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects within each
-        threshold.
-    """
-
-    ranks: IdentificationTally
-    thresholds: np.ndarray
+    ranks: IdentificationTally  # ranks among subjects, probe by probe
+    thresholds: np.ndarray  # float64 (t,): increasing distances
+    #: int64 (2, t, N + 1): impostor probes (enrolled, unenrolled) with 0, 1, ... candidate subjects
+    #: within each threshold.
     candidates: np.ndarray
 
     def merge(self, other: SizeTally) -> SizeTally:
@@ -314,10 +305,7 @@ class Sizes:
         return models
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of CMS and FAR predicted from random galleries of `known` subjects.
-
-        Each is predicted less exact for the whole gallery, shapes (k,) and (t,).
-        """
+        """Return the errors of CMS, shape (k,), and FAR (t,) predicted from `known` subjects."""
         limit = min(known, CENSORED)
         marked = np.empty((1, limit))
         everyone = self.closer.sum(axis=0, keepdims=True)

@@ -88,12 +88,8 @@ _NAMED = 6
 def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
     """Return the measures of `INEQUITY`.
 
-    Parameters
-    ----------
-    far, frr : float arrays, shape (groups, ...)
-        FAR within each group, and FRR of each.
-    alpha : float
-        Weight of FAR in FDR and GARBE.
+    - `far`, `frr` (float (groups, ...)): FAR within each group, and FRR of each
+    - `alpha`: weight of FAR in FDR and GARBE
     """
     measures = {
         "fdr": 1 - (alpha * _range(far) + (1 - alpha) * _range(frr)),

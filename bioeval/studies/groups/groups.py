@@ -149,9 +149,7 @@ def by_group(
         each group are chosen anew in each replicate.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns

@@ -121,10 +121,7 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
 
 
 def _rates(at: LiveRow) -> Sentence:
-    """Return the sentence on impostors accepted and genuine attempts rejected.
-
-    The threshold is that of the row, whose counts they are.
-    """
+    """Return the sentence on accepted impostors and rejected genuine attempts at a row."""
     moved = Number(at.part, "threshold", at.threshold, live=True, strong=True)
     impostors, verb = ("impostor attempts", "are accepted")
     if "dir" in at.live.ranked:

@@ -642,19 +642,12 @@ def subjects_for_width(
 ) -> int:
     """Return the smallest number of subjects that gives an interval of the width wanted.
 
-    Parameters
-    ----------
-    variance, kurtosis : float
-        Of a subject's mean.
-    width : float
-        Both ends of the interval apart.
-    confidence : float
-    assurance : float
-        The probability that the interval is at most so wide. The variance that the test will find
-        is not that of the plan: their ratio is taken as an F distribution, with degrees of freedom
-        by the kurtosis.
-    pilot : float
-        Subjects of the pilot that the variance was estimated from; infinite if it is assumed.
+    - `variance`, `kurtosis`: of a subject's mean
+    - `width`: both ends of the interval apart
+    - `assurance`: the probability that the interval is at most so wide. The variance that the test
+      will find is not that of the plan: their ratio is taken as an F distribution, with degrees of
+      freedom by the kurtosis
+    - `pilot`: subjects of the pilot that the variance was estimated from; infinite if it is assumed
     """
     z = float(scipy.special.ndtri(0.5 + confidence / 2))
     known = OF_PILOT * freedom(pilot, kurtosis)

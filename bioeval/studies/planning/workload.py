@@ -80,13 +80,8 @@ NODES = 400
 def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int, int]:
     """Return the central interval of the number of events in independent trials.
 
-    Parameters
-    ----------
-    trials : int
-    rate : float array, shape (k,)
-        The rate, or values of it that are equally likely.
-    confidence : float
-        The least proportion between the limits, both included.
+    - `rate` (float (k,)): the rate, or values of it that are equally likely
+    - `confidence`: the least proportion between the limits, both included
     """
     tail = (1 - confidence) / 2
     return _quantile(trials, rate, tail), _quantile(trials, rate, 1 - tail)

@@ -79,17 +79,11 @@ def count_by_quality(
 
     Returns int64 arrays, shape (steps,), by the names in `COUNTS`.
 
-    Parameters
-    ----------
-    reader : BlockReader
-    places : ProbesAndGallery, int64 arrays, shape (m,) and (n,)
-        The place of each probe and gallery template among all samples, the lowest quality first.
-    cuts : int64 array, shape (steps,)
-        Numbers of samples that are discarded, not falling.
-    threshold : float
-        A distance; NaN rejects everything.
-    fusion : str, optional
-        Attempts are multi-template: of what is left of a subject's templates, fused so.
+    - `places` (ProbesAndGallery, int64 (m,) and (n,)): the place of each probe and gallery template
+      among all samples, the lowest quality first
+    - `cuts` (int64 (steps,)): numbers of samples that are discarded, not falling
+    - `threshold`: a distance; NaN rejects everything
+    - `fusion`: attempts are multi-template: of what is left of a subject's templates, fused so
     """
     gallery = reader.gallery
     # Code k: left at the first k steps, and discarded at the next.

@@ -4,8 +4,6 @@ As in :mod:`bioeval.kernels.count`, the row's own subject is at ``mate_start:mat
 else is an impostor score, NaN no attempt.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bioeval.kernels import parallel_rows

@@ -16,50 +16,30 @@ from bioeval.tallies import require_alike
 
 @dataclass
 class ReidTally:
-    """Counts from which the measures of re-identification are computed, query by query.
-
-    Attributes
-    ----------
-    about : Provenance
-    convention, removed, removed_for_ap, junk, cmc : str
-        The rules of counting; tallies with other rules do not merge.
-    shots_of : str
-        For single gallery shots: the ties and the sampling.
-    enrolled : bool array, shape (m,)
-        Whether the query's identity is in the gallery, the query itself not counted.
-    removed_entries : int64 array, shape (m,)
-        Gallery entries removed from the query's list.
-    matches : MatchLists
-        On the list for average precision and INP.
-    cmc_matches : MatchLists, optional
-        On the list for the CMC, if that is another one.
-    shots : float64 array, shape (m, K), optional
-        Probability that the one match of a single-shot gallery is at rank 1 ... K.
-    identities : int64 array, shape (m, 3), optional
-        Other identities with an entry closer than the best match, with the nearest exactly as
-        close, and those of the latter in an earlier column.
-    thresholds : float64 array, shape (t,), optional
-        Increasing distances.
-    retrieved : int64 array, shape (m, t), optional
-        Entries of the list of `matches` within each threshold.
-    """
+    """Counts from which the measures of re-identification are computed, query by query."""
 
     form: ClassVar[str] = "reid"
 
     about: Provenance
+    #: The rules of counting; tallies with other rules do not merge.
     convention: str
     removed: str
     removed_for_ap: str
     junk: str
     cmc: str
-    shots_of: str
+    shots_of: str  # for single gallery shots: the ties and the sampling
+    #: bool (m,): whether the query's identity is in the gallery, the query itself not counted.
     enrolled: np.ndarray
-    removed_entries: np.ndarray
-    matches: MatchLists
-    cmc_matches: MatchLists | None = None
+    removed_entries: np.ndarray  # int64 (m,): gallery entries removed from the query's list
+    matches: MatchLists  # on the list for average precision and INP
+    cmc_matches: MatchLists | None = None  # on the list for the CMC, if that is another one
+    #: float64 (m, K): probability that the one match of a single-shot gallery is at rank 1 ... K.
     shots: np.ndarray | None = None
+    #: int64 (m, 3): other identities with an entry closer than the best match, with the nearest
+    #: exactly as close, and those of the latter in an earlier column.
     identities: np.ndarray | None = None
-    thresholds: np.ndarray | None = None
+    thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
+    #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None
 
     def merge(self, other: ReidTally) -> ReidTally:
@@ -84,40 +64,25 @@ class ReidTally:
 
 @dataclass
 class GomTally:
-    """Gallery entries retrieved by each query within each threshold, for GOM.
-
-    Attributes
-    ----------
-    about : Provenance
-    convention, removed, junk, variant : str
-        The rules of counting; tallies with other rules do not merge. Of the variant
-        ``"reference"``, removed entries are counted at distance 1.
-    low, high : float
-        ``(distance - low) / (high - low)`` is the normalised distance.
-    thresholds : float64 array, shape (t,)
-        Increasing, on the normalised scale.
-    retrieved : int64 array, shape (m, t)
-        Gallery entries within each threshold.
-    enrolled : bool array, shape (m,)
-    removed_entries : int64 array, shape (m,)
-    matches : MatchLists
-        With normalised distances.
-    """
+    """Gallery entries retrieved by each query within each threshold, for GOM."""
 
     form: ClassVar[str] = "gom"
 
     about: Provenance
+    #: The rules of counting; tallies with other rules do not merge. Of the variant ``"reference"``,
+    #: removed entries are counted at distance 1.
     convention: str
     removed: str
     junk: str
     variant: str
+    #: ``(distance - low) / (high - low)`` is the normalised distance.
     low: float
     high: float
-    thresholds: np.ndarray
-    retrieved: np.ndarray
-    enrolled: np.ndarray
-    removed_entries: np.ndarray
-    matches: MatchLists
+    thresholds: np.ndarray  # float64 (t,): increasing, on the normalised scale
+    retrieved: np.ndarray  # int64 (m, t): gallery entries within each threshold
+    enrolled: np.ndarray  # bool (m,)
+    removed_entries: np.ndarray  # int64 (m,)
+    matches: MatchLists  # with normalised distances
 
     def merge(self, other: GomTally) -> GomTally:
         """Concatenate the queries of both; distances must be on one scale."""

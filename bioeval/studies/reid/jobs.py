@@ -98,27 +98,16 @@ def _self_columns(scores: Scores) -> np.ndarray:
 
 @dataclass
 class Candidates:
-    """The candidate lists of all queries under one rule of removal.
+    """The candidate lists of all queries under one rule of removal."""
 
-    Attributes
-    ----------
-    same_camera : bool
-        Whether templates of the query's identity from its camera are removed.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
-        ``run_starts[l]:run_starts[l + 1]``.
-    which : int64 array, shape (m,)
-        The list of each query.
-    kept : bool array, shape (lists, n)
-        The columns of each list as a mask.
-    """
-
-    same_camera: bool
+    same_camera: bool  # whether templates of the query's identity from its camera are removed
+    #: int64: the columns of list ``l`` are the runs ``run_first[r]:run_stop[r]`` for ``r`` in
+    #: ``run_starts[l]:run_starts[l + 1]``.
     run_starts: np.ndarray
     run_first: np.ndarray
     run_stop: np.ndarray
-    which: np.ndarray
-    kept: np.ndarray
+    which: np.ndarray  # int64 (m,): the list of each query
+    kept: np.ndarray  # bool (lists, n): the columns of each list as a mask
 
     def off_list(self, self_column: np.ndarray) -> np.ndarray:
         """Return the number of columns not on each query's list, without the query itself."""

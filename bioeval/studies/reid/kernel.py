@@ -16,51 +16,27 @@ from bioeval.kernels import parallel_rows
 
 
 class Queries(NamedTuple):
-    """A block of queries of re-identification.
+    """A block of queries of re-identification."""
 
-    Attributes
-    ----------
-    values : float array, shape (b, n), C-contiguous
-        Distances to the gallery; NaN = no attempt.
-    own : int64 array, shape (b,)
-        The identity of each query; -1 for none.
-    self_column : int64 array, shape (b,)
-        The column that is the query itself; -1 for none.
-    camera : int64 array, shape (b,)
-    which : int64 array, shape (b,)
-        The list of columns that each query searches.
-    """
-
-    values: np.ndarray
-    own: np.ndarray
-    self_column: np.ndarray
-    camera: np.ndarray
-    which: np.ndarray
+    values: np.ndarray  # float (b, n), C-contiguous: distances to the gallery; NaN = no attempt
+    own: np.ndarray  # int64 (b,): the identity of each query; -1 for none
+    self_column: np.ndarray  # int64 (b,): the column that is the query itself; -1 for none
+    camera: np.ndarray  # int64 (b,)
+    which: np.ndarray  # int64 (b,): the list of columns that each query searches
 
 
 class ListedGallery(NamedTuple):
-    """The gallery of re-identification, and the columns of each list.
+    """The gallery of re-identification, and the columns of each list."""
 
-    Attributes
-    ----------
-    identity : int64 array, shape (n,)
-        The identity of each column.
-    own_starts, own_columns : int64 arrays
-        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
-        increasing.
-    camera : int64 array, shape (n,)
-    same_camera : bool
-        Whether own templates from the query's camera are removed.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for ``r``
-        in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
-    """
-
-    identity: np.ndarray
+    identity: np.ndarray  # int64 (n,): the identity of each column
+    #: int64: identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
+    #: increasing.
     own_starts: np.ndarray
     own_columns: np.ndarray
-    camera: np.ndarray
-    same_camera: bool
+    camera: np.ndarray  # int64 (n,)
+    same_camera: bool  # whether own templates from the query's camera are removed
+    #: int64: the columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for
+    #: ``r`` in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
     run_starts: np.ndarray
     run_first: np.ndarray
     run_stop: np.ndarray
@@ -69,20 +45,15 @@ class ListedGallery(NamedTuple):
 class Mates(NamedTuple):
     """The mates of each query, from near to far (equal ones by column); all written but `offsets`.
 
-    Attributes
-    ----------
-    offsets : int64 array, shape (b + 1,)
-        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
-    distance : array of the dtype of the values
-    column, closer, tied, before : int64 arrays
-        Of each mate: its column, the others closer, those exactly as close, and those of the
-        latter in an earlier column.
-    found : int64 array, shape (b,)
-        Usable mates.
-    removed : int64 array, shape (b,)
-        Own templates on the list that are removed.
-    failed : int64 array, shape (b,)
-        Comparisons on the list that are NaN, except with the query itself and removed ones.
+    - `offsets` (int64 (b + 1,)): row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the
+      next five
+    - `distance`: of the dtype of the values
+    - `column`, `closer`, `tied`, `before` (int64): of each mate: its column, the others closer,
+      those exactly as close, and those of the latter in an earlier column
+    - `found` (int64 (b,)): usable mates
+    - `removed` (int64 (b,)): own templates on the list that are removed
+    - `failed` (int64 (b,)): comparisons on the list that are NaN, except with the query itself and
+      removed ones
     """
 
     offsets: np.ndarray
@@ -226,10 +197,7 @@ def _removed(queries, gallery, i, j):
 
 @register_jitable
 def _subtract_own(queries, gallery, i, own, runs, ranked):
-    """Subtract the own templates from the counts of each mate.
-
-    `own` and `runs` are the ranges of the row's own columns and of the runs of its list.
-    """
+    """Subtract own templates, at `own` and in the list's `runs`, from the counts of mates."""
     mates, closer, tied = ranked
     k = len(mates)
     # The mates, by their order ...
@@ -706,47 +674,27 @@ def count_retrieved(begin, end, queries, gallery, thresholds, counts):
 
 
 class CandidateBlock(NamedTuple):
-    """A block of rows, and the candidates of each.
+    """A block of rows, and the candidates of each."""
 
-    Attributes
-    ----------
-    values : float array, shape (b, n)
-        Distances; NaN = no attempt.
-    identity : int64 array, shape (n,)
-    own, which : int64 arrays, shape (b,)
-        The row's identity, and its list of candidates.
-    kept : bool array, shape (lists, n)
-        The candidates of each list.
-    place : int64 array, shape (1, n) or (b, n)
-        The candidates' places in the gallery.
-    """
-
-    values: np.ndarray
-    identity: np.ndarray
+    values: np.ndarray  # float (b, n): distances; NaN = no attempt
+    identity: np.ndarray  # int64 (n,)
+    #: int64 (b,): the row's identity, and its list of candidates.
     own: np.ndarray
     which: np.ndarray
-    kept: np.ndarray
-    place: np.ndarray
+    kept: np.ndarray  # bool (lists, n): the candidates of each list
+    place: np.ndarray  # int64 (1, n) or (b, n): the candidates' places in the gallery
 
 
 class MatesAround(NamedTuple):
-    """The mates of a block of rows, and the candidates around them.
+    """The mates of a block of rows, and the candidates around them."""
 
-    Attributes
-    ----------
-    starts : int64 array, shape (b + 1,)
-        The mates of row ``i`` are ``starts[i]:starts[i + 1]`` of the following.
-    distance : float64 array
-        From near to far.
-    bound : int64 array
-        Candidates exactly as close are before the mate if their place is below.
-    closer, tied, before : int64 arrays, written
-        Candidates closer than the mate, exactly as close, and those of the latter before it.
-    """
-
+    #: int64 (b + 1,): the mates of row ``i`` are ``starts[i]:starts[i + 1]`` of the following.
     starts: np.ndarray
-    distance: np.ndarray
+    distance: np.ndarray  # float64: from near to far
+    #: int64: candidates exactly as close are before the mate if their place is below.
     bound: np.ndarray
+    #: int64, written: candidates closer than the mate, exactly as close, and those of the latter
+    #: before it.
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray

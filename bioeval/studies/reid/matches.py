@@ -26,21 +26,13 @@ TENTHS = 10
 
 @dataclass
 class MatchLists:
-    """The matches of each query, from near to far.
+    """The matches of each query, from near to far."""
 
-    Attributes
-    ----------
-    starts : int64 array, shape (m + 1,)
-        Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
-    distance : float64 array
-        Of each match; equal ones are ordered by their column.
-    closer, tied, before : int64 arrays
-        Non-matches closer than the match, exactly as close, and those of the latter in an earlier
-        column of the gallery.
-    """
-
+    #: int64 (m + 1,): those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
     starts: np.ndarray
-    distance: np.ndarray
+    distance: np.ndarray  # float64: of each match; equal ones are ordered by their column
+    #: int64: non-matches closer than the match, exactly as close, and those of the latter in an
+    #: earlier column of the gallery.
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray
@@ -229,13 +221,8 @@ def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray
 class RetrievedSets:
     """Entries that each query retrieves within each threshold, ``d <= tau``.
 
-    Parameters
-    ----------
-    matches : MatchLists
-    retrieved : int64 array, shape (queries, t)
-        Gallery entries within each threshold, matches included.
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
+    - `retrieved` (int64 (queries, t)): gallery entries within each threshold, matches included
+    - `thresholds` (float64 (t,)): increasing distances
     """
 
     def __init__(self, matches: MatchLists, retrieved: np.ndarray, thresholds: np.ndarray):

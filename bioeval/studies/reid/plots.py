@@ -45,10 +45,8 @@ def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> Precisi
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.reid`, :func:`bioeval.top_k` or :func:`bioeval.evaluate`, or
         several by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

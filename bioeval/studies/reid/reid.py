@@ -176,9 +176,7 @@ def reid(
     per_query : bool
         Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``
         and the value of each other mean, as ``inp``, of each query, over ``probe``.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns
@@ -381,9 +379,7 @@ def gom(
     open_queries : Scores, optional
         Queries of another data set against the same gallery. No identity of theirs is in the
         gallery, whatever their labels; for all else they are further rows of `scores`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns
@@ -436,16 +432,9 @@ def plan_gom(
 ) -> tuple[GomJob, GomOptions]:
     """Return the job of GOM and the options of its result, as given by a card.
 
-    Parameters
-    ----------
-    scores : Scores
-    convention : str, path or Protocol
-    thresholds, normalize
-        As for :func:`gom`; None leaves the card's.
-    given : mapping of str to object
-        Options of :class:`GomOptions` in place of the card's; None leaves the card's.
-    open_queries : Scores, optional
-        As for :func:`gom`.
+    - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
+    - `given`: options of :class:`GomOptions` in place of the card's; None leaves the card's
+    - `open_queries`: as for :func:`gom`
     """
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)

@@ -22,25 +22,16 @@ BEHIND = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class MateLists:
-    """The mates of each probe at all sites, from near to far, or the nearest one.
+    """The mates of each probe at all sites, from near to far, or the nearest one."""
 
-    Attributes
-    ----------
-    starts : int64 array, shape (m + 1,)
-        Those of probe ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
-    distance : float64 array
-    site, place : int64 arrays
-        Which site has the mate, and its position there: for ties in the order of the gallery.
-        Empty where ties have another policy.
-    nearest : bool
-        Whether a probe has its nearest mate only.
-    """
-
+    #: int64 (m + 1,): those of probe ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
     starts: np.ndarray
-    distance: np.ndarray
+    distance: np.ndarray  # float64
+    #: int64: which site has the mate, and its position there: for ties in the order of the gallery.
+    #: Empty where ties have another policy.
     site: np.ndarray
     place: np.ndarray
-    nearest: bool
+    nearest: bool  # whether a probe has its nearest mate only
 
     @classmethod
     def of(

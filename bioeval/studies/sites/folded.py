@@ -23,19 +23,7 @@ ENROLLED, UNENROLLED, TARGET, OWN, STRANGER = range(5)
 
 @dataclass
 class FoldedVerification:
-    """Numbers of verification attempts between thresholds.
-
-    Attributes
-    ----------
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    genuine, impostor : int64 arrays, shape (t + 1,)
-        Attempts above the threshold before, and at most at the next.
-    merged : bool
-        Whether thresholds were left out so that no count is small.
-    noise : float
-        Standard deviation of the noise of each count.
-    """
+    """Numbers of verification attempts between thresholds."""
 
     form: ClassVar[str] = "folded verification"
 
@@ -43,12 +31,13 @@ class FoldedVerification:
     templates: str
     fusion: str
     claims: str
-    thresholds: np.ndarray
+    thresholds: np.ndarray  # float64 (t,): increasing distances
+    #: int64 (t + 1,): attempts above the threshold before, and at most at the next.
     genuine: np.ndarray
     impostor: np.ndarray
     skipped_claims: int = 0
-    merged: bool = False
-    noise: float = 0.0
+    merged: bool = False  # whether thresholds were left out so that no count is small
+    noise: float = 0.0  # standard deviation of the noise of each count
 
     def merge(self, other: FoldedVerification) -> FoldedVerification:
         """Count the attempts of both, at common thresholds where some were left out."""
@@ -87,24 +76,7 @@ class FoldedVerification:
 
 @dataclass
 class FoldedIdentification:
-    """Numbers of probes between thresholds, and by the rank of the best mate.
-
-    Attributes
-    ----------
-    thresholds : float64 array, shape (t,)
-        Increasing distances.
-    ranks : int64 array, shape (r,)
-        Increasing; a column is of the ranks above the one before, up to this one.
-    di : int64 array, shape (t + 1, r + 1)
-        Genuine attempts by the first threshold not below their mate, and by rank; last what is
-        beyond all of them.
-    within : int64 array, shape (5, t + 1)
-        Probes by the first threshold not below the nearest template: `ENROLLED` ... `STRANGER`.
-    genuine, unmated, unmated_targets, targets, non_targets : int
-        Probes with a usable mate, and without, the enrolled of these; enrolled probes, and others.
-    tied : int
-        Genuine attempts with a non-mate exactly as close; -1 where it is unknown.
-    """
+    """Numbers of probes between thresholds, and by the rank of the best mate."""
 
     form: ClassVar[str] = "folded identification"
 
@@ -112,16 +84,22 @@ class FoldedIdentification:
     rank_unit: str
     fusion: str
     ties: str
-    thresholds: np.ndarray
+    thresholds: np.ndarray  # float64 (t,): increasing distances
+    #: int64 (r,): increasing; a column is of the ranks above the one before, up to this one.
     ranks: np.ndarray
+    #: int64 (t + 1, r + 1): genuine attempts by the first threshold not below their mate, and by
+    #: rank; last what is beyond all of them.
     di: np.ndarray
+    #: int64 (5, t + 1): probes by the first threshold not below the nearest template: `ENROLLED`
+    #: ... `STRANGER`.
     within: np.ndarray
+    #: Probes with a usable mate, and without, the enrolled of these; enrolled probes, and others.
     genuine: int
     unmated: int
     unmated_targets: int
     targets: int
     non_targets: int
-    tied: int
+    tied: int  # genuine attempts with a non-mate exactly as close; -1 where it is unknown
     merged: bool = False
     noise: float = 0.0
 
@@ -184,36 +162,23 @@ VALUE_BINS = 100
 
 @dataclass
 class FoldedQueries:
-    """Numbers of queries of re-identification or GOM by the value of each measure, in bins.
-
-    Attributes
-    ----------
-    rules : str
-        The task and its rules of counting; tallies with other rules do not merge.
-    measures : tuple of str
-        Names of the means over queries.
-    thresholds : float64 array, shape (t,)
-        Of GOM, on the normalised scale: a measure has a row for each. Otherwise none, and one row.
-    values : int64 array, shape (rows, 101)
-        Queries by value: 0, and then up to each hundredth. Of bins that were joined, in the last.
-    ends : bool array, shape (rows, 101)
-        Whether a bin is the last of those that were joined.
-    ranks : int64 array, shape (r,)
-        Increasing.
-    first : int64 array, shape (r + 1,)
-        Queries by the rank of the first match, up to each rank; last what is beyond all of them.
-    queries, open_queries, skipped : int
-    """
+    """Numbers of queries of re-identification or GOM by the value of each measure, in bins."""
 
     form: ClassVar[str] = "folded queries"
 
     about: Provenance
-    rules: str
-    measures: tuple[str, ...]
+    rules: str  # the task and its rules of counting; tallies with other rules do not merge
+    measures: tuple[str, ...]  # names of the means over queries
+    #: float64 (t,): of GOM, on the normalised scale: a measure has a row for each. Otherwise none,
+    #: and one row.
     thresholds: np.ndarray
+    #: int64 (rows, 101): queries by value: 0, and then up to each hundredth. Of bins that were
+    #: joined, in the last.
     values: np.ndarray
-    ends: np.ndarray
-    ranks: np.ndarray
+    ends: np.ndarray  # bool (rows, 101): whether a bin is the last of those that were joined
+    ranks: np.ndarray  # int64 (r,): increasing
+    #: int64 (r + 1,): queries by the rank of the first match, up to each rank; last what is beyond
+    #: all of them.
     first: np.ndarray
     queries: int
     open_queries: int

@@ -61,10 +61,7 @@ def read_arrays(
 ) -> tuple[Path, dict[str, Any], dict[str, np.ndarray], Any]:
     """Return the path, the header and the arrays of a file, and the layout, a `key` of the header.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, truncated, or another one.
+    Raise :class:`DataError` if the file is missing, truncated, or another one.
     """
     path = existing_file(path, what)
     with guarded(path, expected=what):
@@ -96,10 +93,7 @@ def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
 def read_mates(path: str | os.PathLike[str]) -> BestMates:
     """Read saved mates.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, truncated, or holds no mates.
+    Raise :class:`DataError` if the file is missing, truncated, or holds no mates.
     """
     path, header, arrays, version = read_arrays(path, WHAT, "bioeval_mates")
     if version != SCHEMA:
@@ -323,19 +317,12 @@ def _in_order(lists: MateLists, mine: tuple[str, ...], order: tuple[str, ...]) -
 
 @dataclass(frozen=True)
 class GalleryPart:
-    """The parts of a gallery that a tally has counted, and how many there are.
+    """The parts of a gallery that a tally has counted, and how many there are."""
 
-    Attributes
-    ----------
-    covered, missing : tuples of str
-        Digests of the templates of the parts.
-    mates : str
-        A digest of the mates that were counted around.
-    """
-
+    #: Digests of the templates of the parts.
     covered: tuple[str, ...]
     missing: tuple[str, ...]
-    mates: str
+    mates: str  # a digest of the mates that were counted around
 
     def merge(self, other: GalleryPart) -> GalleryPart:
         """Return the parts of both."""
@@ -396,9 +383,7 @@ def best_mates(
         of these names.
     key : str or bytes, optional
         As for :func:`tally`; all sites share it.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns
@@ -560,12 +545,7 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     """Return scores as a part of a gallery, and the card of the whole.
 
     Some columns of an all-against-all matrix are a part of its layout, unless the card is of
-    another.
-
-    Raises
-    ------
-    ProtocolError
-        Where a gallery cannot be in parts.
+    another. Raise :class:`ProtocolError` where a gallery cannot be in parts.
     """
     require_scores(scores)
     if isinstance(protocol, str) and protocol == "auto":

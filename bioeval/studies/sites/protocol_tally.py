@@ -237,8 +237,7 @@ class Tally:
     @property
     def _about(self) -> Provenance:
         """The data of all tasks."""
-        about = next(iter(self.parts.values())).tally.about
-        return about
+        return next(iter(self.parts.values())).tally.about
 
     def __repr__(self) -> str:
         return f"<Tally {self.protocol}, {self._about.probes} probes, {', '.join(self.parts)}>"

@@ -27,13 +27,9 @@ class RowDigestJob:
     against the sample has the digest of all its attempts. The last digits of scores that were
     computed from embeddings depend on the block; a probe is then known by its embedding.
 
-    Attributes
-    ----------
-    sampled : bool
-        Whether the gallery is larger than the sample.
-    sums : uint64 array, shape (m,)
-    varied : bool array, shape (m,)
-        Whether a probe has at least 20 distinct scores.
+    - `sampled` (bool): whether the gallery is larger than the sample
+    - `sums`: uint64 (m,)
+    - `varied` (bool (m,)): whether a probe has at least 20 distinct scores
     """
 
     form = "digests"

@@ -18,23 +18,14 @@ from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_
 
 @dataclass(frozen=True)
 class Sharing:
-    """How a tally was prepared for sharing.
+    """How a tally was prepared for sharing."""
 
-    Attributes
-    ----------
-    salted : bool
-        Whether there are digests of subjects and probes, under a salt; else they are dropped.
-    min_count : int
-        No count is from 1 to below it; 0 for no such limit.
-    epsilon : float
-        Of the noise of differential privacy that earlier versions could add; infinite without.
-    attempts_per_person : int
-        Most attempts of one person in one table of counts, which that noise was for; 0 without.
-    """
-
+    #: Whether there are digests of subjects and probes, under a salt; else they are dropped.
     salted: bool
-    min_count: int
+    min_count: int  # no count is from 1 to below it; 0 for no such limit
+    #: Of the noise of differential privacy that earlier versions could add; infinite without.
     epsilon: float = np.inf
+    #: Most attempts of one person in one table of counts, which that noise was for; 0 without.
     attempts_per_person: int = 0
 
 

@@ -100,10 +100,7 @@ def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
 def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the attributes of a saved tally: protocol, parts, far_targets, ranks and counted.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, truncated, or no tally.
+    Raise :class:`DataError` if the file is missing, truncated, or no tally.
     """
     path, header, arrays, version = read_arrays(path, "a saved tally", "bioeval_tally")
     if version not in range(1, SCHEMA + 1):
@@ -133,10 +130,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
 def holds_mates(path: str | os.PathLike[str]) -> bool:
     """Whether a file holds mates of a gallery in parts, and not a tally.
 
-    Raises
-    ------
-    DataError
-        If the file is missing, truncated, or neither.
+    Raise :class:`DataError` if the file is missing, truncated, or neither.
     """
     what = "a saved tally, or mates of a gallery in parts"
     path = existing_file(path, what)

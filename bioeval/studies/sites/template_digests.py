@@ -133,23 +133,15 @@ def as_texts(digests: np.ndarray) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class CountedProbes:
-    """Digests of the probes that a tally counted, and of the gallery compared with them.
+    """Digests of the probes that a tally counted, and of the gallery compared with them."""
 
-    Attributes
-    ----------
-    probes : uint64 array, shape (m,)
-        A digest of label, metadata, position and site of each probe; of fixed pairs, of each pair.
-    gallery : str
-        Of all gallery templates in their order; empty for fixed pairs.
-    key : str
-        Of the key, by which two keys are distinguished.
-    people, scores : uint64 arrays, shape (m,), or None
-        Of label and metadata, and of the scores of each probe; 0 where they are not known.
-    """
-
+    #: uint64 (m,): a digest of label, metadata, position and site of each probe; of fixed pairs, of
+    #: each pair.
     probes: np.ndarray
-    gallery: str
-    key: str
+    gallery: str  # of all gallery templates in their order; empty for fixed pairs
+    key: str  # of the key, by which two keys are distinguished
+    #: uint64 (m,), or None: of label and metadata, and of the scores of each probe; 0 where they
+    #: are not known.
     people: np.ndarray | None = None
     scores: np.ndarray | None = None
 

@@ -218,9 +218,7 @@ def study_threshold(
     new_gallery : bool
         Of a gallery of other people than the probes: whether the assurance is to hold for other
         galleries too, of people like its own.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns
@@ -772,10 +770,7 @@ def _limited_by_people(counts: _ComparisonCounts | _SearchCounts, rule: Rule) ->
 def searches_of_people(scores: Scores) -> Scores:
     """Return the searches of people; distractors and junk stay in the gallery.
 
-    Raises
-    ------
-    ProtocolError
-        Unless people who are not enrolled search a gallery.
+    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
     """
     wanted = (
         "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
@@ -796,15 +791,11 @@ def searches_of_people(scores: Scores) -> Scores:
 class Searches:
     """One search of each probe: distance and rank of its mate, or distance of the nearest other.
 
-    Attributes
-    ----------
-    person : int64 array, shape (m,)
-        The person of each probe.
-    mated, unmated : int64 arrays
-        Probes of people who are enrolled and have a usable mate, and of people who are not
-        enrolled.
-    mate, ranks, other : arrays
-        Of `mated` the distance and the rank of the mate, of `unmated` the distance of the nearest.
+    - `person` (int64 (m,)): the person of each probe
+    - `mated`, `unmated` (int64): probes of people who are enrolled and have a usable mate, and of
+      people who are not enrolled
+    - `mate`, `ranks`, `other`: of `mated` the distance and the rank of the mate, of `unmated` the
+      distance of the nearest
     """
 
     def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):

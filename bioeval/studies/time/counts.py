@@ -41,17 +41,10 @@ Parser = Callable[[np.ndarray, str], np.ndarray]
 
 @dataclass(frozen=True)
 class TimeBins:
-    """Bins ``edges[b] <= time < edges[b + 1]``.
+    """Bins ``edges[b] <= time < edges[b + 1]``."""
 
-    Attributes
-    ----------
-    edges : array of times, shape (bins + 1,)
-    codes : int64 array
-        The bin of each time; -1 where it is missing or in no bin.
-    """
-
-    edges: np.ndarray
-    codes: np.ndarray
+    edges: np.ndarray  # of times (bins + 1,)
+    codes: np.ndarray  # int64: the bin of each time; -1 where it is missing or in no bin
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -198,22 +191,14 @@ class ProbeAttemptsJob:
 
 @dataclass(frozen=True)
 class AttemptsOverTime:
-    """Attempts of verification by bins of probes, and the facts of their searches.
+    """Attempts of verification by bins of probes, and the facts of their searches."""
 
-    Attributes
-    ----------
-    threshold : float
-        A distance, given or chosen; NaN rejects all.
-    values, row, column : arrays, shape (g,)
-        Each genuine score, its probe and its template (multi-template: its subject's group).
-    impostor_attempts, false_accepts : int64 arrays, shape (bins,)
-    ranks : IdentificationTally or None
-    """
-
-    threshold: float
+    threshold: float  # a distance, given or chosen; NaN rejects all
+    #: (g,): each genuine score, its probe and its template (multi-template: its subject's group).
     values: np.ndarray
     row: np.ndarray
     column: np.ndarray
+    #: int64 (bins,).
     impostor_attempts: np.ndarray
     false_accepts: np.ndarray
     ranks: IdentificationTally | None

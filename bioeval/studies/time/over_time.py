@@ -338,9 +338,7 @@ def over_time(
         CMS, by resampling the subjects of the probes while gallery and threshold stay.
     confidence, replicates, random_state
         As for :func:`verification`.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns

@@ -24,12 +24,8 @@ _WIDE, _PANEL, _AROUND = 6.4, 1.75, 1.5
 class _Panels(OneResultDisplay):
     """Bins of a result as steps, in panels that share the axis of bins.
 
-    Attributes
-    ----------
-    edges : ndarray
-        The edges of the bins, dates as matplotlib's numbers.
-    axes_ : list of Axes
-        The panels drawn last, from the top.
+    - `edges`: the edges of the bins, dates as matplotlib's numbers
+    - `axes_` (list of Axes): the panels drawn last, from the top
     """
 
     axes_: list[Axes]

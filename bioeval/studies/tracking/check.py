@@ -169,10 +169,7 @@ class _Look:
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
     def beside(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
-        """Return in words which of some targets have one of some identities in their frames.
-
-        That is, in at least half of the frames of either.
-        """
+        """Return in words the targets with an identity in at least half of the frames of either."""
         codes, frames = self.result.code, self.result.frame
         lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
         apart = np.isin(np.arange(len(lengths)), identities)

@@ -11,56 +11,32 @@ from bioeval.kernels import compiled, parallel_rows
 
 
 class Frames(NamedTuple):
-    """The boxes of all frames and their overlaps.
+    """The boxes of all frames and their overlaps."""
 
-    Attributes
-    ----------
-    serial : int64 array, shape (frames,)
-        Number of each frame, for the memory of pairings.
-    start : int64 array, shape (frames + 1,)
-        Where the ground-truth boxes of each frame begin.
-    target, identity : int64 arrays, shapes (n,) and (m,)
-        The target of each ground-truth box, and the identity of each result box.
-    overlap_start : int64 array, shape (n + 1,)
-        Where the overlaps of each ground-truth box begin.
-    overlap_row : int64 array
-        The result box of each overlap.
-    weight : float64 array
-        What the pair adds to the sum that an assignment makes largest; above 0.
-    """
-
-    serial: np.ndarray
-    start: np.ndarray
+    serial: np.ndarray  # int64 (frames,): number of each frame, for the memory of pairings
+    start: np.ndarray  # int64 (frames + 1,): where the ground-truth boxes of each frame begin
+    #: int64 (n,) and (m,): the target of each ground-truth box, and the identity of each result
+    #: box.
     target: np.ndarray
     identity: np.ndarray
-    overlap_start: np.ndarray
-    overlap_row: np.ndarray
+    overlap_start: np.ndarray  # int64 (n + 1,): where the overlaps of each ground-truth box begin
+    overlap_row: np.ndarray  # int64: the result box of each overlap
+    #: float64: what the pair adds to the sum that an assignment makes largest; above 0.
     weight: np.ndarray
 
 
 class Pairing(NamedTuple):
-    """The pairing so far, updated frame by frame.
+    """The pairing so far, updated frame by frame."""
 
-    Attributes
-    ----------
-    last, last_serial : int64 arrays, shape (targets,)
-        Each target's last identity, and the number of the frame of that pairing.
-    match : int64 array, shape (n,)
-        The result box of each ground-truth box, or -1.
-    taken : uint8 array, shape (m,)
-        Whether a result box is matched.
-    first, second : float64 arrays, shape (m,)
-        The two largest weights of each result box with unmatched ground-truth boxes.
-    open_truth, open_overlap : int64 arrays
-        The competing ground-truth boxes of the current frame, and their overlaps.
-    """
-
+    #: int64 (targets,): each target's last identity, and the number of the frame of that pairing.
     last: np.ndarray
     last_serial: np.ndarray
-    match: np.ndarray
-    taken: np.ndarray
+    match: np.ndarray  # int64 (n,): the result box of each ground-truth box, or -1
+    taken: np.ndarray  # uint8 (m,): whether a result box is matched
+    #: float64 (m,): the two largest weights of each result box with unmatched ground-truth boxes.
     first: np.ndarray
     second: np.ndarray
+    #: int64: the competing ground-truth boxes of the current frame, and their overlaps.
     open_truth: np.ndarray
     open_overlap: np.ndarray
 

@@ -306,10 +306,8 @@ def hota(data: Any, ax: Axes | None = None, **style: Any) -> HotaDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.tracking`, or those of several trackers by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

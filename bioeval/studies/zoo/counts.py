@@ -144,16 +144,10 @@ def count_by_subject(
 ) -> SubjectTally:
     """Count verification attempts by subject, in one pass over the scores.
 
-    Parameters
-    ----------
-    reader : BlockReader
-        Of labelled scores.
-    threshold : float
-        A distance; NaN accepts nothing.
-    stream : Stream
-        Draws the halves.
-    fusion : str, optional
-        Of multi-template attempts; None: each template makes an attempt.
+    - `reader`: of labelled scores
+    - `threshold`: a distance; NaN accepts nothing
+    - `stream`: draws the halves
+    - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
     work = SubjectWork(reader, threshold, stream, fusion)
     scores, chosen = reader.scores, engine()
@@ -307,14 +301,10 @@ class SubjectWork(InBlocks):
 class _Impostors:
     """Selection of the impostor scores that are added up by row and by column.
 
-    Parameters
-    ----------
-    own : pair of int64 arrays, shape (m,)
-        Where the columns of the row's own subject begin and end.
-    rows : pair of int64 arrays, shape (m,)
-        The half of the columns of which a row has a sum of its own, and its table of columns.
-    weights : float64 array, shape (2, n)
-        1 for the columns of a half, else 0.
+    - `own` (pair of int64 (m,)): where the columns of the row's own subject begin and end
+    - `rows` (pair of int64 (m,)): the half of the columns of which a row has a sum of its own, and
+      its table of columns
+    - `weights` (float64 (2, n)): 1 for the columns of a half, else 0
     """
 
     def __init__(

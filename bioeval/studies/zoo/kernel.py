@@ -5,8 +5,6 @@ else is an impostor score, NaN no attempt. And random permutations, the random n
 counter (SplitMix64; Steele, Lea and Flood 2014) that is started anew for each.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba.extending import register_jitable
 
@@ -72,25 +70,19 @@ def sum_scores(
     Columns are taken in pieces of the same size, each by one thread, and in a piece the rows in
     order, so that the sums are the same on any number of threads and on any processor.
 
-    Parameters
-    ----------
-    block : float array, shape (b, n)
-    own : int64 array, shape (2, b)
-        Where the columns of the row's own subject begin and end.
-    rows : int64 array, shape (2, b)
-        The half of the columns of which a row has a sum of its own, 0 or 1; and the table of
-        sums by column that the row is added to, 0 or 1.
-    weights : float64 array, shape (2, n)
-        For each half of the columns 1 for its members, else 0.
-    threshold : of the dtype of the block
-    row_sums : float64 array, shape (pieces, b, 2), written
-        Sums of the finite scores: of all columns, and of the row's half of them.
-    row_counts : int64 array, shape (pieces, b, 4), added to
-        Scores within the threshold, NaN, infinite, and those of either kind in the row's half.
-    column_sums : float64 array, shape (2, n), added to
-        Sums of the finite scores, by table.
-    column_counts : int32 array, shape (2, 3, n), added to
-        Scores within the threshold, NaN and infinite ones, by table.
+    - `block`: float (b, n)
+    - `own` (int64 (2, b)): where the columns of the row's own subject begin and end
+    - `rows` (int64 (2, b)): the half of the columns of which a row has a sum of its own, 0 or 1;
+      and the table of sums by column that the row is added to, 0 or 1
+    - `weights` (float64 (2, n)): for each half of the columns 1 for its members, else 0
+    - `threshold`: of the dtype of the block
+    - `row_sums` (float64 (pieces, b, 2), written): sums of the finite scores: of all columns, and
+      of the row's half of them
+    - `row_counts` (int64 (pieces, b, 4), added to): scores within the threshold, NaN, infinite, and
+      those of either kind in the row's half
+    - `column_sums` (float64 (2, n), added to): sums of the finite scores, by table
+    - `column_counts` (int32 (2, 3, n), added to): scores within the threshold, NaN and infinite
+      ones, by table
     """
     b, n = block.shape
     pieces = len(row_sums)

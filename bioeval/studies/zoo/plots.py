@@ -290,10 +290,8 @@ def lorenz(data: Any, ax: Axes | None = None, **style: Any) -> LorenzDisplay:
     ----------
     data : Dataset, or mapping of str to Dataset
         A result of :func:`bioeval.zoo`, or those of several systems by name.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -165,9 +165,7 @@ def zoo(
         Number of permutations of the tests.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         Seed of the halves and the permutations. The same integer gives the same on every platform.
-    progress : callable, optional
-        Called as ``progress(rows_done, rows)``.
-    client, checkpoint
+    progress, client, checkpoint
         As for :func:`tally`.
 
     Returns

@@ -530,10 +530,8 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
         A result of verification or of open-set identification, or several by name. Of a tree,
         every verification result is drawn (open set only where there is no verification). Folds
         are drawn as by :func:`roc`.
-    ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
-    **style
-        Properties of all lines; ``name`` labels a single system.
+    ax, **style
+        As for :func:`bioeval.plot.roc`.
 
     Returns
     -------

@@ -272,10 +272,7 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
 
 
 def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
-    """Name datasets by the parts of their paths: the system, and the parts in which tasks differ.
-
-    By their whole paths where these names are not distinct.
-    """
+    """Name datasets by system and what differs between tasks; by whole paths if ambiguous."""
     paths = [path.split("/") for path in datasets]
     common = set(paths[0]).intersection(*paths)
     systems = {}

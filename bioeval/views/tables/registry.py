@@ -78,10 +78,7 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
 def table_of(results: Any, reword: Reword = printable) -> Any:
     """Return the table of any result, or of several by name, for rich to print.
 
-    Raises
-    ------
-    DataError
-        If `results` are something else.
+    Raise :class:`DataError` if `results` are something else.
     """
     if (view := _of_class(results)) is not None:
         return _shown(view, results, reword)
@@ -110,10 +107,7 @@ def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
 def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
     """Return the table of any result; of several systems, or `measures`, one row for each system.
 
-    Raises
-    ------
-    DataError
-        If `results` are something else, or have no such measures.
+    Raise :class:`DataError` if `results` are something else, or have no such measures.
     """
     by_path: dict[str, xr.Dataset] = {}
     in_rows = _of_class(results) is None and not _is_summary(results)
