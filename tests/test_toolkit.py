@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import bioeval as be
-from bioeval.base.study import doors
+from bioeval.base.offers import own_doors as doors
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 

@@ -13,7 +13,7 @@ from bioeval.base.errors import CardError, DataError
 from bioeval.cli.console import note
 
 
-class Typed(click.ParamType):
+class _Typed(click.ParamType):
     """A value that a function reads from text; it raises ValueError where it is not `expected`."""
 
     def __init__(self, name: str, read: Callable[[str], Any], expected: str):
@@ -131,34 +131,73 @@ def _claims(text: str) -> dict[str, float | int]:
     return options
 
 
-NUMBERS = Typed(
-    "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
-)
-RATES = Typed(
-    "x",
-    lambda text: tuple(map(_far, text.split(","))),
-    "a rate (0.01, 1% or 1/100), or several, comma-separated",
-)
-RATE = Typed("x", _far, "a rate (0.01, 1% or 1/100)")
-PROPORTION = Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
-CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
-WHOLE_NUMBERS = Typed(
-    "n,n", lambda text: list(map(int, text.split(","))), "comma-separated whole numbers (10,100)"
-)
-COUNTS = Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
-AMOUNT = Typed(
-    "n",
-    lambda text: float(text) if set(text) & set(".eEn") else int(text),
-    "a whole number (5) or a fraction (0.2)",
-)
-SIZE = Typed("n", _size, "a proportion (0.3), or a whole number (20)")
-GALLERY = Typed(
-    "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
-)
-CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
-THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
-TARGET = Typed("rule", _of_rates, "a rule such as eer or far=0.001")
-METADATA = Typed("name=key", _metadata, "name=KEY")
+def card(value: str) -> str:
+    """Return the name or path of a protocol card, unless a folder or another file has that name."""
+    path = Path(value)
+    if value == "auto" or value.endswith(".toml") or path.name != value:
+        return value
+    from bioeval.protocol.loading import available
+
+    if value in available():
+        return value
+    expected = f"expected the name of a protocol ({', '.join(available())}) or the path of a card"
+    if path.is_dir():
+        raise CardError(f"{value} is a folder; {expected} (.toml)")
+    if path.exists():
+        raise CardError(f"{value} is a file whose name does not end in .toml; {expected}")
+    return value
+
+
+class _Card(click.ParamType):
+    """The name or path of a protocol card."""
+
+    name = "card"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the value, checked."""
+        return card(value)
+
+
+class Value(_Typed):
+    """A value that an option reads from text: ``Value.RATE`` and others that commands share.
+
+    ``Value(name, read, expected)`` is one of a command alone; `read` raises ValueError for a text
+    that is not `expected`.
+    """
+
+    NUMBERS = _Typed(
+        "x",
+        lambda text: tuple(map(_number, text.split(","))),
+        "a number, or several, comma-separated",
+    )
+    RATES = _Typed(
+        "x",
+        lambda text: tuple(map(_far, text.split(","))),
+        "a rate (0.01, 1% or 1/100), or several, comma-separated",
+    )
+    RATE = _Typed("x", _far, "a rate (0.01, 1% or 1/100)")
+    PROPORTION = _Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
+    CONFIDENCE = _Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
+    WHOLE_NUMBERS = _Typed(
+        "n,n",
+        lambda text: list(map(int, text.split(","))),
+        "comma-separated whole numbers (10,100)",
+    )
+    COUNTS = _Typed("n", _counts, "a whole number (5), a range (2-8) or a list (3,5,4)")
+    AMOUNT = _Typed(
+        "n",
+        lambda text: float(text) if set(text) & set(".eEn") else int(text),
+        "a whole number (5) or a fraction (0.2)",
+    )
+    SIZE = _Typed("n", _size, "a proportion (0.3), or a whole number (20)")
+    GALLERY = _Typed(
+        "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
+    )
+    CLAIMS = _Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
+    THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
+    TARGET = _Typed("rule", _of_rates, "a rule such as eer or far=0.001")
+    METADATA = _Typed("name=key", _metadata, "name=KEY")
+    CARD = _Card()
 
 
 class ThresholdsOption(click.ParamType):
@@ -195,21 +234,6 @@ class ThresholdsOption(click.ParamType):
                 param,
                 ctx,
             )
-
-
-def card(value: str) -> str:
-    """Return the name or path of a protocol card, unless a folder or another file has that name."""
-    from bioeval.protocol.loading import available
-
-    path = Path(value)
-    if value == "auto" or value.endswith(".toml") or path.name != value or value in available():
-        return value
-    expected = f"expected the name of a protocol ({', '.join(available())}) or the path of a card"
-    if path.is_dir():
-        raise CardError(f"{value} is a folder; {expected} (.toml)")
-    if path.exists():
-        raise CardError(f"{value} is a file whose name does not end in .toml; {expected}")
-    return value
 
 
 def _threshold_file(path: Path) -> Any:

@@ -14,7 +14,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
 from bioeval.base.offers import hooks
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import CONFIDENCE, METADATA, RATES, ThresholdsOption
+from bioeval.cli.arguments import ThresholdsOption, Value
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import F, option, option_group, reword
 
@@ -68,7 +68,7 @@ _READING = option_group(
         "--meta NAME=KEY",
         "Metadata column, such as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; "
         "repeatable.",
-        METADATA,
+        Value.METADATA,
         multiple=True,
     ),
     option(
@@ -150,7 +150,7 @@ def _targets(rate: str, help: str) -> Callable[[F], F]:
     return option(
         f"--{rate}",
         f"{help}, such as 0.001; repeatable.",
-        RATES,
+        Value.RATES,
         multiple=True,
         callback=lambda ctx, param, given: list(itertools.chain.from_iterable(given)) or None,
         name=f"{rate}_targets",
@@ -174,7 +174,7 @@ _THRESHOLDS = (
 _PROTOCOL = option(
     "--protocol CARD",
     "Name of a protocol, or path of a card (.toml); auto: the course's protocol for the layout.",
-    str,
+    Value.CARD,
     "auto",
 )
 _TEMPLATES = option(
@@ -221,7 +221,7 @@ def _assure(what: str) -> Callable[[F], F]:
         option(
             "--assure P",
             f"{what} whose FAR is at most X with this confidence, such as 0.95.",
-            CONFIDENCE,
+            Value.CONFIDENCE,
         ),
         click.option(
             "--guaranteed",

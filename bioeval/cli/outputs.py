@@ -207,16 +207,19 @@ class MoreOutputs:
 
     #: The options that it adds, one after the other, and takes from those of the command.
     add_options: Sequence[Callable[[Any], Any]] = ()
+    stages: Stages
 
     def __init__(self, options: dict[str, Any], data: str, output: Output) -> None:
+        self.data, self.output = data, output
+        self.take(options)
+
+    def take(self, options: dict[str, Any]) -> None:
         """Take its options from those of the command; raise where they do not go together."""
 
     def require(self, scores: Scores) -> None:
         """Raise :class:`DataError` unless the scores have what it needs; nothing is counted yet."""
 
-    def make(
-        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
-    ) -> None:
+    def make(self, scores: Scores, protocol: str | Protocol, card: str | Protocol) -> None:
         """Make the outputs of scores under a protocol; `card` is it with the command's options."""
 
     @property

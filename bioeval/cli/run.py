@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.offers import hooks
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
+from bioeval.cli.arguments import Value
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import Command, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
@@ -43,15 +43,17 @@ experiment_options = option_group(
         "--train",
         "Proportion or number of subjects for choosing the threshold; the others are "
         "tested. Other options default to those of course-experiment.",
-        SIZE,
+        Value.SIZE,
     ),
     option(
-        "--validation", "Subjects for choosing the threshold, apart from those of --train.", SIZE
+        "--validation",
+        "Subjects for choosing the threshold, apart from those of --train.",
+        Value.SIZE,
     ),
     option(
         "--gallery-templates",
         "Templates of each subject to enrol: number, proportion, or session=1.",
-        GALLERY,
+        Value.GALLERY,
     ),
     option(
         "--gallery-quality COLUMN",
@@ -63,14 +65,14 @@ experiment_options = option_group(
         "Unit of --train: subjects, or the templates of each subject.  [subject]",
         ["subject", "sample"],
     ),
-    option("--unseen", "With --by sample: subjects that are only tested.", SIZE),
+    option("--unseen", "With --by sample: subjects that are only tested.", Value.SIZE),
     option(
         "--stratify COLUMN",
         "Keep the proportions of this metadata column in the training part; numbers are "
         "taken by quartile.",
     ),
-    option("--unenrolled", "Test subjects that are not enrolled.", SIZE),
-    option("--enrolled", "Test subjects that are enrolled, instead of --unenrolled.", SIZE),
+    option("--unenrolled", "Test subjects that are not enrolled.", Value.SIZE),
+    option("--enrolled", "Test subjects that are enrolled, instead of --unenrolled.", Value.SIZE),
     option(
         "--probe-templates N",
         "Largest number of probes of an enrolled subject.  [all other templates]",
@@ -86,13 +88,13 @@ experiment_options = option_group(
         "--target RULE",
         "Rule for choosing the threshold, with folds or --train: eer, far=0.001, hter, "
         "accuracy, cost=P,M,A, fixed=T.",
-        TARGET,
+        Value.TARGET,
     ),
     shared_options(assure="With --target far=X: choose a threshold on each training part"),
     option(
         "--claims",
         "Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
-        CLAIMS,
+        Value.CLAIMS,
     ),
     option(
         "--attempts COLUMN",
@@ -366,7 +368,6 @@ def command(
     more = [add(options, data, output) for add in hooks("run_outputs")]
     read = [data, options.get("second")]
     reading = take_reading(data, options)
-    protocol = card(protocol)
     with progress_shown() as stages:
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.all_tasks import evaluate
@@ -392,7 +393,8 @@ def command(
         per_query = options["per_query"]
         evaluation = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
         for one in more:
-            one.make(scores, protocol, resolved, stages)
+            one.stages = stages
+            one.make(scores, protocol, resolved)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = evaluation.document() if output.documented else {}
         tell = output.remarks.append

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import AMOUNT, COUNTS, NUMBERS
+from bioeval.cli.arguments import Value
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json
 from bioeval.cli.options import shared_options
@@ -21,7 +21,7 @@ from bioeval.cli.outputs import take_scores
 @option(
     "--templates",
     "Templates per subject: 5, a range to draw from (2-8), or a list (3,5,4).",
-    COUNTS,
+    Value.COUNTS,
     "10",
 )
 @option("--out FILE", "File to write: .npz, or .npy.", required=True)
@@ -33,17 +33,17 @@ from bioeval.cli.outputs import take_scores
     "gaussian-embeddings",
 )
 @option("--layout", None, ["all-against-all", "probe-against-gallery"], "all-against-all")
-@option("--probes", "Probes of each subject (probe-against-gallery).", COUNTS)
+@option("--probes", "Probes of each subject (probe-against-gallery).", Value.COUNTS)
 @option(
     "--unenrolled",
     "Unenrolled subjects, with probes only: their number, or a fraction of the subjects.",
-    AMOUNT,
+    Value.AMOUNT,
     0,
 )
 @option("--kind", None, ["distance", "similarity"], "distance")
 @option("--dimensions", "Dimensions of the embeddings.  [16]", int)
 @option("--between", "SD of the subjects' centres.  [1]", float)
-@option("--within", "SD of a subject's templates.  [0.6]", NUMBERS)
+@option("--within", "SD of a subject's templates.  [0.6]", Value.NUMBERS)
 @option("--metric M", "cosine, l2, l1, linf or bhattacharyya.  [l2]")
 @option("--sessions", "Number of sessions, each with every subject.", int)
 @option("--session-sd", "SD of the offsets of sessions.  [0.3]", float)

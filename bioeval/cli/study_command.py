@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import click
@@ -24,7 +25,7 @@ from bioeval.cli.options import (
     take_reading,
     warnings_of,
 )
-from bioeval.cli.outputs import Output
+from bioeval.cli.outputs import Output, take_out
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,22 +34,10 @@ if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
+    from bioeval.views.terms import Results
 
 
 T = TypeVar("T")
-
-
-def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
-    """Return the file, the attributes and the scalars of a result, warnings as a list."""
-    attrs = attributes_but(ds, "bioeval_version")
-    attrs["warnings"] = warnings_of(ds)
-    return {"bioeval": __version__, "file": file, **attrs, **_scalars(ds)}
-
-
-def described(ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
-    """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-    attrs = attributes_but(ds, "warnings")
-    return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
 
 def attributes_but(ds: xr.Dataset, *others: str) -> dict[str, Any]:
@@ -96,7 +85,7 @@ def checked(
             for name, values in dataset.items():
                 if str(name).endswith("_mean"):
                     rates.append(values)
-        require_values(rates, [scores], protocol)
+        StudyCommand.require_defined(rates, [scores], protocol)
     else:
         measures = set()
         for path, dataset in results.items():
@@ -120,16 +109,6 @@ def with_doubts(
     return tree
 
 
-def require_values(
-    values: Iterable[xr.DataArray], systems: Iterable[Scores], protocol: str | Protocol = "auto"
-) -> None:
-    """Raise :class:`NoResultError` unless one of the values is defined."""
-    import numpy as np
-
-    if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
-        refuse(systems, protocol)
-
-
 def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
     """Raise :class:`NoResultError` with the reason that a study gives, if any."""
     for scores in systems:
@@ -137,20 +116,6 @@ def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
             if why := reason(scores, protocol):
                 raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
     raise NoResultError("nothing could be evaluated: no rate is defined for these data")
-
-
-def interval_by_default(scores: Scores, interval: str | None) -> str:
-    """Return the given interval, or the one that the scores allow, with a note."""
-    if interval is not None:
-        return interval
-    if scores._knows_subjects:
-        return "subject-bootstrap"
-    note(
-        "the subjects of the pairs are not known, so intervals are Wilson's and assume "
-        "independent attempts; if names contain the subjects, give --subject-from "
-        f"'{scores._subject_pattern}'"
-    )
-    return "wilson"
 
 
 class StudyCommand:
@@ -240,6 +205,83 @@ class StudyCommand:
         self.stages("counting")
         return function(*given, **options, **self.place(), progress=self.stages.counting)
 
+    reword = staticmethod(reword)
+
+    def file_to_write(self, out: str, inputs: tuple[str, ...] = ()) -> Path:
+        """Return the path of a file to write, checked before anything is computed."""
+        return take_out(out, self.output.force, inputs)
+
+    def interval_for(self, scores: Scores, interval: str | None) -> str:
+        """Return the given interval, or the one that the scores allow, with a note."""
+        if interval is not None:
+            return interval
+        if scores._knows_subjects:
+            return "subject-bootstrap"
+        note(
+            "the subjects of the pairs are not known, so intervals are Wilson's and assume "
+            "independent attempts; if names contain the subjects, give --subject-from "
+            f"'{scores._subject_pattern}'"
+        )
+        return "wilson"
+
+    @staticmethod
+    def require_defined(
+        values: Iterable[xr.DataArray], systems: Iterable[Scores], protocol: str | Protocol = "auto"
+    ) -> None:
+        """Raise :class:`NoResultError` unless one of the values is defined."""
+        import numpy as np
+
+        if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
+            refuse(systems, protocol)
+
+    def checked(
+        self, tree: xr.DataTree, scores: Scores, protocol: str | Protocol, given: bool
+    ) -> xr.DataTree:
+        """Return results, doubtful ones with the findings of the data check.
+
+        Where thresholds are `given`, a rate of one class of attempts at them is a result, too.
+        """
+        return checked(tree, scores, protocol, self.stages, given)
+
+    def with_doubts(self, study: xr.Dataset, scores: Scores) -> xr.Dataset:
+        """Return a result with the findings of studies in place of its own doubts."""
+        import xarray as xr
+
+        return with_doubts(xr.DataTree(study), scores, "auto", self.stages).to_dataset()
+
+    def in_terms(self, results: Results) -> Results:
+        """Return results whose tables and plots use the terms of ``--terms``."""
+        from bioeval.views.terms import in_terms
+
+        return in_terms(results, self._terms)
+
+    def table(self, results: Any) -> Any:
+        """Return the table of results, in which options stand for arguments."""
+        from bioeval.views.tables.registry import table_of
+
+        return table_of(results, reword)
+
+    def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
+        """Return the file, the attributes and the scalars of a result, warnings as a list."""
+        attrs = attributes_but(ds, "bioeval_version")
+        attrs["warnings"] = warnings_of(ds)
+        return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
+
+    def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
+        """Return the attributes and scalars of a result, its parts, and warnings as a list."""
+        attrs = attributes_but(ds, "warnings")
+        return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
+
+    def task(self, ds: xr.Dataset) -> dict[str, Any]:
+        """Return the scalars of a task, and its values at FAR targets and at some ranks."""
+        from bioeval.cli.run_outputs import task_document
+
+        return task_document(ds)
+
+    def warnings(self, ds: xr.Dataset) -> list[str]:
+        """Return the warnings of a result with the options of the command."""
+        return warnings_of(ds)
+
     def save(
         self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any
     ) -> None:
@@ -270,17 +312,14 @@ class StudyCommand:
         self._counting.close()
         import xarray as xr
 
-        from bioeval.views.tables.registry import table_of
-        from bioeval.views.terms import in_terms
-
         drawn: Any
         saved: Any
         if isinstance(found, dict):
-            drawn = {name: in_terms(ds, self._terms) for name, ds in found.items()}
+            drawn = {name: self.in_terms(ds) for name, ds in found.items()}
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in found.items()})
         else:
-            drawn, saved = in_terms(found, self._terms), found
-        table = table_of(drawn, reword)
+            drawn, saved = self.in_terms(found), found
+        table = self.table(drawn)
         if apart:
             drawn = list(drawn.values())
         self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)

@@ -10,12 +10,9 @@ import click
 from bioeval import DataError
 from bioeval.base import counted
 from bioeval.cli import (
-    NUMBERS,
-    THRESHOLD,
     Command,
     StudyCommand,
-    Typed,
-    attributes,
+    Value,
     option,
     output_options,
     rows_over,
@@ -43,7 +40,7 @@ from bioeval.cli import (
     "--threshold",
     "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations: "
     "eer, far=X, hter, accuracy, cost=P,M,A.",
-    THRESHOLD,
+    Value.THRESHOLD,
 )
 @shared_options(far=True)
 @output_options(
@@ -71,7 +68,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
         scores = run.read()
         dataset = run.count(vulnerability, scores, attacks, **run.options)
         species, targets = rows_over(dataset, "species"), rows_over(dataset, "far_target")
-        document = {**attributes(dataset, data), "species": species, "far_targets": targets}
+        document = {**run.document(dataset), "species": species, "far_targets": targets}
         csv = {
             "species.csv": species,
             "far_targets.csv": targets,
@@ -87,7 +84,7 @@ def _levels(text: str) -> dict[str, float]:
         name, _, level = part.rpartition("=")
         if not name or name in levels:
             raise ValueError
-        (levels[name.strip()],) = NUMBERS.read(level)
+        (levels[name.strip()],) = Value.NUMBERS.read(level)
     return levels
 
 
@@ -106,12 +103,15 @@ def _levels(text: str) -> dict[str, float]:
     "Add the errors at a threshold: a number, or the rule apcer=X, bpcer=X or d-eer.",
 )
 @option(
-    "--apcer X,X", "APCER at which to report BPCER.  [0.1,0.05,0.01]", NUMBERS, name="apcer_targets"
+    "--apcer X,X",
+    "APCER at which to report BPCER.  [0.1,0.05,0.01]",
+    Value.NUMBERS,
+    name="apcer_targets",
 )
 @option(
     "--potential SPECIES=N,...",
     "Attack potential of each species; with --most, APCER is over those up to that level.",
-    Typed("name=level", _levels, "levels of species (print=1,mask=3)"),
+    Value("name=level", _levels, "levels of species (print=1,mask=3)"),
 )
 @option("--most N", "With --potential: the largest level.", float)
 @option(
@@ -191,7 +191,7 @@ def pad_command(
             for row, rate in zip(curve, rates, strict=True):
                 row[f"apcer {name}"] = rate
         document = {
-            **attributes(dataset, data),
+            **run.document(dataset),
             "apcer_targets": rows_over(dataset, "apcer_target"),
             "species": species,
         }
@@ -210,7 +210,7 @@ def pad_command(
 @option(
     "--threshold",
     "Threshold of the attack potential: a number, or far=X on --bona-fide.",
-    THRESHOLD,
+    Value.THRESHOLD,
 )
 @shared_options(far=True)
 @option(
@@ -254,7 +254,7 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
         run.name = ", ".join(names)
         dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
         curve = rows_over(dataset, *over, "threshold")
-        document = {**attributes(dataset, files[0])}
+        document = {**run.document(dataset)}
         if over:
             document["systems"] = rows_over(dataset, *over)
         if bona_fide:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval import BioevalWarning, __version__
-from bioeval.cli import (
-    NUMBERS,
-    Command,
-    StudyCommand,
-    option,
-    output_options,
-    require_values,
-    shared_options,
-)
+from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,9 +32,9 @@ if TYPE_CHECKING:
 @option(
     "--priors P,P",
     "Priors of a genuine attempt, for the decision costs.  [0.5,0.1,0.01,0.001]",
-    NUMBERS,
+    Value.NUMBERS,
 )
-@option("--costs MISS,FALSE", "Costs of a miss and of a false accept.", NUMBERS, "1,1")
+@option("--costs MISS,FALSE", "Costs of a miss and of a false accept.", Value.NUMBERS, "1,1")
 @option(
     "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
 )
@@ -89,7 +81,7 @@ def command(data: str, **options: Any) -> None:
         for called, evaluated in systems.items():
             datasets[called] = run.count(calibration, evaluated, **run.options)
             costs.append(datasets[called]["min_cllr"])
-        require_values(costs, systems.values())
+        run.require_defined(costs, systems.values())
         run.finish(
             datasets,
             _document(datasets, data, how),

@@ -13,17 +13,15 @@ from bioeval.cli import (
     Command,
     MoreOutputs,
     StudyCommand,
-    card,
+    Value,
     option,
     option_group,
     output_options,
-    reword,
     shared_options,
 )
 
 if TYPE_CHECKING:
     from bioeval import Protocol, Scores
-    from bioeval.cli import Stages
     from bioeval.studies.check.findings import DataCheck
 
 
@@ -32,9 +30,7 @@ class Findings(MoreOutputs):
 
     _check: DataCheck | None = None
 
-    def make(
-        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
-    ) -> None:
+    def make(self, scores: Scores, protocol: str | Protocol, card: str | Protocol) -> None:
         """Check the data under the card, without its options."""
         from bioeval.studies.check.check_data import check_data
 
@@ -77,7 +73,7 @@ class Findings(MoreOutputs):
 @option(
     "--protocol CARD",
     "Name of a protocol, or path of a card (.toml), for the later evaluation.",
-    str,
+    Value.CARD,
     "auto",
 )
 @shared_options(far="FAR for which to check the number of subjects")
@@ -101,15 +97,12 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
         if candidate.fits and tracks is None:
             tracks = candidate
     with StudyCommand(data, options, reads=tracks is None) as run:
-        from bioeval.views.tables import table_of
-
         if tracks is not None:
             run.stages("looking")
             checked = tracks.check()
         else:
             from bioeval.studies.check.check_data import check_data
 
-            protocol = card(protocol)
             scores = run.read()
             run.stages("looking")
             checked = check_data(
@@ -117,7 +110,7 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
             )
         rows = checked.records()
         for row in rows:
-            row |= {name: reword(x) for name, x in row.items() if isinstance(x, str)}
+            row |= {name: run.reword(x) for name, x in row.items() if isinstance(x, str)}
         document = {
             "bioeval": __version__,
             "file": data,
@@ -128,6 +121,6 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
         }
         if tracks is not None:
             document["result"] = second
-        run.save(document, None, table_of(checked, reword), csv={"findings.csv": rows})
+        run.save(document, None, run.table(checked), csv={"findings.csv": rows})
     if checked.misleads:
         click.get_current_context().exit(1)

@@ -13,16 +13,12 @@ import click
 from bioeval import BioevalError
 from bioeval.base import Kind
 from bioeval.cli import (
-    NUMBERS,
     Command,
     MoreResults,
     StudyCommand,
-    Typed,
-    card,
+    Value,
     option,
     output_options,
-    require_values,
-    reword,
     shared_options,
 )
 
@@ -42,7 +38,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 def _margin(text: str) -> tuple[str, float]:
     """Return the name of a measure, empty for all measures, and its margin."""
     name, _, number = text.rpartition("=")
-    (margin,) = NUMBERS.read(number)
+    (margin,) = Value.NUMBERS.read(number)
     return name, margin
 
 
@@ -53,7 +49,7 @@ def _margin_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., An
         f"Difference that does not matter, set beforehand: test whether {what} by less "
         "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
         "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
-        Typed("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)"),
+        Value("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)"),
         multiple=True,
         callback=lambda ctx, param, given: _margins(given),
     )
@@ -171,6 +167,7 @@ class ComparedSystems(MoreResults):
     "--protocol CARD",
     "Compare mAP, CMC and the other measures of re-identification under this convention (name or "
     "path of a card).",
+    Value.CARD,
 )
 @shared_options(
     templates=True,
@@ -189,9 +186,7 @@ class ComparedSystems(MoreResults):
     "none",
 )
 @_margin_option("A is worse than B")
-def command(
-    a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
-) -> None:
+def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any) -> None:
     """Compare systems A and B on the same templates in the same order.
 
     A and B are files as `bioeval run` reads them. They may be the same file if --scores and
@@ -210,12 +205,8 @@ def command(
         readings = run.reading, run.reading_of(b, **(not_of_b | of_b))
         from bioeval.studies.compare.compare import compare
         from bioeval.tallies import FAR_TARGETS
-        from bioeval.views import in_terms
-        from bioeval.views.tables import table_of
 
         options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
-        if options["protocol"] is not None:
-            options["protocol"] = card(options["protocol"])
         read = []
         for file, given, reading in zip((a, b), (name, name_b), readings, strict=True):
             key = None
@@ -225,7 +216,7 @@ def command(
         place = run.place(*read)
         comparison = run.count(compare, *read, **options)
         values = [comparison["value_a"], comparison["value_b"]]
-        require_values(values, read, options["protocol"] or "auto")
+        run.require_defined(values, read, options["protocol"] or "auto")
         curves = {}
         if run.output.plots or run.output.page is not None:
             names = str(comparison.attrs["system_a"]), str(comparison.attrs["system_b"])
@@ -240,15 +231,14 @@ def command(
                 extra_thresholds=None if run.output.page is None else (),
             )
             for name, tree in trees.children.items():
-                curves[name] = in_terms(tree.copy(), terms)
+                curves[name] = run.in_terms(tree.copy())
         document = _document(comparison, a, b)
-        shown = in_terms(comparison, terms)
-        table = table_of(shown, reword)
+        shown = run.in_terms(comparison)
         csv = {"comparison.csv": document["measures"]}
         run.save(
             document,
             comparison,
-            table,
+            run.table(shown),
             name="comparison.nc",
             csv=csv,
             drawn=curves or None,

@@ -9,8 +9,7 @@ import click
 from bioeval.cli import (
     Command,
     StudyCommand,
-    attributes,
-    card,
+    Value,
     option,
     output_options,
     rows_over,
@@ -30,6 +29,7 @@ from bioeval.cli import (
 @option(
     "--card CARD",
     "Card to depart from; repeatable, to compare several.  [all cards that suit the data]",
+    Value.CARD,
     multiple=True,
     name="cards",
 )
@@ -46,10 +46,9 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.studies.conventions.conventions import conventions, verdict
 
-        chosen = list(map(card, cards)) or None
-        dataset = run.count(conventions, run.read(), cards=chosen, **run.options)
+        dataset = run.count(conventions, run.read(), cards=[*cards] or None, **run.options)
         rows = rows_over(dataset, "reading")
-        document = {**attributes(dataset, data), "rows": rows}
+        document = {**run.document(dataset), "rows": rows}
         if "agrees" in dataset:
             document["verdict"] = verdict(dataset)
         run.finish(dataset, document, {"readings.csv": rows})

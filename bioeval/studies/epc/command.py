@@ -9,14 +9,12 @@ import click
 
 from bioeval.base import counted
 from bioeval.cli import (
-    NUMBERS,
     Command,
     StudyCommand,
-    attributes,
+    Value,
     option,
     option_group,
     output_options,
-    require_values,
     rows_over,
     shared_options,
 )
@@ -66,11 +64,11 @@ def evaluate_sets(
             development, tested = run.read(dev_file), run.read(test_file)
             tested.name = called
             ds = run.count(study, development, tested, **run.options)
-            require_values([ds[defined]], [development, tested])
+            run.require_defined([ds[defined]], [development, tested])
             curve = rows_over(ds, over)
             rows += [{"system": called, **row} for row in curve]
             datasets[called] = ds
-            documents[called] = {**attributes(ds, test_file), "dev": dev_file, "curve": curve}
+            documents[called] = {**run.document(ds, test_file), "dev": dev_file, "curve": curve}
         if len(datasets) == 1:
             run.finish(ds, documents[called], {"curve.csv": curve})
             return
@@ -79,7 +77,7 @@ def evaluate_sets(
 
 @click.command("epc", cls=Command)
 @sets_arguments
-@option("--alphas A,A", "Weights of FAR, increasing.  [0,0.01 ... 1]", NUMBERS)
+@option("--alphas A,A", "Weights of FAR, increasing.  [0,0.01 ... 1]", Value.NUMBERS)
 @sets_options
 def epc_command(**options: Any) -> None:
     """Evaluate errors on a test set at thresholds chosen on a development set.
@@ -96,7 +94,9 @@ def epc_command(**options: Any) -> None:
 @click.command("epsc", cls=Command)
 @sets_arguments
 @option(
-    "--omegas W,W", "Weights of attacks among the negatives, increasing.  [0,0.01 ... 1]", NUMBERS
+    "--omegas W,W",
+    "Weights of attacks among the negatives, increasing.  [0,0.01 ... 1]",
+    Value.NUMBERS,
 )
 @option(
     "--beta", "Weight of the negatives' rate far_w, 0 to 1; that of FRR is the rest.", float, 0.5

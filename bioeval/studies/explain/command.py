@@ -8,11 +8,10 @@ import click
 
 from bioeval import __version__
 from bioeval.cli import (
-    THRESHOLD,
     Command,
     MoreResults,
     StudyCommand,
-    card,
+    Value,
     option,
     output_options,
     shared_options,
@@ -76,7 +75,7 @@ class ExplainedRows(MoreResults):
 @option(
     "--threshold",
     "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
-    THRESHOLD,
+    Value.THRESHOLD,
 )
 @shared_options(protocol=True)
 @option("--claim SUBJECT", "Let the probe claim this subject only.")
@@ -106,9 +105,7 @@ def command(
     with StudyCommand(data, options) as run:
         if steps and run.output.page is not None:
             raise click.UsageError("--report is of one row: give --probe N")
-        protocol = card(protocol)
         from bioeval.studies.explain.explain import explain, step_by_step
-        from bioeval.views.tables import table_of
 
         scores = run.read(mates=False)
         run.stages("explaining")
@@ -131,4 +128,4 @@ def command(
         if run.output.documented:  # entries of a long row take longer than the row
             document = {"bioeval": __version__, "file": data, **explained.document()}
             csv = {"list.csv": explained.columns()}
-        run.save(document, None, table_of(explained), csv=csv)
+        run.save(document, None, run.table(explained), csv=csv)

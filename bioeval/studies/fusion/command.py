@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval import BioevalWarning, DataError, __version__
-from bioeval.cli import (
-    METADATA,
-    Command,
-    StudyCommand,
-    card,
-    option,
-    output_options,
-    require_values,
-    reword,
-    shared_options,
-    take_scores,
-    warnings_of,
-)
+from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,7 +34,7 @@ if TYPE_CHECKING:
 @option(
     "--weights NAME=W",
     "With --method weighted: weight of a system; once per system.",
-    METADATA,
+    Value.METADATA,
     multiple=True,
 )
 @option(
@@ -58,6 +46,7 @@ if TYPE_CHECKING:
     "--protocol CARD",
     "Card with folds, such as course-kfold: learn on the training subjects of each fold, "
     "evaluate on its test subjects.",
+    Value.CARD,
 )
 @option("--out FILE", "Write the fused scores, as .npz.")
 @option("--force", "Replace FILE if it exists.", bool)
@@ -83,7 +72,6 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(
             "give --train or --protocol, not both: each selects the training data"
         )
-    force = options.pop("force")
     how = {"method": options.pop("method"), "normalise": options.pop("normalise")}
     weights = _weights(options.pop("weights"))
     with StudyCommand(systems[0], options) as run:
@@ -92,7 +80,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         if out is not None:
             if Path(out).suffix.lower() != ".npz":
                 raise DataError(f"{out}: fused scores are written as .npz")
-            take_scores(out, force)
+            run.file_to_write(out)
         import warnings
 
         from bioeval import verification
@@ -115,9 +103,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             assert fused is not None
             every = {**read, "fused": fused}
             datasets = {called: verification(scores, **given) for called, scores in every.items()}
-            require_values([ds["eer"] for ds in datasets.values()], read.values())
+            run.require_defined([ds["eer"] for ds in datasets.values()], read.values())
         else:
-            datasets = _in_folds(read, fusion, card(protocol), given)
+            datasets = _in_folds(read, fusion, protocol, given)
         if out is not None:
             from bioeval import save
 
@@ -127,9 +115,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             run.output.remarks.append(f"wrote {out}: {fused!r}")
         document = {}
         if run.output.documented:
-            document = _document(datasets, systems, {**how, "weights": weights}, protocol)
+            document = _document(datasets, systems, {**how, "weights": weights}, protocol, run)
         run.save(
-            document, None, SideBySideTable(f"Fusion of {len(read)} systems", datasets, reword)
+            document, None, SideBySideTable(f"Fusion of {len(read)} systems", datasets, run.reword)
         )
 
 
@@ -169,11 +157,14 @@ def _in_folds(
 
 
 def _document(
-    datasets: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
+    datasets: dict[str, xr.Dataset],
+    files: tuple[str, ...],
+    how: dict[str, Any],
+    protocol: Any,
+    run: StudyCommand,
 ) -> dict[str, Any]:
     """Return all results but the curves."""
     from bioeval import stats
-    from bioeval.cli import task_document
     from bioeval.results import Scalars
 
     rows = {}
@@ -184,7 +175,7 @@ def _document(
             shown = [name for name, x in dataset.data_vars.items() if targets.issuperset(x.dims)]
             numbers = Scalars.of_dataset(dataset[shown]).plain([])
         else:
-            numbers = task_document(dataset)
+            numbers = run.task(dataset)
         about = {"file": file, "origin": dataset.attrs["origin"]}
-        rows[called] = {**about, **numbers, "warnings": warnings_of(dataset)}
+        rows[called] = {**about, **numbers, "warnings": run.warnings(dataset)}
     return {"bioeval": __version__, **how, "protocol": protocol, "systems": rows}

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli import (
-    NUMBERS,
-    THRESHOLD,
-    WHOLE_NUMBERS,
     Command,
     StudyCommand,
-    described,
+    Value,
     option,
     option_group,
     output_options,
-    require_values,
     rows_over,
     shared_options,
 )
@@ -53,12 +49,12 @@ def _gallery_options(sampling: str) -> Callable[[Callable[..., Any]], Callable[.
 
 @click.command("gallery-size", cls=Command)
 @click.argument("data")
-@option("--sizes", "Numbers of subjects in the gallery.  [a dozen, up to all]", WHOLE_NUMBERS)
+@option("--sizes", "Numbers of subjects in the gallery.  [a dozen, up to all]", Value.WHOLE_NUMBERS)
 @_gallery_options("Also draw R random galleries of each size, for the plots.")
 @option(
     "--unenrolled",
     "Proportions of unenrolled probes, such as 0.1,0.5.",
-    NUMBERS,
+    Value.NUMBERS,
     name="unenrolled_shares",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
@@ -75,8 +71,8 @@ def gallery_size_command(data: str, **options: Any) -> None:
 
         scores = run.read()
         dataset = run.count(gallery_size, scores, **run.options)
-        require_values([dataset["cms"]], [scores])
-        document = {"file": data, **_size_document(dataset)}
+        run.require_defined([dataset["cms"]], [scores])
+        document = {"file": data, **run.described(dataset, **_size_parts(dataset))}
         csv = _curve_files(
             dataset,
             "gallery_size",
@@ -86,7 +82,7 @@ def gallery_size_command(data: str, **options: Any) -> None:
         run.finish(dataset, document, csv)
 
 
-def _size_document(ds: xr.Dataset) -> dict[str, Any]:
+def _size_parts(ds: xr.Dataset) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
     from bioeval.views import report_ranks
 
@@ -120,7 +116,7 @@ def _size_document(ds: xr.Dataset) -> dict[str, Any]:
             plain = {"predicted_from": row.pop("validation_size")}
             plain |= {name.removeprefix("validation_"): value for name, value in row.items()}
             parts["validation"].append(plain)
-    return described(ds, **parts)
+    return parts
 
 
 def _curve_files(
@@ -140,13 +136,13 @@ def _curve_files(
 @option(
     "--templates",
     "Numbers of gallery templates per subject.  [six, up to that of most subjects]",
-    WHOLE_NUMBERS,
+    Value.WHOLE_NUMBERS,
     name="sizes",
 )
 @option(
     "--threshold",
     "Threshold for the comparison: a number, or eer or far=X at the smallest number of templates.",
-    THRESHOLD,
+    Value.THRESHOLD,
     "eer",
 )
 @shared_options(far=True)
@@ -165,8 +161,8 @@ def gallery_templates_command(data: str, **options: Any) -> None:
 
         scores = run.read()
         dataset = run.count(gallery_templates, scores, **run.options)
-        require_values([dataset["frr"], dataset["far"]], [scores])
-        document = {"file": data, **_templates_document(dataset)}
+        run.require_defined([dataset["frr"], dataset["far"]], [scores])
+        document = {"file": data, **run.described(dataset, by_templates=_by_templates(dataset))}
         over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
         csv: dict[str, Any] = {
             "gallery_templates.csv": rows_over(dataset, "gallery_templates"),
@@ -175,7 +171,7 @@ def gallery_templates_command(data: str, **options: Any) -> None:
         run.finish(dataset, document, csv)
 
 
-def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
+def _by_templates(ds: xr.Dataset) -> list[dict[str, Any]]:
     """Return everything but the long curves as plain values; rates are fractions."""
     from bioeval.views import report_ranks
 
@@ -186,4 +182,4 @@ def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
         row["cms"] = {str(k): float(one["cms"].sel(rank=k)) for k in ranks}
         row["at_far"] = rows_over(one, "far_target")
         rows.append(row)
-    return described(ds, by_templates=rows)
+    return rows

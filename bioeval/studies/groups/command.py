@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from bioeval.cli import (
-    THRESHOLD,
     Command,
     StudyCommand,
-    attributes,
+    Value,
     option,
     output_options,
     rows_over,
@@ -25,7 +24,7 @@ from bioeval.cli import (
     "--threshold",
     "Threshold: a number, or a rule applied to all groups together: eer, far=0.001, hter, "
     "cost=P,M,A.",
-    THRESHOLD,
+    Value.THRESHOLD,
     "eer",
 )
 @shared_options(far=True)
@@ -65,7 +64,7 @@ def command(data: str, **options: Any) -> None:
         else:
             pairs = []
         document = {
-            **attributes(dataset, data),
+            **run.document(dataset),
             "groups": groups,
             "pairs": pairs,
             "own_thresholds": own,

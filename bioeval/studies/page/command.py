@@ -10,25 +10,12 @@ import click
 
 from bioeval import DataError
 from bioeval.base import IntervalMethod, hooks
-from bioeval.cli import (
-    Command,
-    StudyCommand,
-    card,
-    checked,
-    image_folder,
-    images_option,
-    interval_by_default,
-    option,
-    option_group,
-    require_images,
-    shared_options,
-)
+from bioeval.cli import Command, ImageOptions, StudyCommand, option, option_group, shared_options
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
-    from bioeval.cli import Stages
 
 
 @click.command("report", cls=Command)
@@ -50,7 +37,7 @@ if TYPE_CHECKING:
     "[subject-bootstrap, or wilson for pairs without subjects]",
     [*get_args(IntervalMethod), "none"],
 )
-@images_option
+@ImageOptions.add
 @option_group(*(option for more in hooks("report_results") for option in more.add_options))
 @shared_options(
     thresholds=True,
@@ -71,14 +58,12 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
-    title, terms = options.pop("title"), options.pop("terms")
-    images, folder = options.pop("images") or "", options.pop("images_root")
+    title, images = options.pop("title"), ImageOptions(options)
     extras = [add(options) for add in hooks("report_results")]
-    if (images or folder) and not any(map(attrgetter("has_images"), extras)):
+    if images.given and not any(map(attrgetter("has_images"), extras)):
         words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
         raise click.UsageError(f"--images needs {' or '.join(words)}")
-    folder = image_folder(folder, data[0])
-    options["protocol"] = card(options["protocol"])
+    folder = images.folder(data[0])
     for extra in extras:
         extra.require(data)
     words = sorted(filter(None, map(attrgetter("of_scores"), extras)))
@@ -88,7 +73,6 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, grouped, parts_of
-        from bioeval.views import in_terms
 
         results_of: dict[str, Any] = {}
         rows: dict[str, Any] = {}
@@ -100,7 +84,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 results_of[called] = _saved(file)
             else:
                 read[called] = results_of[called] = run.read(file, called, reading=reading)
-                require_images(read[called], images)
+                images.require(read[called])
         place = run.place(*read.values())
         for extra in extras:
             extra.stages, extra.place = run.stages, place
@@ -108,7 +92,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             if called in read:
                 # All tasks of a system share their thresholds.
                 given = {**options, "interval": interval, "extra_thresholds": ()}
-                results = _evaluated(read[called], given, place, run.stages)
+                results = _evaluated(read[called], given, run)
                 target = None
                 if "verification" in results.children:
                     target = _target(results)
@@ -118,7 +102,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 for extra in extras:
                     rows |= extra.rows(read[called], target)
                 results_of[called] = results
-            results_of[called] = in_terms(results_of[called], terms)
+            results_of[called] = run.in_terms(results_of[called])
         compared: dict[str, xr.Dataset] = {}
         if len(read) == len(data) > 1:
             target = _target(results_of)
@@ -133,7 +117,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             said = grouped(doubts_of_systems(parts_of(results_of)), itemgetter("text"))
         shown = {**results_of, **compared, **rows}
         run.output.write_page(
-            shown, data, run.stages, title=title, images=images, image_folder=folder
+            shown, data, run.stages, title=title, images=images.column, image_folder=folder
         )
         remarks = run.output.remarks
         remarks[:] = [f"bioeval: warning: {line}" for line in (*said, *remarks)]
@@ -169,21 +153,19 @@ def _saved(file: str) -> xr.DataTree:
         raise DataError(f"{file}: cannot be read as netCDF results ({error})") from error
 
 
-def _evaluated(
-    scores: Scores, options: dict[str, Any], place: dict[str, Any], stages: Stages
-) -> xr.DataTree:
+def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr.DataTree:
     """Return the results of the tasks of the card."""
     from bioeval import evaluate
     from bioeval.evaluation import resolve_card
 
     protocol = options.pop("protocol")
-    stages("counting")
+    run.stages("counting")
     if options["interval"] == "none":
         options["interval"] = None
     elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
-        options["interval"] = interval_by_default(scores, options["interval"])
-    tree = evaluate(scores, protocol, **options, **place, progress=stages.counting)
-    return checked(tree, scores, protocol, stages, options["thresholds"] is not None)
+        options["interval"] = run.interval_for(scores, options["interval"])
+    tree = evaluate(scores, protocol, **options, **run.place(), progress=run.stages.counting)
+    return run.checked(tree, scores, protocol, options["thresholds"] is not None)
 
 
 def _target(results: Any) -> str | None:

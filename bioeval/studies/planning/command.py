@@ -11,16 +11,9 @@ from click.core import ParameterSource
 from bioeval import DataError
 from bioeval.base import IntervalMethod
 from bioeval.cli import (
-    PROPORTION,
-    RATE,
-    THRESHOLD,
-    WHOLE_NUMBERS,
     Command,
     StudyCommand,
-    Typed,
-    card,
-    described,
-    interval_by_default,
+    Value,
     option,
     output_options,
     rows_over,
@@ -45,7 +38,7 @@ if TYPE_CHECKING:
     ["float16", "float32", "float64"],
     "float32",
 )
-@option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", str, "auto")
+@option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", Value.CARD, "auto")
 @option("--no-auc", "Plan without AUC, d' and similar measures.", bool)
 @option("--workers N", "Processor cores.", int, 1)
 @output_options("results.nc, summary.json and table.txt")
@@ -61,23 +54,23 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
         from bioeval.studies.planning.planned_run import plan_run
 
         about: dict[str, Any] = {
-            "protocol": card(protocol),
+            "protocol": protocol,
             "metric": run.reading["metric"] or "cosine",
         }
         scores = None
         if data is not None:
             scores = run.read()
         ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.finish(ds, {"file": data, **described(ds)})
+        run.finish(ds, {"file": data, **run.described(ds)})
 
 
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
-@option("--far X", "FAR of the operating point, such as 0.1%.", RATE, 1e-4)
-@option("--width W", "Largest width of the interval.", PROPORTION, 0.01, name="frr_width")
+@option("--far X", "FAR of the operating point, such as 0.1%.", Value.RATE, 1e-4)
+@option("--width W", "Largest width of the interval.", Value.PROPORTION, 0.01, name="frr_width")
 @option("--measure", "Measure whose interval is planned.", ["frr", "eer"], "frr")
-@option("--threshold", "Threshold of the pilot.  [the loosest that keeps --far]", THRESHOLD)
-@option("--frr P", "Without a pilot: expected FRR.", PROPORTION)
+@option("--threshold", "Threshold of the pilot.  [the loosest that keeps --far]", Value.THRESHOLD)
+@option("--frr P", "Without a pilot: expected FRR.", Value.PROPORTION)
 @option("--icc R", "Without a pilot: correlation of two genuine errors of a subject.", float)
 @option(
     "--template-icc R",
@@ -85,7 +78,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     float,
     0.0,
 )
-@option("--templates", "Numbers of templates per subject.  [2,3,5,10]", WHOLE_NUMBERS)
+@option("--templates", "Numbers of templates per subject.  [2,3,5,10]", Value.WHOLE_NUMBERS)
 @option("--templates-per-session N", "Templates per subject and visit.", int, 1)
 @option("--confidence C", "Confidence of the interval.", float, 0.95)
 @option(
@@ -110,7 +103,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
             scores = run.read()
         run.stages("counting")
         ds = sample_size(scores, **run.options)
-        document = {"file": pilot, **described(ds, plans=rows_over(ds, "templates"))}
+        document = {"file": pilot, **run.described(ds, plans=rows_over(ds, "templates"))}
         run.finish(ds, document)
 
 
@@ -121,7 +114,7 @@ def _by_name(text: str) -> dict[str, float]:
     rates = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
-        rates[name.strip()] = PROPORTION.read(value)
+        rates[name.strip()] = Value.PROPORTION.read(value)
     return rates
 
 
@@ -131,17 +124,17 @@ def _by_name(text: str) -> dict[str, float]:
 @option(
     "--impostors P",
     "Proportion of people who are impostors, or who are not on the watch list.",
-    PROPORTION,
+    Value.PROPORTION,
     required=True,
     name="impostor_share",
 )
-@option("--far X", "Operating point: FAR at most X.", RATE, name="far_target")
+@option("--far X", "Operating point: FAR at most X.", Value.RATE, name="far_target")
 @option(
     "--alarms-per-day K",
     "Operating point: the FAR at which K false alarms a day are expected.",
     float,
 )
-@option("--threshold", "Operating point: a threshold, or eer.", THRESHOLD)
+@option("--threshold", "Operating point: a threshold, or eer.", Value.THRESHOLD)
 @option(
     "--gallery-size N",
     "Watch list of N people: FPIR = 1 - (1 - FAR)^N, if comparisons are independent.",
@@ -150,9 +143,9 @@ def _by_name(text: str) -> dict[str, float]:
 @option(
     "--rates",
     "Rates instead of DATA; each may have _low and _high.",
-    Typed("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
+    Value("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
 )
-@option("--days", "Periods in days over which events are counted.  [1,30,365]", WHOLE_NUMBERS)
+@option("--days", "Periods in days over which events are counted.  [1,30,365]", Value.WHOLE_NUMBERS)
 @option("--task", "Task of DATA that gives the rates.", TASKS, TASKS[0])
 @option(
     "--interval METHOD",
@@ -189,7 +182,7 @@ def workload_command(data: str | None, **options: Any) -> None:
         elif data is not None:
             scores = run.read()
             run.stages("counting")
-            of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
+            of_scores["interval"] = run.interval_for(scores, of_scores["interval"])
             if alarms is not None:
                 people, share = given["people_per_day"], given["impostor_share"]
                 size = given.get("gallery_size")

@@ -7,11 +7,9 @@ from typing import Any
 import click
 
 from bioeval.cli import (
-    NUMBERS,
-    THRESHOLD,
     Command,
     StudyCommand,
-    attributes,
+    Value,
     option,
     output_options,
     rows_over,
@@ -30,13 +28,13 @@ from bioeval.cli import (
 @option(
     "--threshold",
     "Threshold: a number, or a rule applied to all attempts: eer, far=0.001, hter, cost=P,M,A.",
-    THRESHOLD,
+    Value.THRESHOLD,
     required=True,
 )
 @option(
     "--fractions F,F",
     "Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
-    NUMBERS,
+    Value.NUMBERS,
 )
 @output_options("results.nc, summary.json, table.txt and curves.csv", "draw the curves")
 @shared_options(templates=True, fusion=True, name=True, terms=True, reading=True)
@@ -55,7 +53,7 @@ def command(data: str, **options: Any) -> None:
         parts, rows = {}, []
         for column, ds in datasets.items():
             curve = rows_over(ds, "fraction")
-            parts[column] = {**attributes(ds, data), "curve": curve}
+            parts[column] = {**run.document(ds), "curve": curve}
             rows += [{"quality": column, **row} for row in curve]
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(

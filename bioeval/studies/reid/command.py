@@ -10,15 +10,13 @@ import click
 from bioeval import __version__
 from bioeval.base import IntervalMethod
 from bioeval.cli import (
-    NUMBERS,
     Command,
     StudyCommand,
-    card,
+    Value,
     option,
     output_options,
-    require_values,
+    rows_over,
     shared_options,
-    warnings_of,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 @option(
     "--protocol CARD",
     "Name or path of a card with [gom] or [reid], to define the gallery of each query.",
-    str,
+    Value.CARD,
     "gom-market1501",
     name="convention",
 )
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 @option(
     "--normalize LOW,HIGH",
     "Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
-    NUMBERS,
+    Value.NUMBERS,
 )
 @option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
 @option(
@@ -81,8 +79,6 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
     with StudyCommand(systems[0], options) as run:
         names = run.names(systems)
         _require_distinct(names)
-        run.options["convention"] = card_of = card(run.options["convention"])
-        from bioeval.cli import curve_rows, task_document
         from bioeval.studies.reid.reid import gom
 
         results = {}
@@ -96,16 +92,16 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
             known = "mean_ap_at_least"
             if "mean_ap" in results[called]:
                 known = "mean_ap"
-            require_values([results[called][known]], [scores], card_of)
+            run.require_defined([results[called][known]], [scores], run.options["convention"])
         rows = []
         document = {}
         for (called, ds), file in zip(results.items(), systems, strict=True):
-            rows += [{"system": called, **row} for row in curve_rows(ds, "threshold")]
+            rows += [{"system": called, **row} for row in rows_over(ds, "threshold")]
             document[called] = {
                 "file": file,
                 "fingerprint": ds.attrs["fingerprint"],
-                **task_document(ds),
-                "warnings": warnings_of(ds),
+                **run.task(ds),
+                "warnings": run.warnings(ds),
             }
         whole = {"bioeval": __version__, "systems": document}
         run.finish(results, whole, {"curves.csv": rows}, overlaid=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,17 +15,13 @@ import click
 from bioeval import DataError, MergeError, __version__
 from bioeval.base import Argument
 from bioeval.cli import (
-    NUMBERS,
     Command,
     StudyCommand,
-    card,
+    Value,
     option,
     option_group,
     output_options,
-    reword,
     shared_options,
-    take_out,
-    terminal_width,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +34,7 @@ site_options = option_group(
     option(
         "--protocol CARD",
         "Name of a protocol, or path of a card (.toml); the same at all sites.",
-        str,
+        Value.CARD,
         "auto",
     ),
     option("--out FILE", "File to write.", required=True),
@@ -86,7 +83,8 @@ class Disclosures:
         return {"file": str(self.place), **about, "discloses": self._found.disclosed()}
 
     def __str__(self) -> str:
-        width, contents = min(terminal_width(), 100), self._found
+        contents = self._found
+        width = min(100, shutil.get_terminal_size((100, 24)).columns)
         wrapped = partial(wrap, width=width, break_long_words=False, break_on_hyphens=False)
         text = wrapped(f"wrote {self.place}: {repr(contents).strip('<>')}", subsequent_indent="  ")
         text += ["", "It holds no template and no name. It discloses:"]
@@ -98,21 +96,18 @@ class Disclosures:
 @click.command("best-mates", cls=Command)
 @click.argument("data")
 @site_options
-def best_mates_command(
-    data: str, out: str, force: bool, site: str, key: str | None, **options: Any
-) -> None:
+def best_mates_command(data: str, out: str, site: str, key: str | None, **options: Any) -> None:
     """Find the nearest mate of each probe in DATA, one part of a gallery.
 
     This is the first of two rounds: each site compares the same probes with its own templates.
     `bioeval merge` merges the files of all sites, and `bioeval tally --mates` takes the merged file
     at each site.
     """
-    place = take_out(out, force, (data,))
     with StudyCommand(data, options) as run:
+        place = run.file_to_write(out, (data,))
         from bioeval import load
         from bioeval.studies.sites.gallery_parts import best_mates
 
-        run.options["protocol"] = card(run.options["protocol"])
         run.stages(f"reading {data}")
         scores = load(data, **run.reading)
         run.stages("finding mates")
@@ -134,7 +129,7 @@ def best_mates_command(
     "[the card's]",
     far=True,
 )
-@option("--normalize LOW,HIGH", "GOM: distances that are scaled to 0 and 1.", NUMBERS)
+@option("--normalize LOW,HIGH", "GOM: distances that are scaled to 0 and 1.", Value.NUMBERS)
 @option(
     "--points",
     "Keep impostor scores around operating points, so that a merged tally has exact "
@@ -161,7 +156,6 @@ def tally_command(
     data: str,
     protocol: str,
     out: str,
-    force: bool,
     mates: str | None,
     fold: bool,
     share: bool,
@@ -173,7 +167,6 @@ def tally_command(
     `bioeval merge` adds the counts of several sites, and prints the rates of all their data. The
     command prints what the file discloses about people.
     """
-    place = take_out(out, force, (data,))
     salt, min_count = options.pop("salt"), options.pop("min_count")
     if not share and (salt is not None or min_count is not None):
         raise click.UsageError("--salt-file and --min-count belong to --share")
@@ -182,7 +175,7 @@ def tally_command(
         sharing["min_count"] = min_count
     max_rank, thresholds = options["max_rank"], options["thresholds"]
     with StudyCommand(data, options) as run:
-        protocol = card(protocol)
+        place = run.file_to_write(out, (data,))
         run.options["key"] = secret(options["key"])
         if isinstance(thresholds, int) and (share or fold):
             raise DataError(
@@ -228,7 +221,6 @@ def merge_command(
     union_of_galleries: bool,
     same_system: bool,
     out: str | None,
-    terms: str,
     **options: Any,
 ) -> None:
     """Merge tallies or best mates A, B ..., and print the rates of all probes.
@@ -236,10 +228,10 @@ def merge_command(
     A single tally is printed as it is. Tallies are refused if their systems have different names,
     if they share a probe, or if they were counted in different ways.
     """
-    place = None
-    if out is not None:
-        place = take_out(out, options["force"], files)
     with StudyCommand(files[0], options, reads=False) as run:
+        place = None
+        if out is not None:
+            place = run.file_to_write(out, files)
         from bioeval.studies.sites.gallery_parts import BestMates
 
         merged = _merged(files, union_of_galleries, same_system)
@@ -258,11 +250,8 @@ def merge_command(
             run.output = replace(run.output, markup=None)  # no table
             run.save(written.document(), None, written)
             return
-        from bioeval.views import in_terms
-        from bioeval.views.tables import table_of
-
-        document = _document(merged, files) if run.output.documented else {}
-        run.save(document, None, table_of(in_terms(merged.tree(), terms), reword))
+        document = _document(merged, files, run) if run.output.documented else {}
+        run.save(document, None, run.table(run.in_terms(merged.tree())))
         if place is not None:
             run.output.remarks.append(f"wrote {place}")
 
@@ -297,19 +286,17 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
     return total
 
 
-def _document(tally: Tally, files: tuple[str, ...]) -> dict[str, Any]:
+def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[str, Any]:
     """Return the results of a tally as a document."""
-    from bioeval.cli import task_document
     from bioeval.views.tables import warnings
 
-    tasks, said = {node: tally.dataset(node) for node in tally.parts}, []
-    for text, nodes in warnings(tasks).items():
-        said.append({"message": reword(text), "tasks": nodes})
+    found = {node: tally.dataset(node) for node in tally.parts}
+    said = [{"message": run.reword(x), "tasks": nodes} for x, nodes in warnings(found).items()]
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
-        "tasks": {node: task_document(dataset) for node, dataset in tasks.items()},
+        "tasks": {node: run.task(dataset) for node, dataset in found.items()},
         "warnings": said,
         "discloses": tally.disclosed(),
     }

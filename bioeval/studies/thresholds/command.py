@@ -10,25 +10,20 @@ import click
 from bioeval import BioevalError, DataError
 from bioeval.base import Argument
 from bioeval.cli import (
-    TARGET,
     Command,
     MoreResults,
     StudyCommand,
-    attributes,
+    Value,
     option,
     output_options,
-    require_values,
-    reword,
     rows_over,
     shared_options,
-    with_doubts,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
-    from bioeval.cli import Stages
 
 
 class RatesOnNewPeople(MoreResults):
@@ -71,7 +66,9 @@ class RatesOnNewPeople(MoreResults):
 @click.command("threshold", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@option("--target TARGET", "Rule for choosing the threshold; see Details.", TARGET, "far=0.001")
+@option(
+    "--target TARGET", "Rule for choosing the threshold; see Details.", Value.TARGET, "far=0.001"
+)
 @option(
     "--task",
     "Verification, or searches of a gallery by enrolled and unenrolled subjects (open_set).",
@@ -100,7 +97,7 @@ class RatesOnNewPeople(MoreResults):
 )
 @output_options("results.nc, summary.json, table.txt and a plot", report=True)
 @shared_options(interval=True, name=True, terms=True, reading=True, workers=True, checkpoint=True)
-def command(data: str, target: str, terms: str, **options: Any) -> None:
+def command(data: str, target: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
@@ -116,7 +113,7 @@ def command(data: str, target: str, terms: str, **options: Any) -> None:
       fixed=T          the threshold T itself
     """
     if options["threshold"] is not None or options["claim"] is not None:
-        _check_claim(data, {**options, "terms": terms})
+        _check_claim(data, options)
         return
     del options["threshold"], options["claim"]
     extrapolate, files_read = options.pop("extrapolate"), [data, options.get("second")]
@@ -126,31 +123,26 @@ def command(data: str, target: str, terms: str, **options: Any) -> None:
         import xarray as xr
 
         from bioeval.studies.thresholds.threshold_study import study_threshold
-        from bioeval.views import in_terms
-        from bioeval.views.tables import table_of
 
         scores = run.read()
         run.stages("counting")
         run.place(scores)
         study = run.count(study_threshold, scores, target, **run.options)
-        tree = with_doubts(xr.DataTree(study), scores, "auto", run.stages)
-        study = tree.to_dataset()
-        require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
-        document = {**attributes(study, data), "folds": rows_over(study, "repeat", "fold")}
-        shown = in_terms(study, terms)
-        table: Any = table_of(shown, reword)
+        study = run.with_doubts(study, scores)
+        run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
+        document = {**run.document(study), "folds": rows_over(study, "repeat", "fold")}
+        shown = run.in_terms(study)
+        table = run.table(shown)
         results: Any = study
         drawn = [shown]
         if extrapolate:
-            table, document["extrapolated"], model = _extrapolated(
-                table, scores, target, run.options, run.stages
-            )
+            table, document["extrapolated"], model = _extrapolated(table, scores, target, run)
             results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
-            drawn.append(in_terms(model, terms))
+            drawn.append(run.in_terms(model))
         run.save(document, results, table, drawn=drawn)
         if run.output.page is not None:
             results = _with_curves(results, scores, run)
-            run.output.write_page({scores.name: in_terms(results, terms)}, files_read, run.stages)
+            run.output.write_page({scores.name: run.in_terms(results)}, files_read, run.stages)
 
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:
@@ -174,7 +166,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         dataset = run.count(
             check_claim, run.read(), at, **{rule.name: rule.values[0]}, **run.options
         )
-        run.finish(dataset, attributes(dataset, data))
+        run.finish(dataset, run.document(dataset))
 
 
 def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyCommand) -> xr.DataTree:
@@ -234,18 +226,17 @@ def _require_far(target: str, task: str) -> None:
 
 
 def _extrapolated(
-    table: Any, scores: Scores, target: str, options: dict[str, Any], stages: Stages
+    table: Any, scores: Scores, target: str, run: StudyCommand
 ) -> tuple[Any, dict[str, Any], xr.Dataset]:
     """Return a table with the threshold of a model below it, its plain values, and the result."""
     from rich.console import Group
     from rich.text import Text
 
     from bioeval.studies.thresholds.extrapolated_far import extrapolate_far
-    from bioeval.views.tables import table_of
 
-    passed = {k: options[k] for k in ("confidence", "templates", "fusion") if k in options}
-    dataset = extrapolate_far(scores, target, **passed, progress=stages.counting)
+    passed = {k: run.options[k] for k in ("confidence", "templates", "fusion") if k in run.options}
+    dataset = extrapolate_far(scores, target, **passed, progress=run.stages.counting)
     (row,) = rows_over(dataset, "threshold")
     words = {name: str(dataset.attrs[name]) for name in ("model", "reason", "warnings")}
     plain = {**row, **words, "confidence": dataset.attrs["confidence"]}
-    return Group(table, Text(""), table_of(dataset, reword)), plain, dataset
+    return Group(table, Text(""), run.table(dataset)), plain, dataset

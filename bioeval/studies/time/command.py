@@ -7,18 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli import (
-    THRESHOLD,
-    WHOLE_NUMBERS,
-    Command,
-    StudyCommand,
-    Typed,
-    card,
-    described,
-    option,
-    output_options,
-    shared_options,
-)
+from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
 
 
 def _bins(text: str) -> int | str | list[str]:
@@ -29,7 +18,7 @@ def _bins(text: str) -> int | str | list[str]:
     return text
 
 
-BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
+BINS = Value("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
 
 
 @click.command("over-time", cls=Command)
@@ -43,15 +32,16 @@ BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, o
 @option(
     "--threshold",
     "Threshold: a number, or a rule applied to all data: eer, far=0.001, hter ...",
-    THRESHOLD,
+    Value.THRESHOLD,
     "eer",
 )
 @option("--ages", "Also evaluate by age of the template: number of bins, or edges in days.", BINS)
-@option("--ranks", "Ranks of DIR and CMS.", WHOLE_NUMBERS, "1")
+@option("--ranks", "Ranks of DIR and CMS.", Value.WHOLE_NUMBERS, "1")
 @shared_options(templates=True)
 @option(
     "--reid CARD",
     "Also evaluate mAP, mReP and mFR under a card with [gom] or [reid], such as gom-market1501.",
+    Value.CARD,
 )
 @option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")
@@ -71,8 +61,6 @@ def command(data: str, ages: Any, **options: Any) -> None:
     """
     if ages is not None and options["interval"] is None:
         del options["interval"]  # the confidence is that of the ages
-    if options["reid"] is not None:
-        options["reid"] = card(options["reid"])
     with StudyCommand(data, options) as run:
         from bioeval.studies.time.over_time import ageing, over_time, rows
 
@@ -87,6 +75,6 @@ def command(data: str, ages: Any, **options: Any) -> None:
         parts, csv = {}, {}
         for name, ds in datasets.items():
             table = rows(ds)
-            parts[name] = described(ds, bins=table)
+            parts[name] = run.described(ds, bins=table)
             csv[f"{name.replace('_', '-')}.csv"] = table
         run.finish(datasets, {"file": data, **parts}, csv, apart=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval import __version__
-from bioeval.cli import Command, StudyCommand, Typed, option, output_options, rows_over
+from bioeval.cli import Command, StudyCommand, Value, option, output_options, rows_over
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,7 +66,7 @@ def _frames(text: str) -> tuple[str, int]:
     "--frames N|NAME=N",
     "Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
     "[from seqinfo.ini, else the frames with rows]",
-    Typed("n", _frames, "a whole number from 1 up, or NAME=N"),
+    Value("n", _frames, "a whole number from 1 up, or NAME=N"),
     multiple=True,
 )
 @option(

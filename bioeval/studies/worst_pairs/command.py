@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli import (
-    MoreOutputs,
-    MoreResults,
-    Output,
-    image_folder,
-    images_option,
-    option,
-    require_images,
-)
+from bioeval.cli import ImageOptions, MoreOutputs, MoreResults, option
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Protocol, Scores
-    from bioeval.cli import Stages
 
 
 class ListedPairs(MoreOutputs):
@@ -35,33 +26,34 @@ class ListedPairs(MoreOutputs):
             "of labels. With --out, write worst_pairs.csv and suspect_templates.csv.",
             click.IntRange(min=1),
         ),
-        images_option,
+        ImageOptions.add,
     )
 
-    def __init__(self, options: dict[str, Any], data: str, output: Output) -> None:
+    pairs: xr.Dataset | None = None
+
+    def take(self, options: dict[str, Any]) -> None:
+        """Take the number of pairs, and the images."""
         self.number: int | None = options.pop("worst")
-        images, folder = options.pop("images"), options.pop("images_root")
-        if (images or folder) and (self.number is None or not (output.page or output.plots)):
+        self._images = ImageOptions(options)
+        shown = self.output.page or self.output.plots
+        if self._images.given and (self.number is None or not shown):
             raise click.UsageError("--images needs --worst N and --report HTML or --plots")
-        self._images, self._folder = images or "", image_folder(folder, data)
-        self.pairs: xr.Dataset | None = None
+        self._folder = self._images.folder(self.data)
 
     def require(self, scores: Scores) -> None:
         """Raise :class:`DataError` unless the scores have the column of images."""
-        require_images(scores, self._images)
+        self._images.require(scores)
 
-    def make(
-        self, scores: Scores, protocol: str | Protocol, card: str | Protocol, stages: Stages
-    ) -> None:
+    def make(self, scores: Scores, protocol: str | Protocol, card: str | Protocol) -> None:
         """List the pairs that the card compares."""
         if self.number is None:
             return
         from bioeval.evaluation import compared
         from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
-        stages("listing the worst pairs")
+        self.stages("listing the worst pairs")
         scores = compared(scores, card)
-        self.pairs = worst_pairs(scores, self.number, progress=stages.counting)
+        self.pairs = worst_pairs(scores, self.number, progress=self.stages.counting)
 
     @property
     def results(self) -> dict[str, xr.Dataset]:
@@ -73,7 +65,7 @@ class ListedPairs(MoreOutputs):
     @property
     def page_options(self) -> dict[str, Any]:
         """The column and the folder of the images."""
-        return {"images": self._images, "image_folder": self._folder}
+        return {"images": self._images.column, "image_folder": self._folder}
 
     def _columns(self) -> dict[str, dict[str, list[Any]]]:
         """Return the values of the worst pairs, and of the suspect templates, by name."""
@@ -109,13 +101,13 @@ class ListedPairs(MoreOutputs):
         from bioeval.views.plots import save
 
         display = WorstPairsDisplay.from_results(
-            self.pairs, images=self._images or None, image_folder=self._folder
+            self.pairs, images=self._images.column or None, image_folder=self._folder
         )
         if not display.why_empty:
             drawn = display.plot(Figure(layout="constrained"))
             for kind in formats:
                 save(drawn, folder / f"worst-pairs.{kind}")
-        elif self._images:
+        elif self._images.column:
             tell(f"worst-pairs is not drawn: {display.why_empty}")
 
 

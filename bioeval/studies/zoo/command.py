@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from bioeval.cli import (
-    THRESHOLD,
     Command,
     StudyCommand,
-    attributes,
+    Value,
     option,
     output_options,
     rows_over,
@@ -23,7 +22,7 @@ from bioeval.cli import (
 @option(
     "--threshold",
     "Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, cost=P,M,A.",
-    THRESHOLD,
+    Value.THRESHOLD,
     "eer",
 )
 @shared_options(templates=True, fusion=True)
@@ -60,5 +59,5 @@ def command(data: str, **options: Any) -> None:
         for row in rows_over(dataset, "animal"):
             animal = row.pop("animal")
             animals[animal] = {name.removeprefix("animal_"): x for name, x in row.items()}
-        document = {**attributes(dataset, data), "animals": animals, "subjects": subjects}
+        document = {**run.document(dataset), "animals": animals, "subjects": subjects}
         run.finish(dataset, document, {"subjects.csv": subjects})
