@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from bioeval.base.elsewhere import offered_value, report, said
+from bioeval.base.elsewhere import entry_points, offered_value, report, said
 from bioeval.base.offers import doors, value_from_elsewhere
 
 R = TypeVar("R")
@@ -743,7 +743,9 @@ class AllScalars(Mapping[str, Scalar]):
     @cached_property
     def added(self) -> tuple[Scalar, ...]:
         """What other packages and :func:`bioeval.scalar` add to verification."""
-        declared = [x for x in self.of_studies if _is_of_verification(x)]
+        declared: list[Scalar] = []
+        if entry_points("studies"):  # those of bioeval are not of verification, and stay closed
+            declared = [x for x in self.of_studies if _is_of_verification(x)]
         added: list[Scalar] = []
         for scalar in (*declared, *self._given.values()):
             added += scalar.with_threshold()

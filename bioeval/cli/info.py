@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from bioeval.base.elsewhere import GROUPS, EntryPoint, entry_points, problems
-from bioeval.base.offers import clashes, doors
+from bioeval.base.offers import doors
 from bioeval.base.version import __version__
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json
@@ -23,6 +23,8 @@ from bioeval.cli.lazy_group import COMMANDS
 @option("--json", "Print one JSON document.", bool, name="as_json")
 def command(as_json: bool) -> None:
     """Print versions, and what other packages add: paste it into a report of a fault."""
+    from bioeval.base.doors_elsewhere import clashes
+
     document = {
         "bioeval": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
