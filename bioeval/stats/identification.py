@@ -17,6 +17,7 @@ import xarray as xr
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.protocol.tasks import OpenSet
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import (
     ROOM,
@@ -562,8 +563,7 @@ def _independent_open_set(
 def identification_replicates(
     tally: IdentificationTally,
     subjects: np.ndarray,
-    ties: str,
-    impostors: str,
+    search: OpenSet,
     targets: np.ndarray,
     options: IntervalOptions,
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
@@ -572,7 +572,7 @@ def identification_replicates(
     The rates have the shapes (columns,) and (targets, columns); the sample sizes are the subjects
     with probes, and those with genuine attempts (0 for a single one).
     """
-    probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
+    probing = _ProbeSubjects(tally, subjects, search.ties, options, search.impostors)
     first = probing.genuine.within(1)
     hits = np.bincount(first.person, first.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
@@ -581,17 +581,17 @@ def identification_replicates(
 
 
 def rank_one_decisions(
-    tally: IdentificationTally, ties: str, impostors: str, targets: np.ndarray
+    tally: IdentificationTally, search: OpenSet, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which probes are identified at rank 1, by themselves and at FAR targets.
 
     Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; at a
     target within the loosest threshold with FAR at most the target.
     """
-    probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], ties)
+    probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], search.ties)
     first = ranks <= 1
     hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
-    nearest = np.sort(tally.other[tally.impostor_probes(tally.impostor_role(impostors))])
+    nearest = np.sort(tally.other[tally.impostor_probes(tally.impostor_role(search.impostors))])
     far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
     within = np.zeros((len(targets), len(hits)))
     for i, target in enumerate(targets):

@@ -607,13 +607,9 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0
     if are_pairs(a):
-        failed, others = np.isnan(_distances(a)), np.isnan(_distances(b))
-        return int((failed != others).sum())
+        failed = np.isnan(as_row(a.values, a.kind, a.nan))
+        return int((failed != np.isnan(as_row(b.values, b.kind, b.nan))).sum())
     return unpaired_attempts(a, b)
-
-
-def _distances(scores: Scores) -> np.ndarray:
-    return as_row(scores.values, scores.kind, scores.nan)
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:

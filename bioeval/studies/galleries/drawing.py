@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base import RandomState, larger_is_closer
+from bioeval.base import RandomState
 from bioeval.evaluation import TaskCounts, TaskPlan
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import max_ranks
@@ -73,11 +73,7 @@ class RandomGalleries:
         options |= {"max_rank": job.ranks, "ties": job.ties}
         node, kind = "closed_set", job.reader.scores.kind
         if "impostors" in options:
-            node, grid = "open_set", to_user(job.thresholds, kind)
-            if larger_is_closer(kind):
-                options["thresholds"] = grid[::-1]
-            else:
-                options["thresholds"] = grid
+            node, options["thresholds"] = "open_set", np.sort(to_user(job.thresholds, kind))
         sampled = SampledJob(job.reader, self.drawn)
         (tallies,) = run_jobs(job.reader, [sampled])
         each = (TaskCounts(tally, options).dataset(node) for tally in tallies)
