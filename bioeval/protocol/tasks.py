@@ -182,7 +182,7 @@ class Search(Task):
     )
 
     def __post_init__(self) -> None:
-        """Refuse other words, and what is no number of ranks."""
+        """Refuse other words than those of the fields, and fewer ranks than one."""
         for name, field in fields_of(type(self)).items():
             value = getattr(self, name)
             if name == "fusion":

@@ -18,19 +18,11 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
 from bioeval.base.random import Stream
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.protocol.tasks import OpenSet
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap import (
-    ROOM,
-    SubjectMeans,
-    linear_forms,
-    ratio,
-)
+from bioeval.stats.bootstrap import ROOM, SubjectMeans, linear_forms, ratio
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
-from bioeval.stats.limits import (
-    Limits,
-    SimultaneousBand,
-    with_enough,
-)
+from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import CHOSEN, ErrorColumns
@@ -547,8 +539,7 @@ def _independent_open_set(
 def identification_replicates(
     tally: IdentificationTally,
     subjects: np.ndarray,
-    ties: str,
-    impostors: str,
+    search: OpenSet,
     targets: np.ndarray,
     options: IntervalOptions,
 ) -> tuple[np.ndarray, np.ndarray, int, int]:
@@ -557,7 +548,7 @@ def identification_replicates(
     The rates have the shapes (columns,) and (targets, columns); the sample sizes are the subjects
     with probes, and those with genuine attempts (0 for a single one).
     """
-    probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
+    probing = _ProbeSubjects(tally, subjects, search.ties, options, search.impostors)
     first = probing.genuine.within(1)
     hits = np.bincount(first.person, first.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)

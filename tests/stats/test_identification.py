@@ -18,7 +18,7 @@ from strategies import examples_of
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.protocol.tasks import Search
+from bioeval.protocol.tasks import OpenSet, Search
 from bioeval.results.identification import closed_set_dataset, open_set_dataset
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.identification import (
@@ -189,8 +189,9 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
             ours = ds[f"{name}_{end}"].values
             ours = ours[: len(limits)] if k is None else ours[:, k - 1]
             np.testing.assert_allclose(ours, limits, atol=1e-9)
+    search = OpenSet(rank_unit=unit, ties=ties, impostors=impostors)
     _, drawn, _, _ = identification_replicates(
-        tally, scores._codes.probe, ties, impostors, np.array(TARGETS), interval
+        tally, scores._codes.probe, search, np.array(TARGETS), interval
     )
     if not np.isnan(opened.eer):
         np.testing.assert_allclose(drawn[:, 1:].T, np.array(at_far), atol=1e-12)

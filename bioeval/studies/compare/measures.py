@@ -140,9 +140,7 @@ class ComparedSystem:
         """How the attempts are evaluated, as attributes."""
         return {
             **asdict(self.claim),
-            "rank_unit": self.search.rank_unit,
-            "ties": self.search.ties,
-            "impostors": self.search.impostors,
+            **{name: self.search[name] for name in ("rank_unit", "ties", "impostors")},
             "jackknifed": (
                 "AUC, recognition rate: limits by the studentised jackknife by subject; DIR: the "
                 "wider of these and percentiles"
@@ -229,10 +227,7 @@ class ComparedSystem:
         self, person: np.ndarray, interval: IntervalOptions
     ) -> tuple[np.ndarray, np.ndarray, int, int]:
         """Return :func:`identification_replicates`, with the subjects of the probes resampled."""
-        ties, impostors = self.search.ties, self.search.impostors
-        return identification_replicates(
-            self.searched, person, ties, impostors, self.targets, interval
-        )
+        return identification_replicates(self.searched, person, self.search, self.targets, interval)
 
     def rank_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rank-1 hits of each probe, and those within each FAR target's threshold.

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 
 from bioeval.base import counted
 from bioeval.results import percent
-from bioeval.tallies import Rule
 from bioeval.views import Averaged, averaged, unit_of
 from bioeval.views.plots import (
     Curve,
@@ -135,10 +134,10 @@ class FoldsDisplay(OneResultDisplay):
 
     def _target(self) -> None:
         """Draw the FAR target, named at the top."""
-        rule = Rule.written(str(self._dataset.attrs.get("threshold_rule", "")))
-        if rule.name != "far":
+        name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
+        if name != "far" or not value:
             return
-        (target,) = rule.values
+        target = float(value)
         self.ax_.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))

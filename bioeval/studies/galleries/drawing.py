@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import Scores
-from bioeval.base import RandomState, larger_is_closer
+from bioeval.base import RandomState
 from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import ClosedSetCounts
@@ -74,11 +74,7 @@ class RandomGalleries:
         options |= {"max_rank": job.ranks, "ties": job.ties}
         node, kind = "closed_set", job.reader.scores.kind
         if "impostors" in options:
-            node, grid = "open_set", to_user(job.thresholds, kind)
-            if larger_is_closer(kind):
-                options["thresholds"] = grid[::-1]
-            else:
-                options["thresholds"] = grid
+            node, options["thresholds"] = "open_set", np.sort(to_user(job.thresholds, kind))
         sampled = SampledJob(job.reader, self.drawn)
         (tallies,) = run_jobs(job.reader, [sampled])
         each = (TaskCounts(tally, options).dataset(node) for tally in tallies)

@@ -13,7 +13,6 @@ from bioeval.results import percent, threshold_text
 from bioeval.studies.assurance.words import new_people
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_far import LABEL
-from bioeval.tallies import Rule
 from bioeval.views.plots import OneResultDisplay, Style
 
 # ------------------------------------------------------------------------ points of the folds
@@ -110,7 +109,7 @@ class AssuredDisplay(_OverThresholds):
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
-        (target,) = Rule.written(str(ds.attrs["threshold_rule"])).values
+        target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
         far, frr = Style.colour(Style.hues["far"]), Style.colour(Style.hues["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         given = {"linewidth": 1.8, **style}
