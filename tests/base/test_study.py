@@ -100,7 +100,7 @@ CALLED = {
     "runners": ("evaluate",),
     "columns": ("column_warnings",),
     "galleries": (),
-    "saved": ("CLASS", "NODES", "damage"),
+    "saved": ("CLASSES", "NODES"),
 }
 OFFERS = [
     (what, name)
@@ -121,6 +121,9 @@ def test_a_module_at_a_door_has_what_the_core_calls(what, name):
     assert all(hasattr(home, x) for x in CALLED[what])
     if what == "galleries":
         assert hasattr(home, {"drawn": "RandomGalleries", "mean": "mean_over_galleries"}[name])
+    if what == "saved":
+        assert name in home.CLASSES
+        assert not home.NODES or callable(home.damage)
     if what == "tasks":
         assert callable(home.CALLS[name])
     if (what, name) == ("runners", "top-k"):
