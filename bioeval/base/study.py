@@ -175,7 +175,7 @@ class Study(Offer):
     galleries: Mapping[str, str] = _NONE
     #: Modules of counts that files of tallies and of checkpoints may hold, by the name of their
     #: class there: each has its ``CLASSES`` by name, the ``NODES`` of a card that have such counts
-    #: in a tally, and ``damage``, which says what is wrong with some.
+    #: in a tally and, with some, ``damage``, which says what is wrong with such counts.
     saved: Mapping[str, str] = _NONE
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command

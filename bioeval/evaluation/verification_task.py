@@ -199,8 +199,7 @@ def verification(
         unenrolled_claims=unenrolled_claims,
         attempts=attempts,
     )
-    every_score = require_flag("auc", auc)
-    job.wanted = PointsWanted(targets, weights, every_score, frr_targets=at_frr)
+    job.wanted = PointsWanted(targets, weights, require_flag("auc", auc), frr_targets=at_frr)
     with rows_reported_to(progress):
         (result,) = run_jobs(reader, [job])
     symmetric = templates == "single" and is_symmetric(scores)

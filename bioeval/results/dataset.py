@@ -88,8 +88,7 @@ class Scalars(NamedTuple):
     def of_points(cls, points: VerificationPoints, kind: str, independent: Any) -> Scalars:
         """Take the operating points of verification.
 
-        Those of several partitions are arrays over them, as are the `independent` impostor
-        attempts.
+        Those of several partitions, as the `independent` impostor attempts, are arrays over them.
         """
         over = ("far_target",)
         numbers = []
@@ -147,8 +146,7 @@ class Scalars(NamedTuple):
     def shown(self, ranks: Sequence[int]) -> Scalars:
         """Return single numbers, and those by FAR target, by cost or at the ranks to show.
 
-        Of what depends on a FAR target and a rank, that is rank 1. Values of several partitions
-        have an axis for them first.
+        Over FAR targets and ranks, that is rank 1. The first axis may be that of partitions.
         """
         labels, places = dict(self.labels), []
         if "rank" in labels:
@@ -172,11 +170,10 @@ class Scalars(NamedTuple):
         variables, labels = self.shown(ranks)
         numbers: dict[str, Any] = {}
         for name, (dims, values) in variables.items():
+            numbers[name] = values.tolist()
             if dims:
                 at = labels[dims[0]].tolist()
-                numbers[name] = dict(zip(at, values.tolist(), strict=True))
-            else:
-                numbers[name] = values.item()
+                numbers[name] = dict(zip(at, numbers[name], strict=True))
         return numbers
 
 

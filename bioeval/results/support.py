@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -251,23 +251,15 @@ class KindVerdict:
         return cls("warning", f"{message}: no better than chance", remedy)
 
     @classmethod
-    def doubt(
-        cls,
-        eer: float,
-        kind: str,
-        people: int,
-        *,
-        fused: bool = False,
-        origin: str = "",
-        system: str = "",
-    ) -> str:
+    def doubt(cls, eer: float, kind: str, people: int, *, system: str = "", **given: Any) -> str:
         """Return a doubt about scores near chance or below it; empty where there is none.
 
-        Where they are probably of the other kind, it is also a warning at the user's line.
+        `given` is for the verdict. Where scores are probably of the other kind, the doubt is also a
+        warning at the user's line.
         """
         if kind == "order" or math.isnan(eer):
             return ""
-        verdict = cls.of(eer, kind, people, fused=fused, origin=origin)
+        verdict = cls.of(eer, kind, people, **given)
         if verdict.severity == "ok":
             return ""
         text = f"{verdict.message}; {verdict.remedy}"

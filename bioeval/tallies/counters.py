@@ -44,19 +44,16 @@ class ImpostorBlock(NamedTuple):
 Found = tuple[float, float, bool, bool]
 
 
-def extent_of(reader: BlockReader, attempts: Callable[[Block], Iterable[ImpostorBlock]]) -> Found:
-    """Return the extent of the attempts of all blocks of a reader."""
-    return found(counts_of("extent", reader, partial(_counts, attempts)))
+#: The attempts of a block.
+AttemptsOf = Callable[[Block], Iterable[ImpostorBlock]]
 
 
 def grid_over_attempts(
-    reader: BlockReader,
-    attempts: Callable[[Block], Iterable[ImpostorBlock]],
-    given: int | None,
-    count: int | None = None,
+    reader: BlockReader, attempts: AttemptsOf, given: int | None, count: int | None = None
 ) -> np.ndarray:
     """Return a given number of thresholds over the attempts of all blocks, or about `count`."""
-    return grid_over(*extent_of(reader, attempts), given=given, count=count)
+    extent = found(counts_of("extent", reader, partial(_counts, attempts)))
+    return grid_over(*extent, given=given, count=count)
 
 
 def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
@@ -76,9 +73,7 @@ def found(counts: dict[str, Any]) -> Found:
 _NONE: dict[str, Any] = {"extent": Extent(), "negative": 0, "positive": 0}
 
 
-def _counts(
-    attempts: Callable[[Block], Iterable[ImpostorBlock]], blocks: Iterable[Block]
-) -> dict[str, Any]:
+def _counts(attempts: AttemptsOf, blocks: Iterable[Block]) -> dict[str, Any]:
     """Return the extent of the attempts of some blocks."""
     counts = _NONE
     for block in blocks:
@@ -120,10 +115,9 @@ class CellCounter:
         """Count the finite and infinite scores of a block, without the rows' own subjects."""
         extent = Extent.of(block.values, block.mate_start, block.mate_stop)
         low, high = extent.low, extent.high
+        grid = CellGrid(0, 0, 0)
         if low <= high:
             grid = CellGrid.covering(low, high)
-        else:
-            grid = CellGrid(0, 0, 0)
         infinite, tables = _tables(2), _tables(grid.count)
         kernel.count_cells(
             block.values,

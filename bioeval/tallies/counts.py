@@ -91,13 +91,8 @@ class KeptScores:
 
     def agrees(self, edges: np.ndarray, counts: np.ndarray) -> bool:
         """Whether windows, scores and options are valid and agree with the counts, -inf to inf."""
-        lows, highs, scores, targets, costs = (
-            self.lows,
-            self.highs,
-            self.scores,
-            self.targets,
-            self.costs,
-        )
+        lows, highs, scores = self.lows, self.highs, self.scores
+        targets, costs = self.targets, self.costs
         right = bool(((targets >= 0) & (targets <= 1)).all()) and costs.shape[1:] == (3,)
         if not right or not ((costs >= 0).all() and (costs[:, 0] <= 1).all()):
             return False
@@ -180,10 +175,9 @@ class CellCounts:
         negative = self.negative_infinite + other.negative_infinite
         positive = self.positive_infinite + other.positive_infinite
         if not len(self.counts) or not len(other.counts):
+            kept = other
             if len(self.counts):
                 kept = self
-            else:
-                kept = other
             return replace(kept, negative_infinite=negative, positive_infinite=positive)
         exponent = max(self.exponent, other.exponent)
         first, last = _cover(exponent, self, other)
@@ -279,10 +273,9 @@ class VerificationTally:
             return self.given.thresholds
         finite = genuine[np.isfinite(genuine)].astype(np.float64)
         ranges = [impostor.range]
+        exponents = []
         if len(impostor.counts):
-            exponents = [impostor.exponent]
-        else:
-            exponents = []
+            exponents.append(impostor.exponent)
         if len(finite):
             ranges.append((float(finite[0]), float(finite[-1])))
             exponents.append(cell_exponent(*ranges[-1]))

@@ -188,10 +188,7 @@ class InBlocks:
         """Number of rows that are read together."""
         return self.reader.rows_per_block()
 
-    @staticmethod
-    def merged(first: Counts, second: Counts) -> Counts:
-        """Return the counts of two consecutive parts."""
-        return merged(first, second)
+    merged = staticmethod(merged)
 
     @staticmethod
     def watched(reader: BlockReader, low: int, high: int) -> dict[str, ConcatenatedRows]:

@@ -146,15 +146,13 @@ class ErrorCurve:
         weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
         # Compare as integers over a common denominator, so that ties are exact.
         (a0, b0), (a1, b1) = self.common(zero), self.common(one)
+        at = one
         if max(a0, b0) <= max(a1, b1):
             at = zero
-        else:
-            at = one
         # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+        side = (f0, r0)
         if a1 == b1 or a1 + b1 <= a0 + b0:
             side = (f1, r1)
-        else:
-            side = (f0, r0)
         return EqualError(
             eer=f0 + weight * (f1 - f0),
             eer_threshold=float(self.threshold[at]),

@@ -97,10 +97,9 @@ def _bits(grid: CellGrid, places: np.ndarray) -> np.ndarray:
 def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
     """Return narrow cells over the genuine scores, with a margin, in whole words of bits."""
     finite = scores[np.isfinite(scores)]
+    ends = [0.0, 0.0]
     if len(finite):
         ends = finite[[0, -1]].tolist()
-    else:
-        ends = [0.0, 0.0]
     low = min(max(low, ends[0]), ends[1])
     high = min(max(high, ends[0]), ends[1])
     cells = min(MOST_CELLS, 1 << (CELLS_A_SCORE * len(scores)).bit_length())
@@ -230,15 +229,13 @@ class SecondPass:
     ) -> PointTables:
         """Return empty tables for the kernel, with room for kept scores and for moments of rows."""
         if dtype not in self._ranks:
-            if self.genuine is None:
-                genuine = np.empty(0)
-            else:
+            genuine = np.empty(0)
+            if self.genuine is not None:
                 genuine = self.genuine
             table = rank_table(genuine.astype(dtype), *self.ends, self.digits)
-            if len(genuine):
-                self._ranks[dtype] = table
-            else:
-                self._ranks[dtype] = table._replace(bits=table.bits[:0])
+            if not len(genuine):
+                table = table._replace(bits=table.bits[:0])
+            self._ranks[dtype] = table
         flags, frame = np.empty(0, dtype=np.uint8), CellWindow(*np.zeros(5, dtype=dtype))
         windows = self.windows
         if self.grid is not None and self.grid.exact_in(dtype):

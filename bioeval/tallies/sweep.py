@@ -96,10 +96,9 @@ def run_jobs(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
     scores = reader.scores
     swept = reader.of_rows and sweepable(scores, jobs)
+    run = run_blocks
     if swept:
         run = run_sweep
-    else:
-        run = run_blocks
     with threads_for(scores):
         chosen = engine()
         if chosen is not None and _has_parts(reader, jobs):
@@ -548,9 +547,8 @@ class RowSweep:
             exact = self._gathered(*cells)
         elif not self.scores._selects_rows:
             exact = self.scores._base.of_cells(*cells)
-        if exact is not None:
-            mates = exact
-        else:
+        mates = exact
+        if mates is None:
             mates = self._computed_mates(row, column)
             digits = DIGITS
         if larger_is_closer(self.scores.kind):

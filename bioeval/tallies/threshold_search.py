@@ -147,10 +147,9 @@ class Attempts:
         cls, genuine: np.ndarray, cells: CellCounts, missed: tuple[int, int] = (0, 0)
     ) -> Attempts:
         """Take impostor counts in cells; the first bin holds -inf only, and the last +inf only."""
+        inner = np.zeros(1)
         if len(cells.counts):
             inner = cells.grid.boundaries
-        else:
-            inner = np.zeros(1)
         edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
         before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
         counts = np.concatenate([before, cells.counts, after]).astype(np.int64)
