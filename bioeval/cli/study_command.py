@@ -278,6 +278,12 @@ class StudyCommand:
 
         return task_document(ds)
 
+    def curves(self, ds: xr.Dataset, over: str) -> list[dict[str, Any]]:
+        """Return the curves of a task: a row for each threshold, rank or recall level."""
+        from bioeval.cli.run_outputs import curve_rows
+
+        return curve_rows(ds, over)
+
     def warnings(self, ds: xr.Dataset) -> list[str]:
         """Return the warnings of a result with the options of the command."""
         return warnings_of(ds)

@@ -15,7 +15,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -96,7 +95,7 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         rows = []
         document = {}
         for (called, ds), file in zip(results.items(), systems, strict=True):
-            rows += [{"system": called, **row} for row in rows_over(ds, "threshold")]
+            rows += [{"system": called, **row} for row in run.curves(ds, "threshold")]
             document[called] = {
                 "file": file,
                 "fingerprint": ds.attrs["fingerprint"],

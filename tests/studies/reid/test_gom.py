@@ -411,6 +411,8 @@ def test_the_command(files, capsys):
     rows = list(csv.DictReader((Path("o") / "curves.csv").read_text().splitlines()))
     assert [row["system"] for row in rows] == ["a"] * 101 + ["b"] * 101
     assert [float(row["mrep"]) for row in rows[101:]] == expected["b"].mrep.values.tolist()
+    at_1 = expected["b"].dir.sel(rank=1).values.tolist()
+    assert [float(row["dir_rank_1"]) for row in rows[101:]] == at_1
     assert main(["gom", "a.npz", "a.npz", "--name", "one", "--name", "two", "--json"]) == 0
     systems = json.loads(capsys.readouterr().out)["systems"]
     assert list(systems) == ["one", "two"]

@@ -2,7 +2,7 @@
 
 import click
 
-from bioeval.cli import Command, StudyCommand, attributes, option, output_options, shared_options
+from bioeval.cli import Command, StudyCommand, option, output_options, shared_options
 
 
 @click.command("accepted-impostors", cls=Command)
@@ -16,4 +16,4 @@ def command(data, **options):
         from bioeval_lab.accepted import accepted_impostors
 
         found = run.count(accepted_impostors, run.read(), **run.options)
-        run.finish(found, attributes(found, data))
+        run.finish(found, run.document(found))
