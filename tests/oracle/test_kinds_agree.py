@@ -59,7 +59,7 @@ TASKS = ("verification", "open_set", "closed_set", "evaluate")
 
 #: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
-    *("datasets", "load", "parse_names", "partition", "plot", "save", "show", "simulate"),
+    *("datasets", "load", "parse_names", "partition", "plot", "save", "scalar", "show", "simulate"),
     *("simulate_embeddings", "stats", "to_latex", "to_markdown", *offered("OTHER_CALLS")),
 }
 

@@ -133,7 +133,7 @@ OTHERS = {
     *("datasets", "partition", "plot", "stats"),
     *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
-    *("to_latex", "to_markdown"),
+    *("scalar", "to_latex", "to_markdown"),
 }  # fmt: skip
 
 
