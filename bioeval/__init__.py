@@ -14,14 +14,16 @@ _FORMER = {"with_failures": "bioeval.results.failures.with_failures"}
 
 
 def _of_studies() -> Offered:
+    """Return the public names of the studies."""
     from bioeval.base.offers import clashes_of, doors
 
-    found = Offered({}, {}, {}, clashes_of("be"))
+    offered = Offered({}, {}, {}, clashes_of("be"))
     for study in doors().values():
-        found.homes.update({name: home for home, names in study.calls.items() for name in names})
-        found.other_names.update(study.other_names)
-        found.former.update(study.former_names)
-    return found
+        for home, names in study.calls.items():
+            offered.homes.update(dict.fromkeys(names, home))
+        offered.other_names.update(study.other_names)
+        offered.former.update(study.former_names)
+    return offered
 
 
 __getattr__, __dir__ = lazy_names(__spec__, _FORMER, _of_studies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import os
@@ -124,10 +125,10 @@ def as_float64(name: str, values: Any) -> np.ndarray:
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
-    try:
-        value = np.nan if isinstance(confidence, (bool, str)) else float(confidence)
-    except (TypeError, ValueError):
-        value = np.nan
+    value = np.nan
+    if not isinstance(confidence, (bool, str)):
+        with contextlib.suppress(TypeError, ValueError):
+            value = float(confidence)
     if not 0.0 < value < 1.0:
         raise DataError(
             f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 from bioeval.base.elsewhere import EntryPoint, load_entry, report
@@ -57,7 +58,9 @@ def _open(point: EntryPoint) -> Study | None:
     attribute = point.attribute or "STUDY"
     study = getattr(module, attribute, None)
     required = point.requirement()
-    needs = f"; it requires {required}, and this is {__version__}" if required else ""
+    needs = ""
+    if required:
+        needs = f"; it requires {required}, and this is {__version__}"
     if not isinstance(study, Study):
         report(point.package, f"{point.module} has no {attribute} that is a Study; it is left out")
         return None
@@ -71,7 +74,9 @@ def _open(point: EntryPoint) -> Study | None:
     if wrong := _wrong(study):
         report(point.package, f"{point.module}: {wrong}; it is left out")
         return None
-    package = module.__name__ if hasattr(module, "__path__") else module.__package__
+    package = module.__package__
+    if hasattr(module, "__path__"):
+        package = module.__name__
     study.package = point.package
     return study.stand_in(package or "")
 
@@ -99,16 +104,18 @@ def _names_of_core() -> Iterator[tuple[str, str]]:
 
 def _names(study: Study) -> Iterator[tuple[str, str]]:
     """Yield the kind and the name of all that a study offers by name."""
-    for names in study.calls.values():
-        yield from (("be", name) for name in names)
-    yield from (("be", name) for name in study.other_names)
-    for names in study.stats.values():
-        yield from (("be.stats", name) for name in names)
+    for name in itertools.chain(*study.calls.values(), study.other_names):
+        yield "be", name
+    for name in itertools.chain(*study.stats.values()):
+        yield "be.stats", name
     for plot in study.plots:
-        yield from (("be.plot", plot.name), ("be.plot", plot.display))
-    yield from (("bioeval", command.name) for command in study.commands)
+        yield "be.plot", plot.name
+        yield "be.plot", plot.display
+    for command in study.commands:
+        yield "bioeval", command.name
     for field_name in (*BY_NAME, "nodes"):
-        yield from ((field_name, name) for name in getattr(study, field_name))
+        for name in getattr(study, field_name):
+            yield field_name, name
 
 
 def _said(of: tuple[str, str]) -> str:
@@ -130,13 +137,18 @@ def _leave_out(study: Study, of: tuple[str, str]) -> None:
         study.plots = tuple(x for x in study.plots if name not in (x.name, x.display))
     elif kind == "be":
         study.calls = _without(study.calls, name)
-        study.other_names = {k: x for k, x in study.other_names.items() if name not in (k, x)}
+        study.other_names = dict(x for x in study.other_names.items() if name not in x)
     elif kind == "be.stats":
         study.stats = _without(study.stats, name)
     else:
-        kept = {key: home for key, home in getattr(study, kind).items() if key != name}
+        kept = dict(getattr(study, kind))
+        del kept[name]
         setattr(study, kind, kept)
 
 
 def _without(calls: Mapping[str, tuple[str, ...]], name: str) -> dict[str, tuple[str, ...]]:
-    return {home: tuple(x for x in names if x != name) for home, names in calls.items()}
+    """Return the names of each module without one."""
+    kept = {}
+    for home, names in calls.items():
+        kept[home] = tuple(x for x in names if x != name)
+    return kept

@@ -168,7 +168,7 @@ def _import(home: str) -> Any:
 
 
 def load_entry(point: EntryPoint) -> Any:
-    """Return the module of an entry point; None, and a warning, where it cannot be loaded."""
+    """Return the module of an entry point; None, and a warning, if it cannot be loaded."""
     began = time.perf_counter()
     with _reported(point.package, f"bioeval.{point.group} {point.name!r}", point):
         owners[point.module.partition(".")[0]] = point.package
@@ -201,7 +201,7 @@ def _reported(package: str, what: str, point: EntryPoint | None = None) -> Itera
 def said(error: BaseException) -> str:
     """Return an error as one line, with its class."""
     words = " ".join(str(error).split())
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return f"{type(error).__name__}: {words}".removesuffix(": ")
 
 
 def owner_of(error: BaseException) -> str:

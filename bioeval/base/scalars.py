@@ -148,7 +148,9 @@ class Scalar(Name):
     def place_of_best(self, far: np.ndarray, frr: np.ndarray) -> int:
         """Return the first operating point, of those in increasing order, with the best value."""
         values = self._of_points(far, frr)
-        return int(values.argmax() if self.best == "max" else values.argmin())
+        if self.best == "max":
+            return int(values.argmax())
+        return int(values.argmin())
 
     def _of_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         if self.of_rates is None or not self.best:

@@ -184,7 +184,7 @@ class Study(Offer):
 
     def stand_in(self, package: str) -> Study:
         """Give its modules their full names; return it."""
-        before = f"{package}." if package else ""
+        before = package and f"{package}."
         offers: tuple[Subcommand | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
         for offer in offers:
             offer.home = f"{before}{offer.home}"

@@ -117,9 +117,14 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"bioeval {document['bioeval']}, Python {document['python']}"
     yield document["system"]
     versions = document["packages"]
-    there = [f"{name} {version}" for name, version in versions.items() if version]
+    there, missing = [], []
+    for name, version in versions.items():
+        if version:
+            there.append(f"{name} {version}")
+        else:
+            missing.append(name)
     yield f"packages: {', '.join(there)}"
-    if missing := [name for name, version in versions.items() if not version]:
+    if missing:
         yield f"not installed: {', '.join(missing)}"
     offers = document["from_other_packages"]
     if not offers:

@@ -256,7 +256,7 @@ class StudyCommand:
         return in_terms(results, self._terms)
 
     def table(self, results: Any) -> Any:
-        """Return the table of results, in which options stand for arguments."""
+        """Return the table of results with options in place of arguments."""
         from bioeval.views.tables.registry import table_of
 
         return table_of(results, reword)

@@ -11,8 +11,10 @@ from bioeval.base.lazy import Offered, lazy_names
 def _of_studies() -> Offered:
     from bioeval.base.offers import clashes_of, doors
 
-    plots = [plot for study in doors().values() for plot in study.plots]
-    homes = {name: plot.home for plot in plots for name in (plot.name, plot.display)}
+    homes = {}
+    for study in doors().values():
+        for plot in study.plots:
+            homes |= {plot.name: plot.home, plot.display: plot.home}
     return Offered(homes, {}, {}, clashes_of("be.plot"))
 
 

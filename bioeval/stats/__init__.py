@@ -18,13 +18,11 @@ from bioeval.base.lazy import Offered, lazy_names
 def _of_studies() -> Offered:
     from bioeval.base.offers import clashes_of, doors
 
-    homes = [study.stats for study in doors().values()]
-    return Offered(
-        {name: home for x in homes for home in x for name in x[home]},
-        {},
-        {},
-        clashes_of("be.stats"),
-    )
+    homes = {}
+    for study in doors().values():
+        for home, names in study.stats.items():
+            homes |= dict.fromkeys(names, home)
+    return Offered(homes, {}, {}, clashes_of("be.stats"))
 
 
 __getattr__, __dir__ = lazy_names(__spec__, offered=_of_studies)

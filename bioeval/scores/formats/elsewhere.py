@@ -63,6 +63,8 @@ def _guarded(package: str, form: Format) -> Format:
     """Return a format that recognises nothing where looking at a file raises an error."""
 
     def guarded(looks: Callable[[Found], bool]) -> Callable[[Found], bool]:
+        """Return a look at a file whose errors are reported."""
+
         @functools.wraps(looks)
         def recognised(file: Found) -> bool:
             try:
