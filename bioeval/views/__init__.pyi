@@ -14,7 +14,6 @@ from bioeval.views.tasks import (
 )
 from bioeval.views.terms import (
     dictionary as dictionary,
-    in_terms as in_terms,
     term_translator as term_translator,
 )
 from bioeval.views.thumbnails import (

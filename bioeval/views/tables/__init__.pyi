@@ -8,7 +8,6 @@ from bioeval.views.tables.layout import (
     plain_table as plain_table,
     warned as warned,
 )
-from bioeval.views.tables.registry import table_of as table_of
 from bioeval.views.tables.result_table import (
     about as about,
     alarms as alarms,
