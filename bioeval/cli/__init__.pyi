@@ -15,5 +15,9 @@ from bioeval.cli.options import (
     output_options as output_options,
     shared_options as shared_options,
 )
-from bioeval.cli.outputs import MoreOutputs as MoreOutputs, MoreResults as MoreResults
-from bioeval.cli.study_command import StudyCommand as StudyCommand, rows_over as rows_over
+from bioeval.cli.outputs import (
+    MoreOutputs as MoreOutputs,
+    MoreResults as MoreResults,
+    rows_over as rows_over,
+)
+from bioeval.cli.study_command import StudyCommand as StudyCommand

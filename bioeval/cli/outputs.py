@@ -167,6 +167,29 @@ def write_results(
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
+def attributes_but(ds: xr.Dataset, *others: str) -> dict[str, Any]:
+    """Return the attributes of a result without `others`."""
+    return {str(name): value for name, value in ds.attrs.items() if name not in others}
+
+
+def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
+    """Return the variables over exactly these dimensions as rows of plain values, labels first."""
+    places = itertools.product(*(ds[dim].values.tolist() for dim in dims))
+    columns: dict[str, Any] = {}
+    for dim, labels in zip(dims, zip(*places, strict=True), strict=False):
+        if dim in ds.coords:
+            columns[dim] = labels
+    for name, values in ds.data_vars.items():
+        if values.dims == dims:
+            columns[str(name)] = values.values.reshape(-1).tolist()
+    return rows_of(columns)
+
+
+def rows_of(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Return columns of one length as rows."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
     """Return the values of each fold of each repetition as plain numbers."""
     over = {str(k): v.values for k, v in dataset.data_vars.items() if "fold" in v.dims}

@@ -14,8 +14,15 @@ from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
-from bioeval.cli.outputs import MoreOutputs, fold_rows, write_csv, write_results
-from bioeval.cli.study_command import attributes_but, rows_of, rows_over
+from bioeval.cli.outputs import (
+    MoreOutputs,
+    attributes_but,
+    fold_rows,
+    rows_of,
+    rows_over,
+    write_csv,
+    write_results,
+)
 from bioeval.results.support import KindVerdict
 from bioeval.views.tables.registry import table_of
 from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings

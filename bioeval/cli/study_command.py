@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
@@ -25,7 +24,7 @@ from bioeval.cli.options import (
     take_reading,
     warnings_of,
 )
-from bioeval.cli.outputs import Output, take_out
+from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,31 +39,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def attributes_but(ds: xr.Dataset, *others: str) -> dict[str, Any]:
-    """Return the attributes of a result without `others`."""
-    return {str(name): value for name, value in ds.attrs.items() if name not in others}
-
-
 def _scalars(ds: xr.Dataset) -> dict[str, Any]:
     return next(iter(rows_over(ds)), {})
-
-
-def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
-    """Return the variables over exactly these dimensions as rows of plain values, labels first."""
-    places = itertools.product(*(ds[dim].values.tolist() for dim in dims))
-    columns: dict[str, Any] = {}
-    for dim, labels in zip(dims, zip(*places, strict=True), strict=False):
-        if dim in ds.coords:
-            columns[dim] = labels
-    for name, values in ds.data_vars.items():
-        if values.dims == dims:
-            columns[str(name)] = values.values.reshape(-1).tolist()
-    return rows_of(columns)
-
-
-def rows_of(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
-    """Return columns of one length as rows."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def checked(
@@ -206,6 +182,7 @@ class StudyCommand:
         return function(*given, **options, **self.place(), progress=self.stages.counting)
 
     reword = staticmethod(reword)
+    warnings = staticmethod(warnings_of)
 
     def file_to_write(self, out: str, inputs: tuple[str, ...] = ()) -> Path:
         """Return the path of a file to write, checked before anything is computed."""
@@ -256,7 +233,7 @@ class StudyCommand:
         return in_terms(results, self._terms)
 
     def table(self, results: Any) -> Any:
-        """Return the table of results with options in place of arguments."""
+        """Return the table of results; options stand for arguments."""
         from bioeval.views.tables.registry import table_of
 
         return table_of(results, reword)
@@ -283,10 +260,6 @@ class StudyCommand:
         from bioeval.cli.run_outputs import curve_rows
 
         return curve_rows(ds, over)
-
-    def warnings(self, ds: xr.Dataset) -> list[str]:
-        """Return the warnings of a result with the options of the command."""
-        return warnings_of(ds)
 
     def save(
         self, document: dict[str, Any], results: Any, table: Any, shown: Any = None, **how: Any

@@ -290,13 +290,15 @@ def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[s
     """Return the results of a tally as a document."""
     from bioeval.views.tables import warnings
 
-    found = {node: tally.dataset(node) for node in tally.parts}
-    said = [{"message": run.reword(x), "tasks": nodes} for x, nodes in warnings(found).items()]
+    datasets = {node: tally.dataset(node) for node in tally.parts}
+    said = []
+    for text, nodes in warnings(datasets).items():
+        said.append({"message": run.reword(text), "tasks": nodes})
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
-        "tasks": {node: run.task(dataset) for node, dataset in found.items()},
+        "tasks": {node: run.task(dataset) for node, dataset in datasets.items()},
         "warnings": said,
         "discloses": tally.disclosed(),
     }

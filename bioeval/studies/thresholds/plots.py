@@ -161,7 +161,7 @@ class AssuredDisplay(_OverThresholds):
 
 def _rate_axis(display: OneResultDisplay, rates: np.ndarray) -> None:
     """Make the axis of rates logarithmic, and show all of these."""
-    display._log_axis("y", float(rates.min()) / 1.3, min(1.0, float(rates.max()) * 1.3))
+    display._log_axis(float(rates.min()) / 1.3, min(1.0, float(rates.max()) * 1.3))
 
 
 def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:

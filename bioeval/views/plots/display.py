@@ -153,19 +153,15 @@ class Display:
         """Write the names of lines beside them, given the colour, `x` and `y` of each."""
         DirectLabels(ax or self.ax_, [Labelled(name, *line) for name, line in lines.items()])
 
-    def _log_axis(self, which: str, low: float, high: float = 1.0) -> None:
-        """Make the axis ``"x"`` or ``"y"`` logarithmic, with ticks at powers of ten."""
-        look.log_axis(self.ax_, which, low, high)
+    def _log_axis(self, low: float, high: float) -> None:
+        """Make the axis of rates logarithmic, with ticks at powers of ten."""
+        look.log_axis(self.ax_, "y", low, high)
 
     def _rank_axis(self, last: int, log: bool | None = None, first: float = 1) -> None:
         """Make the axis of ranks, with whole numbers on it; a long one is logarithmic."""
         look.rank_axis(self.ax_, "x", last, log, first)
 
-    def _ranks_shown(
-        self, curves: Iterable[Any], last: int, given: int | None
-    ) -> tuple[int, list[str]]:
-        """Return the last rank to show, and what is said about ranks that are left out."""
-        return look.ranks_shown(curves, last, given)
+    _ranks_shown = staticmethod(look.ranks_shown)
 
     def _rates_from(self, low: float, ax: Axes | None = None) -> None:
         """Begin the axis of rates at 0, or at a round number below the smallest where that is."""
