@@ -64,7 +64,7 @@ CORE = [path for path in MODULES if "studies" not in path.relative_to(PACKAGE).p
 def test_modules_lines_and_tokens_of_the_core():
     figure("modules of the core", len(CORE), 220)
     figure("lines of the core", sum(map(lines, CORE)), 58_060)
-    figure("tokens of the core", sum(map(tokens, CORE)), 370_600)
+    figure("tokens of the core", sum(map(tokens, CORE)), 376_400)
 
 
 def test_lines_of_studies():
