@@ -22,7 +22,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 #: The groups of entry points, each with the prefix ``bioeval.``.
 GROUPS = ("studies", "formats", "protocols")
@@ -34,18 +34,18 @@ SWITCH = "BIOEVAL_PLUGINS"
 SLOW = 1.0
 
 
-class EntryPoint(NamedTuple):
-    """What a package has for one of :data:`GROUPS`."""
+class EntryPoint:
+    """What a package has for one of :data:`GROUPS`.
 
-    group: str
-    name: str
-    module: str
-    attribute: str  # empty: that of its group
-    package: str  # name and version, as ``bioeval-lab 1.2``
-    folder: str  # of its metadata
+    A class without more, since it is made at each start of the command line.
+    """
 
-    def __str__(self) -> str:
-        return f"{self.package}: bioeval.{self.group} {self.name!r}"
+    def __init__(self, group: str, name: str, value: str, package: str, folder: str):
+        self.group = group
+        self.name = name
+        self.module, _, self.attribute = value.partition("[")[0].strip().partition(":")
+        self.package = package  # name and version, as ``bioeval-lab 1.2``
+        self.folder = folder  # of its metadata
 
     def requirement(self) -> str:
         """Return the version of bioeval that the package requires, as ``bioeval>=0.3``."""
@@ -89,7 +89,8 @@ def report(package: str, problem: str) -> None:
 @functools.cache
 def entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group, by package and name."""
-    return tuple(sorted(point for point in _all_entry_points() if point.group == group))
+    points = [point for point in _all_entry_points() if point.group == group]
+    return tuple(sorted(points, key=lambda point: (point.package, point.name)))
 
 
 @functools.cache
@@ -101,17 +102,26 @@ def _all_entry_points() -> tuple[EntryPoint, ...]:
     if os.environ.get(SWITCH, "").lower() in ("off", "0"):
         return ()
     points: list[EntryPoint] = []
-    seen: set[str] = set()
+    earlier: list[str] = []  # the first package of a name is the one that Python imports
     for folder in _search_path():
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                stem, ending = os.path.splitext(entry.name)
-                name, _, version = stem.partition("-")
-                name = name.lower().replace("_", "-")
-                if ending == ".dist-info" and name not in seen:
-                    seen.add(name)  # the first one on the path is the one that Python imports
-                    points += _of_package(f"{name} {version}", entry.path)
+        there: list[str] = []
+        with contextlib.suppress(OSError):
+            there = [name for name in os.listdir(folder) if name.endswith(".dist-info")]
+        for name in there:
+            text = _entry_points_of(f"{folder}/{name}")
+            if b"[bioeval." not in text:
+                continue
+            package, version = _package(name)
+            if package not in [_package(other)[0] for other in earlier]:
+                points += _parsed(text, f"{package} {version}", f"{folder}/{name}")
+        earlier += there
     return tuple(points)
+
+
+def _package(metadata: str) -> tuple[str, str]:
+    """Return the name and the version of a package from the name of its folder of metadata."""
+    name, _, version = metadata.removesuffix(".dist-info").partition("-")
+    return name.lower().replace("_", "-"), version
 
 
 def _search_path() -> list[str]:
@@ -135,15 +145,20 @@ def _is_working_directory(folder: str) -> bool:
     return False
 
 
-def _of_package(package: str, folder: str) -> Iterator[EntryPoint]:
-    """Yield the entry points of a package for bioeval."""
+def _entry_points_of(folder: str) -> bytes:
+    """Return the entry points of a package as text; empty without any, as most packages are."""
     try:
-        with open(f"{folder}/entry_points.txt", "rb") as file:
-            text = file.read()
-    except OSError:  # most packages have none
-        return
-    if b"[bioeval." not in text:
-        return
+        file = os.open(f"{folder}/entry_points.txt", os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, 1 << 20)
+    finally:
+        os.close(file)
+
+
+def _parsed(text: bytes, package: str, folder: str) -> Iterator[EntryPoint]:
+    """Yield the entry points for bioeval in a text."""
     group = ""
     for line in text.decode("utf-8", "replace").splitlines():
         line = line.strip()
@@ -151,8 +166,7 @@ def _of_package(package: str, folder: str) -> Iterator[EntryPoint]:
             group = line.strip("[]").removeprefix("bioeval.")
         elif group in GROUPS and "=" in line and not line.startswith(("#", ";")):
             name, _, value = line.partition("=")
-            module, _, attribute = value.partition("[")[0].strip().partition(":")
-            yield EntryPoint(group, name.strip(), module, attribute, package, folder)
+            yield EntryPoint(group, name.strip(), value, package, folder)
 
 
 def _import(home: str) -> Any:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
-from bioeval.base.elsewhere import offered_value
-
 if TYPE_CHECKING:
     from importlib.abc import FileLoader
     from importlib.machinery import ModuleSpec
@@ -97,6 +95,8 @@ def lazy_names(
         if home == package:
             return importlib.import_module(f"{package}.{name}")
         if home:
+            from bioeval.base.elsewhere import offered_value
+
             value = offered_value(f"{home}.{name}")
         elif name in known().other_names:
             value = of_name(known().other_names[name])
