@@ -230,3 +230,13 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip("no published data: shared/data is not beside the checkout")
     return path
+
+
+@pytest.fixture(autouse=True)
+def measures_are_forgotten():
+    """Forget what be.scalar added, in a test or in an example of a docstring or a page."""
+    yield
+    scalars = sys.modules.get("bioeval.base.scalars")
+    if scalars is not None and scalars.SCALARS.of_scripts:
+        scalars.SCALARS._given.clear()
+        scalars.SCALARS.add()

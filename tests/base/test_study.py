@@ -10,7 +10,7 @@ import bioeval as be
 from bioeval.base import offers
 from bioeval.base.errors import NoResultError, ProtocolError
 from bioeval.base.offers import hooks, own_doors
-from bioeval.base.study import HOOKS
+from bioeval.base.study import BY_NAME, HOOKS
 from bioeval.evaluation.plan import of_study
 from bioeval.protocol import load
 
@@ -105,7 +105,7 @@ CALLED = {
 }
 OFFERS = [
     (what, name)
-    for what in offers.BY_NAME
+    for what in BY_NAME
     for one in offers.doors().values()
     for name in getattr(one, what)
 ]
@@ -113,7 +113,7 @@ OFFERS = [
 
 @pytest.mark.whole_house
 def test_all_that_is_offered_by_name_is_called():
-    assert set(CALLED) == set(offers.BY_NAME) == {what for what, _ in OFFERS}
+    assert set(CALLED) == set(BY_NAME) == {what for what, _ in OFFERS}
 
 
 @pytest.mark.parametrize(("what", "name"), OFFERS)

@@ -9,14 +9,6 @@ import bioeval as be
 from bioeval.base.scalars import SCALARS
 
 
-@pytest.fixture(autouse=True)
-def forgotten():
-    """Forget measures after the test."""
-    yield
-    SCALARS._given.clear()
-    SCALARS.add()
-
-
 def youden(far, frr):
     return 1 - frr - far
 
