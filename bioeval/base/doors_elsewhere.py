@@ -15,7 +15,6 @@ from bioeval.base.study import (
     Subcommand,
     View,
 )
-from bioeval.base.version import __version__
 
 #: The message for a name that two other packages offer, by its kind and itself.
 clashes: dict[tuple[str, str], str] = {}
@@ -57,10 +56,6 @@ def _open(point: EntryPoint) -> Study | None:
         return None
     attribute = point.attribute or "STUDY"
     study = getattr(module, attribute, None)
-    required = point.requirement()
-    needs = ""
-    if required:
-        needs = f"; it requires {required}, and this is {__version__}"
     if not isinstance(study, Study):
         report(point.package, f"{point.module} has no {attribute} that is a Study; it is left out")
         return None
@@ -68,7 +63,7 @@ def _open(point: EntryPoint) -> Study | None:
         report(
             point.package,
             f"{point.module} is a door of schema {study.schema}, and this version of bioeval "
-            f"opens those of schema {OLDEST_SCHEMA} to {SCHEMA}{needs}; it is left out",
+            f"opens those of schema {OLDEST_SCHEMA} to {SCHEMA}{point.unmet()}; it is left out",
         )
         return None
     if wrong := _wrong(study):

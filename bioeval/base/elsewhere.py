@@ -47,18 +47,26 @@ class EntryPoint:
         self.package = package  # name and version, as ``bioeval-lab 1.2``
         self.folder = folder  # of its metadata
 
-    def requirement(self) -> str:
-        """Return the version of bioeval that the package requires, as ``bioeval>=0.3``."""
+    def unmet(self) -> str:
+        """Say which version of bioeval the package requires, if this one is older; else nothing."""
+        from bioeval.base.version import __version__
+
         with (
-            contextlib.suppress(OSError),
+            contextlib.suppress(OSError, ValueError),
             open(f"{self.folder}/METADATA", encoding="utf-8") as file,
         ):
             for line in file:
-                key, _, value = line.partition(":")
-                required = value.strip().partition(";")[0].replace(" ", "")
-                if key == "Requires-Dist" and required.startswith("bioeval"):
-                    return required
+                required = line.replace(" ", "").strip().partition(";")[0]
+                name, _, least = required.partition(">=")
+                least = least.partition(",")[0]
+                if name == "Requires-Dist:bioeval" and _numbers(least) > _numbers(__version__):
+                    return f"; it requires bioeval>={least}, and this is {__version__}"
         return ""
+
+
+def _numbers(version: str) -> list[int]:
+    """Return the numbers of a version."""
+    return list(map(int, version.split(".")[:3]))
 
 
 #: The package that has a module, by the name of the module before its first dot.
@@ -205,10 +213,8 @@ def _reported(package: str, what: str, point: EntryPoint | None = None) -> Itera
         yield
     except (Exception, SystemExit) as error:
         line = f"{what} cannot be loaded ({said(error)})"
-        if point is not None and (required := point.requirement()):
-            from bioeval.base.version import __version__
-
-            line += f"; it requires {required}, and this is bioeval {__version__}"
+        if point is not None:
+            line += point.unmet()
         report(package, f"{line}; it is left out")
 
 

@@ -87,7 +87,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
             {"broken_lab.py": "import nowhere_at_all"},
             "broken_lab",
             "'lab' cannot be loaded (ModuleNotFoundError: No module named 'nowhere_at_all'); it "
-            "requires bioeval>=9, and this is bioeval 0.2.0; it is left out",
+            "requires bioeval>=9, and this is 0.2.0; it is left out",
         ),
         ({"broken_lab.py": "raise SystemExit(3)"}, "broken_lab", "(SystemExit: 3)"),
         ({"broken_lab.py": "x = 1"}, "broken_lab", "broken_lab has no STUDY that is a Study"),

@@ -69,8 +69,8 @@ def _guarded(package: str, form: Format) -> Format:
         def recognised(file: Found) -> bool:
             try:
                 return bool(looks(file))
-            except DataError:  # advice for a near miss
-                raise
+            except DataError as error:  # advice for a near miss
+                raise error.preceded_by(f"{file.path}: ") from None
             except Exception as error:
                 failed = f"the format {form.word!r} could not look at {file.path} ({said(error)})"
                 report(package, failed)

@@ -295,10 +295,10 @@ class Found:
         """Whether it is text, or a compressed file (read if it has text)."""
         return self.content == "text" or self.content in COMPRESSED
 
-    def begins_with(self, start: bytes) -> bool:
-        """Whether the file begins with these bytes."""
+    def begins_with(self, start: bytes | tuple[bytes, ...]) -> bool:
+        """Whether the file begins with these bytes, or with one of several."""
         with open(self.path, "rb") as file:
-            return file.read(len(start)) == start
+            return file.read(1 << 10).startswith(start)
 
 
 def keeps_everything(scores: Scores) -> list[str]:

@@ -125,6 +125,11 @@ def recognise(path: Path, options: ReadOptions) -> Format:
         actual = _recognised_by(formats(), file)
     if not promised or actual is None and file.content != "text":
         raise DataError(f"{path}: is {file.content}; expected {listed}")
+    if file.content == promised[0].looks == "text":
+        raise DataError(
+            f"{path}: is named {path.suffix} and does not begin like {promised[0].expected}; write "
+            "the file again"
+        )
     looks, advice = "text", "write the file again"
     if actual is not None and file.content != "text":
         looks, advice = actual.looks, f"if that is right, name it {path.stem}{actual.suffixes[0]}"

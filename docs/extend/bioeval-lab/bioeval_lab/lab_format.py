@@ -1,21 +1,22 @@
 """Lists of pairs as the lab writes them: ``#lab``, then a line ``SCORE same|other`` a pair."""
 
+import re
+
 from bioeval import DataError, Scores
 from bioeval.scores import Format
 
 
 def _begins(file):
-    return file.begins_with(b"#lab")
+    return file.begins_with((b"#lab\n", b"#lab\r\n"))
 
 
 def _read(path, options):
-    scores, genuine = [], []
+    pairs = []
     for number, line in enumerate(path.read_text().splitlines()[1:], 2):
-        value, _, word = line.partition(" ")
-        if word not in ("same", "other"):
-            raise DataError(f"line {number}: ends in {word!r}; expected same or other")
-        scores.append(float(value))
-        genuine.append(word == "same")
+        if not re.fullmatch(r"[\d.]+ (same|other)", line):
+            raise DataError(f"line {number}: is {line!r}; expected SCORE same or SCORE other")
+        pairs.append((float(line.split()[0]), line.endswith("same")))
+    scores, genuine = zip(*pairs, strict=True)
     return Scores.from_pairs(scores, genuine, kind="distance")
 
 

@@ -19,7 +19,7 @@ def test_a_list_of_the_lab_is_read(tmp_path):
     path.write_text("#lab\n0.2 same\n0.9 other\n")
     assert be.verification(be.load(path)).eer == 0
     path.write_text("#lab\n0.2 some\n")
-    with pytest.raises(be.DataError, match="line 2: ends in 'some'"):
+    with pytest.raises(be.DataError, match="line 2: is '0.2 some'"):
         be.load(path)
 
 
