@@ -10,6 +10,8 @@ from bioeval.base.study import (
     BY_NAME,
     OLDEST_SCHEMA,
     SCHEMA,
+    Offer,
+    PageSection,
     Plot,
     Study,
     Subcommand,
@@ -59,7 +61,7 @@ def _open(point: EntryPoint) -> Study | None:
     if not isinstance(study, Study):
         report(point.package, f"{point.module} has no {attribute} that is a Study; it is left out")
         return None
-    if not OLDEST_SCHEMA <= study.schema <= SCHEMA:
+    if not (isinstance(study.schema, int) and OLDEST_SCHEMA <= study.schema <= SCHEMA):
         report(
             point.package,
             f"{point.module} is a door of schema {study.schema}, and this version of bioeval "
@@ -76,15 +78,59 @@ def _open(point: EntryPoint) -> Study | None:
     return study.stand_in(package or "")
 
 
+#: What each member of these fields of a door is.
+_MEMBERS: dict[str, type[Offer]] = {
+    "commands": Subcommand,
+    "plots": Plot,
+    "views": View,
+    "sections": PageSection,
+}
+
+
 def _wrong(study: Study) -> str:
-    """Return what of a door is not of its type."""
-    for field_name, expected in {"commands": Subcommand, "plots": Plot, "views": View}.items():
-        offers = getattr(study, field_name)
-        if not isinstance(offers, tuple) or not all(isinstance(x, expected) for x in offers):
-            return f"its {field_name} are no tuple of {expected.__name__}"
+    """Return what of a door is missing or not of its type, so that nothing else breaks by it."""
+    if wrong := _wrong_fields(study):
+        return wrong
+    for field_name, expected in _MEMBERS.items():
+        for offer in getattr(study, field_name):
+            if not isinstance(offer, expected):
+                return f"its {field_name} are no tuple of {expected.__name__}"
+            if wrong := _wrong_fields(offer):
+                return wrong
     for field_name in ("calls", "stats"):
-        if any(isinstance(names, str) for names in getattr(study, field_name).values()):
-            return f"its {field_name} name a text; expected a tuple of names for each module"
+        for names in getattr(study, field_name).values():
+            if not isinstance(names, tuple):
+                return f"its {field_name} are {names!r}; expected a tuple of names for each module"
+    own = [command.name for command in study.commands]
+    for field_name in ("removed_options", "not_options", "removed_commands"):
+        if others := [name for name in getattr(study, field_name) if name not in own]:
+            return f"its {field_name} are about {others[0]!r}, which is no command of it"
+    for block in filter(None, study.examples.strip().split("\n\n")):
+        lines = block.splitlines()
+        for purpose, line in itertools.zip_longest(lines[::2], lines[1::2], fillvalue=""):
+            if not purpose.startswith("# ") or line.split()[:2] not in [
+                ["bioeval", x] for x in own
+            ]:
+                return (
+                    f"its example {line or purpose!r} is no purpose, '# ...', above a command of it"
+                )
+    return ""
+
+
+def _wrong_fields(offer: Offer) -> str:
+    """Return which field of a door, or of what it offers, is missing or not of its type."""
+    kind = type(offer)
+    for name in kind.__annotations__:
+        if name not in vars(offer) and not hasattr(kind, name):
+            return f"a {kind.__name__} has no {name}"
+        value, default = getattr(offer, name), getattr(kind, name, None)
+        expected: type = type(default)
+        if isinstance(default, Mapping):
+            expected = Mapping
+        elif default is None:  # of a field that has to be given
+            expected = tuple if name == "tasks" else str
+        if not isinstance(value, expected):
+            return f"{name} of a {kind.__name__} is {value!r}; expected a {expected.__name__}"
     return ""
 
 

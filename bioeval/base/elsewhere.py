@@ -184,8 +184,9 @@ def _import(home: str) -> Any:
         from importlib.machinery import PathFinder
 
         hidden = PathFinder.find_spec(top, [os.getcwd()])
-        if hidden is not None and os.getcwd() not in _search_path():
-            raise ImportError(f"{hidden.origin or top} in the working directory hides it")
+        # A folder without __init__.py hides nothing.
+        if hidden is not None and hidden.origin and os.getcwd() not in _search_path():
+            raise ImportError(f"{hidden.origin} in the working directory hides it")
     return importlib.import_module(home)
 
 

@@ -667,6 +667,14 @@ _BY_NAME = {scalar.name: scalar for scalar in VERIFICATION_SCALARS}
 DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 
+#: Every scalar of the tasks.
+OWN = (
+    *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST),
+    *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
+    *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
+)
+
+
 def points_among(scalars: Iterable[Scalar]) -> tuple[Scalar, ...]:
     """Return the scalars that are one number of a task, besides those of the EER."""
     points = []
@@ -736,8 +744,7 @@ class AllScalars(Mapping[str, Scalar]):
         scalars: list[Scalar] = []
         for study in doors().values():
             if study.package and study.scalars:
-                offered = value_from_elsewhere(study.package, study.scalars) or ()
-                scalars += [_guarded(study.package, scalar) for scalar in offered]
+                scalars += _of_package(study.package, study.scalars, scalars)
             elif study.scalars:
                 scalars += offered_value(study.scalars)
         return scalars
@@ -790,10 +797,7 @@ class AllScalars(Mapping[str, Scalar]):
 
     @cached_property  # when one is first looked up, since studies import this module
     def _by_name(self) -> dict[str, Scalar]:
-        of_tasks = [*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST]
-        of_tasks += [DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS]
-        of_tasks += [INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS]
-        return {scalar.name: scalar for scalar in (*of_tasks, *self.of_studies, *self.added)}
+        return {scalar.name: scalar for scalar in (*OWN, *self.of_studies, *self.added)}
 
     @cached_property
     def compared(self) -> dict[str, Scalar]:
@@ -836,6 +840,28 @@ class AllScalars(Mapping[str, Scalar]):
 #: Every scalar by its name. Selections of them are its attributes: `optima`, `at_threshold`,
 #: `points`, `query_means`, `match_sums`, `compared`, `in_parts`, `averaged`.
 SCALARS: AllScalars = AllScalars()
+
+
+def _of_package(package: str, place: str, others: Iterable[Scalar]) -> list[Scalar]:
+    """Return the scalars of another package that are valid, of names that are free."""
+    from bioeval.base.variables import taken_names
+
+    taken = taken_names() | {scalar.name for scalar in others}
+    scalars: list[Scalar] = []
+    offered = value_from_elsewhere(package, place)
+    if offered is None:  # and its error is reported
+        return scalars
+    if not isinstance(offered, (tuple, list)):
+        offered = (offered,)
+    for scalar in offered:
+        if not isinstance(scalar, Scalar):
+            report(package, f"{place} has {scalar!r}, which is no Scalar; it is left out")
+        elif scalar.name in taken:
+            report(package, f"the variable {scalar.name} is there already; {place} is left out")
+        else:
+            taken.add(scalar.name)
+            scalars.append(_guarded(package, scalar))
+    return scalars
 
 
 def _guarded(package: str, scalar: Scalar) -> Scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
@@ -193,6 +194,12 @@ for _name in ("cms", "recognition_rate"):
     CLOSED_SET |= CLOSED_SET[_name].ends_of(_name)
 
 _TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
+
+
+def taken_names() -> set[str]:
+    """Return the names that no variable of another package or of a script may have."""
+    own = {scalar.name for scalar in scalars.OWN}
+    return own | {*COORDINATES, *itertools.chain(*_TASKS.values())}
 
 
 @SCALARS.derived

@@ -83,7 +83,8 @@ def _of_package(study: Study) -> Iterator[Subcommand]:
     """Yield the commands of a study of another package."""
     for command in study.commands:
         if command.name in {HELP_COMMAND, *(own.name for own in _OWN)}:
-            report(study.package, f"the command {command.name!r} is bioeval's own")
+            own = f"the command {command.name!r} is bioeval's own"
+            report(study.package, f"{own}; that of the package is left out")
         else:
             yield command
 

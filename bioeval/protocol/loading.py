@@ -141,6 +141,10 @@ def _by_name() -> dict[str, list[Protocol]]:
     by_name: dict[str, list[Protocol]] = {}
     for point in entry_points("protocols"):
         module = load_entry(point)
+        if module is None:
+            continue
+        if not hasattr(module, "__path__"):
+            report(point.package, f"{point.module} is no folder of cards; it is left out")
         for folder in getattr(module, "__path__", ()):
             for path in sorted(Path(folder).glob("*.toml")):
                 try:

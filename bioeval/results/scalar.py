@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.scalars import COUNTS, SCALARS, Scalar
-from bioeval.base.variables import names_of
+from bioeval.base.variables import taken_names
 
 #: Rates with which a function is tried.
 _TRIED = np.linspace(0, 1, 11)
@@ -97,11 +98,13 @@ def scalar(
     best: Literal["max", "min"] = "min"
     if require_flag("larger_is_better", larger_is_better):
         best = "max"
-    taken = {*SCALARS, *names_of("verification")} - {*SCALARS.of_scripts}
+    taken = {*SCALARS} - {*SCALARS.of_scripts} | taken_names()
     earlier = (name, f"max_{name}", f"min_{name}")
     for variable in (name, f"{best}_{name}"):
         if variable in taken:
             raise DataError(f"{Argument('name', name)}: bioeval has a variable {variable}")
+        if hasattr(xr.Dataset, variable):
+            raise DataError(f"{Argument('name', name)}: datasets have a method {variable}")
     if (of_rates is None) == (quotient is None):
         raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
     described: dict[str, Any] = {

@@ -27,7 +27,7 @@ class LeftOut:
     nearest: np.ndarray
     #: float64 (m,): distance of the nearest candidate of any further subject; NaN for none.
     second: np.ndarray
-    #: int32 (k,): pairs of a probe and another subject, without whom its rank is another: the
+    #: int32 (k,): pairs of a probe and another subject whose absence changes its rank: the
     #: candidates closer than its best mate, exactly as close, and those of the latter before it in
     #: the gallery.
     probe: np.ndarray

@@ -14,6 +14,8 @@ from tests.installed import install, install_source, run
 
 EXAMPLE = ROOT / "docs" / "extend" / "bioeval-lab"
 
+HEAD = "from bioeval.base.study import Study, Subcommand, View\n"
+
 #: A door with a call and a command, in a module of its own.
 DOOR = """
 from bioeval.base.study import Study, Subcommand
@@ -108,6 +110,32 @@ def test_the_example_passes_its_own_tests(tmp_path):
             "broken_lab",
             "its plots are no tuple of Plot",
         ),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = Study(calls=('x',))"},
+            "broken_lab",
+            "calls of a Study is ('x',); expected a Mapping",
+        ),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = Study(commands=(Subcommand('x'),))"},
+            "broken_lab",
+            "a Subcommand has no does",
+        ),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = Study(views=(View(['x'], 'y'),))"},
+            "broken_lab",
+            "tasks of a View is ['x']; expected a tuple",
+        ),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = Study(examples='bioeval x')"},
+            "broken_lab",
+            "its example 'bioeval x' is no purpose",
+        ),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = Study(not_options={{'run': {{'--json': 'no'}}}})"},
+            "broken_lab",
+            "its not_options are about 'run', which is no command of it",
+        ),
+        ({"broken_lab.py": f"{HEAD}STUDY = Study(schema='1')"}, "broken_lab", "of schema 1, and"),
     ],
 )
 def test_a_broken_door_is_named_in_one_line(tmp_path, files, entry, says):
@@ -186,7 +214,7 @@ FORMAT = """
 from bioeval.scores import Format
 def looks(file):
     {looks}
-FORMAT = Format(name={name!r}, holds="a file", recognise=looks, read=None, suffixes=(".lab",))
+FORMAT = Format(name={name!r}, holds="a file", recognise=looks, read=print, suffixes=(".lab",))
 """
 
 
@@ -237,6 +265,9 @@ def test_nothing_is_loaded_from_the_working_directory(tmp_path):
     assert "lab-one 1.0:\n  lab-rate" in done.stdout
     assert "lab-here" not in done.stdout
     assert said == []
+    (here / "lab_one").mkdir()  # hides nothing
+    done, said = help_of(site, cwd=here)
+    assert said == []
     (here / "lab_one.py").write_text("raise SystemExit('from the working directory')")
     _, (line,) = help_of(site, cwd=here)
     assert f"(ImportError: {here / 'lab_one.py'} in the working directory hides it)" in line
@@ -261,3 +292,37 @@ def test_metadata_are_those_of_importlib(tmp_path, monkeypatch):
                 theirs.add((point.group, point.name, point.value, package))
     assert ours == theirs
     assert len(ours) == 3
+
+
+@pytest.mark.slow
+def test_measures_of_a_package(tmp_path):
+    measures = """
+from bioeval.base import Scalar
+given = {"of_rates": lambda far, frr: far + frr, "results": ("task", "comparison")}
+SCALARS = (
+    Scalar("sum", name="min_sum", best="min", label="least sum", **given),
+    Scalar("wrong", name="eer", **given),
+    Scalar("coordinate", name="threshold", **given),
+    3,
+    Scalar("fails", name="min_zero", best="min", of_rates=lambda far, frr: 1 / 0, label="zero"),
+)
+"""
+    lab(tmp_path, "lab-one", more='scalars="measures.SCALARS",')
+    (tmp_path / "lab_one" / "measures.py").write_text(measures, encoding="utf-8")
+    program = (
+        "import bioeval as be\n"
+        "ds = be.verification(be.simulate(6, 3, random_state=1))\n"
+        "print(float(ds.min_sum - (ds.far + ds.frr).min()), ds.min_zero.item())\n"
+        "print(ds.eer.attrs['long_name'])\n"
+        "be.show(ds)\n"
+    )
+    done = run(tmp_path, "-c", program)
+    assert done.stdout.startswith("0.0 nan\nequal error rate")
+    assert "least sum" in done.stdout
+    for said in (
+        "the variable eer is there already",
+        "the variable threshold is there already",
+        "has 3, which is no Scalar",
+        "min_zero of FAR and FRR failed (ZeroDivisionError: division by zero)",
+    ):
+        assert said in done.stderr

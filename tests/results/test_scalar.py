@@ -97,6 +97,9 @@ def test_a_second_call_replaces_the_first(systems, capsys):
     [
         ({"name": "eer"}, 'name="eer": bioeval has a variable eer'),
         ({"name": "iapar_max"}, "bioeval has a variable iapar_max"),
+        ({"name": "threshold"}, "bioeval has a variable threshold"),
+        ({"name": "rank"}, "bioeval has a variable rank"),
+        ({"name": "var"}, "datasets have a method var"),
         ({"name": "a b"}, "no name of a variable"),
         ({"of_rates": None}, "expected one of of_rates and quotient"),
         (

@@ -20,8 +20,8 @@ def from_elsewhere(own: Sequence[str]) -> list[Format]:
     """Return the formats of other packages; words of bioeval's `own` formats stay theirs."""
     by_word: dict[str, list[tuple[str, Format]]] = {}
     for package, form in _of_packages():
-        if not isinstance(form, Format):
-            report(package, f"{form!r} is no Format; it is left out")
+        if not isinstance(form, Format) or _wrong(form):
+            report(package, f"{form!r} is no Format with text and functions; it is left out")
         elif form.word in own:
             report(package, f"the format {form.word!r} is bioeval's own; that one is left out")
         else:
@@ -34,6 +34,12 @@ def from_elsewhere(own: Sequence[str]) -> list[Format]:
         else:
             forms.append(_guarded(*offers[0]))
     return forms
+
+
+def _wrong(form: Format) -> bool:
+    """Whether a field that is looked at for each file is not of its type."""
+    named = isinstance(form.name, str) and isinstance(form.suffixes, tuple)
+    return not (named and callable(form.recognise) and callable(form.read))
 
 
 def formats_of(module: Any) -> Sequence[Any]:
@@ -70,6 +76,8 @@ def _guarded(package: str, form: Format) -> Format:
             try:
                 return bool(looks(file))
             except DataError as error:  # advice for a near miss
+                if str(file.path) in str(error):
+                    raise
                 raise error.preceded_by(f"{file.path}: ") from None
             except Exception as error:
                 failed = f"the format {form.word!r} could not look at {file.path} ({said(error)})"
