@@ -63,8 +63,8 @@ CORE = [path for path in MODULES if "studies" not in path.relative_to(PACKAGE).p
 
 def test_modules_lines_and_tokens_of_the_core():
     figure("modules of the core", len(CORE), 220)
-    figure("lines of the core", sum(map(lines, CORE)), 58_060)
-    figure("tokens of the core", sum(map(tokens, CORE)), 376_600)
+    figure("lines of the core", sum(map(lines, CORE)), 58_160)
+    figure("tokens of the core", sum(map(tokens, CORE)), 377_400)
 
 
 def test_lines_of_studies():
@@ -77,7 +77,7 @@ def test_lines_of_studies():
     figure(f"lines of the largest study, {name}", most, 5_240)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 13_940), ("evaluate", 17_770)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 13_950), ("evaluate", 17_780)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

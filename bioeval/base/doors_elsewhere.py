@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bioeval.base.elsewhere import EntryPoint, load_entry, report
+from bioeval.base.elsewhere import EntryPoint, load_entry, report, said
 from bioeval.base.study import (
     BY_NAME,
     OLDEST_SCHEMA,
@@ -104,7 +105,7 @@ def _wrong(study: Study) -> str:
     own = [command.name for command in study.commands]
     for field_name in ("removed_options", "not_options", "removed_commands"):
         if others := [name for name in getattr(study, field_name) if name not in own]:
-            return f"its {field_name} are about {others[0]!r}, which is no command of it"
+            return f"its {field_name} are about {others[0]!r}; expected its own commands"
     for block in filter(None, study.examples.strip().split("\n\n")):
         lines = block.splitlines()
         for purpose, line in itertools.zip_longest(lines[::2], lines[1::2], fillvalue=""):
@@ -193,3 +194,42 @@ def _without(calls: Mapping[str, tuple[str, ...]], name: str) -> dict[str, tuple
     for home, names in calls.items():
         kept[home] = tuple(x for x in names if x != name)
     return kept
+
+
+def scalars_of(package: str, offered: Any, taken: set[str], kind: type[Any]) -> list[Any]:
+    """Return the scalars of another package that are valid, and whose names are not taken."""
+    scalars: list[Any] = []
+    if not isinstance(offered, (tuple, list)):
+        offered = (offered,)
+    for scalar in offered:
+        if not isinstance(scalar, kind):
+            report(package, f"its scalars have {scalar!r}; expected a Scalar; it is left out")
+        elif scalar.name in taken:
+            report(
+                package,
+                f"the variable {scalar.name} is there already; that of the package is left out",
+            )
+        else:
+            taken.add(scalar.name)
+            scalars.append(_guarded(package, scalar))
+    return scalars
+
+
+def _guarded(package: str, scalar: Any) -> Any:
+    """Return a scalar of another package that is NaN where its function of the rates fails."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    function = scalar.of_rates
+    if function is None:
+        return scalar
+
+    def of_rates(far: Any, frr: Any) -> Any:
+        try:
+            return np.broadcast_to(function(far, frr), np.shape(far)) * 1.0
+        except Exception as error:
+            report(package, f"{scalar.name} of FAR and FRR failed ({said(error)})")
+            return np.full(np.shape(far), np.nan)
+
+    return replace(scalar, of_rates=of_rates)

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from bioeval.base.elsewhere import entry_points, offered_value, report, said
+from bioeval.base.elsewhere import entry_points, offered_value
 from bioeval.base.offers import doors, value_from_elsewhere
 
 R = TypeVar("R")
@@ -715,12 +715,22 @@ class AllScalars(Mapping[str, Scalar]):
     def __init__(self) -> None:
         self._given: dict[str, Scalar] = {}
         self._derived: list[Callable[[], None]] = []
+        self.taken: set[str] = set()  # names of other variables
 
     def add(self, *scalars: Scalar, in_place_of: Iterable[str] = ()) -> None:
         """Add scalars of verification, in place of those added before by some names."""
         for name in in_place_of:
             self._given.pop(name, None)
         self._given |= {scalar.name: scalar for scalar in scalars}
+        self._forget()
+
+    def take(self, *names: Iterable[str]) -> None:
+        """Let no scalar that is added have one of these names."""
+        self.taken.update(*names)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Gather all selections anew."""
         for name, value in vars(type(self)).items():
             if isinstance(value, cached_property):
                 vars(self).pop(name, None)
@@ -744,7 +754,12 @@ class AllScalars(Mapping[str, Scalar]):
         scalars: list[Scalar] = []
         for study in doors().values():
             if study.package and study.scalars:
-                scalars += _of_package(study.package, study.scalars, scalars)
+                from bioeval.base.doors_elsewhere import scalars_of
+
+                taken = self.taken | {scalar.name for scalar in (*OWN, *scalars)}
+                offered = value_from_elsewhere(study.package, study.scalars)
+                if offered is not None:  # else its error is reported
+                    scalars += scalars_of(study.package, offered, taken, Scalar)
             elif study.scalars:
                 scalars += offered_value(study.scalars)
         return scalars
@@ -840,41 +855,3 @@ class AllScalars(Mapping[str, Scalar]):
 #: Every scalar by its name. Selections of them are its attributes: `optima`, `at_threshold`,
 #: `points`, `query_means`, `match_sums`, `compared`, `in_parts`, `averaged`.
 SCALARS: AllScalars = AllScalars()
-
-
-def _of_package(package: str, place: str, others: Iterable[Scalar]) -> list[Scalar]:
-    """Return the scalars of another package that are valid, of names that are free."""
-    from bioeval.base.variables import taken_names
-
-    taken = taken_names() | {scalar.name for scalar in others}
-    scalars: list[Scalar] = []
-    offered = value_from_elsewhere(package, place)
-    if offered is None:  # and its error is reported
-        return scalars
-    if not isinstance(offered, (tuple, list)):
-        offered = (offered,)
-    for scalar in offered:
-        if not isinstance(scalar, Scalar):
-            report(package, f"{place} has {scalar!r}, which is no Scalar; it is left out")
-        elif scalar.name in taken:
-            report(package, f"the variable {scalar.name} is there already; {place} is left out")
-        else:
-            taken.add(scalar.name)
-            scalars.append(_guarded(package, scalar))
-    return scalars
-
-
-def _guarded(package: str, scalar: Scalar) -> Scalar:
-    """Return a scalar of another package that is NaN where its function of the rates fails."""
-    function = scalar.of_rates
-    if function is None:
-        return scalar
-
-    def of_rates(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-        try:
-            return np.broadcast_to(function(far, frr), np.shape(far)) * 1.0
-        except Exception as error:
-            report(package, f"{scalar.name} of FAR and FRR failed ({said(error)})")
-            return np.full(np.shape(far), np.nan)
-
-    return replace(scalar, of_rates=of_rates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
@@ -196,10 +195,7 @@ for _name in ("cms", "recognition_rate"):
 _TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
 
 
-def taken_names() -> set[str]:
-    """Return the names that no variable of another package or of a script may have."""
-    own = {scalar.name for scalar in scalars.OWN}
-    return own | {*COORDINATES, *itertools.chain(*_TASKS.values())}
+SCALARS.take(COORDINATES, *_TASKS.values())
 
 
 @SCALARS.derived

@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.scalars import COUNTS, SCALARS, Scalar
-from bioeval.base.variables import taken_names
 
 #: Rates with which a function is tried.
 _TRIED = np.linspace(0, 1, 11)
@@ -98,7 +97,7 @@ def scalar(
     best: Literal["max", "min"] = "min"
     if require_flag("larger_is_better", larger_is_better):
         best = "max"
-    taken = {*SCALARS} - {*SCALARS.of_scripts} | taken_names()
+    taken = {*SCALARS} - {*SCALARS.of_scripts} | SCALARS.taken
     earlier = (name, f"max_{name}", f"min_{name}")
     for variable in (name, f"{best}_{name}"):
         if variable in taken:

@@ -133,7 +133,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
         (
             {"broken_lab.py": f"{HEAD}STUDY = Study(not_options={{'run': {{'--json': 'no'}}}})"},
             "broken_lab",
-            "its not_options are about 'run', which is no command of it",
+            "its not_options are about 'run'; expected its own commands",
         ),
         ({"broken_lab.py": f"{HEAD}STUDY = Study(schema='1')"}, "broken_lab", "of schema 1, and"),
     ],
@@ -322,7 +322,7 @@ SCALARS = (
     for said in (
         "the variable eer is there already",
         "the variable threshold is there already",
-        "has 3, which is no Scalar",
+        "its scalars have 3; expected a Scalar",
         "min_zero of FAR and FRR failed (ZeroDivisionError: division by zero)",
     ):
         assert said in done.stderr

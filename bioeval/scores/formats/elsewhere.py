@@ -73,6 +73,7 @@ def _guarded(package: str, form: Format) -> Format:
 
         @functools.wraps(looks)
         def recognised(file: Found) -> bool:
+            """Look at a file."""
             try:
                 return bool(looks(file))
             except DataError as error:  # advice for a near miss
