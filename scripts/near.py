@@ -34,7 +34,7 @@ REGISTRIES = {
     "bioeval/views/plots": r"\bPLOTS\b",
     "bioeval/base/scalars.py": r"\b(SCALARS\.(optima|at_th|compared|query_m)|VERIFICATION_)\w*",
 }
-GUARDS = ("test_layers.py::test_a_study_names_the_studies_that_it_needs", "test_house.py")
+GUARDS = ("test_layers.py::test_a_study_names_the_studies_that_it_needs", "test_source_text.py")
 
 
 def tests_using(path: Path, words: str) -> list[str]:
