@@ -62,7 +62,8 @@ def test_orl_all_against_all(orl):
     assert (single.genuine_attempts, single.impostor_attempts) == (3600, 156_000)
     assert_points(single, expected, per_pair=2)
     said = (
-        "40 people (780 pairs of them) are too few for FRR at FAR 1 % (needs 78 people with 3,000"
+        "40 people (780 pairs of them) are too few to measure FRR at FAR 1 % (needs 78 people with "
+        "3,000"
     )
     assert said in single.attrs["warnings"]
     assert (multi.genuine_attempts, multi.impostor_attempts) == (400, 400 * 39)

@@ -153,14 +153,16 @@ def support_warnings(
         errors, role = "false rejects", "genuine"
         if people is not None:
             people = OnePersonEach(people.number, people.number)
-    unsupported = []
+    too_few: dict[RuleOf, list[str]] = {}
     by_people = None
     if people is not None and people.pairs <= attempts:
         by_people = people
     for x in targets:
         if RuleOf(30).supports(x, attempts, people):
             continue
-        rule = RuleOf(30) if RuleOf(3).supports(x, attempts, people) else RuleOf(3)
+        rule = RuleOf(3)
+        if RuleOf(3).supports(x, attempts, people):
+            rule = RuleOf(30)
         if not RuleOf(1).supports(x, attempts):
             why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif by_people:
@@ -169,15 +171,20 @@ def support_warnings(
             why = f"{rule.attempts_for(x):,} needed: rule of 3"
         else:
             why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
-        unsupported.append(f"{chosen} {per_cent(x)} ({why})")
-    if not unsupported:
+        too_few.setdefault(rule, []).append(f"{chosen} {per_cent(x)} ({why})")
+    if not too_few:
         return []
     if by_people:
         made, verb = str(by_people), "are"
     else:
         made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
         verb = "is" if attempts == 1 else "are"
-    return [f"{made} {verb} too few for {rate} at {'; '.join(unsupported)}"]
+    # Fewer people bound a FAR (a promise, the rule of 3) than measure a rate there.
+    purposes = []
+    for rule, purpose in ((RuleOf(30), "measure"), (RuleOf(3), "support")):
+        if rule in too_few:
+            purposes.append(f"to {purpose} {rate} at {'; '.join(too_few[rule])}")
+    return [f"{made} {verb} too few {', and '.join(purposes)}"]
 
 
 #: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so

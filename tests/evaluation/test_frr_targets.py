@@ -107,8 +107,8 @@ def test_targets_that_genuine_attempts_cannot_support_are_said():
     ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
     (said,) = [x for x in ds.attrs["warnings"].splitlines() if "FAR at" in x]
     assert said == (
-        "30 people are too few for FAR at FRR 50 % (needs 60 people: rule of 30); "
-        "FRR 10 % (needs 300 people: rule of 30); "
+        "30 people are too few to measure FAR at FRR 50 % (needs 60 people: rule of 30); "
+        "FRR 10 % (needs 300 people: rule of 30), and to support FAR at "
         "FRR 0.1 % (fewer attempts than 1 / FRR: the same as at FRR = 0)"
     )
 

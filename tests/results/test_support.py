@@ -49,12 +49,13 @@ def test_the_warning_says_people_first_and_attempts_where_these_are_fewer():
     of = ComparedPeople.among
     (said,) = support_warnings([0.01, 0.001], 12_480, True, "FRR", of(40))
     assert said == (
-        "40 people (780 pairs of them) are too few for FRR at FAR 1 % (needs 78 people with 3,000 "
-        "pairs: rule of 30); FAR 0.1 % (needs 78 people with 3,000 pairs: rule of 3)"
+        "40 people (780 pairs of them) are too few to measure FRR at FAR 1 % (needs 78 people with "
+        "3,000 pairs: rule of 30), and to support FRR at FAR 0.1 % (needs 78 people with 3,000 "
+        "pairs: rule of 3)"
     )
     (said,) = support_warnings([0.001], 2_000, False, "FRR", of(5_000))  # few of them compared
     assert said == (
-        "2,000 impostor attempts are too few for FRR at FAR 0.1 % (3,000 needed: rule of 3)"
+        "2,000 impostor attempts are too few to support FRR at FAR 0.1 % (3,000 needed: rule of 3)"
     )
     sides = ComparedPeople.of_sides((20, 100, 120))
     (said,) = support_warnings([0.001], 8_000, False, "FRR", sides)
@@ -105,8 +106,10 @@ def test_a_promise_names_the_people_of_the_rule_asked_for():
 
     kept, refused = promised(0.3), promised(0.02)
     least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.7)))  # pairs without an error
-    assert not kept.reason and least <= kept.estimated <= 16
-    assert refused.reason and refused.estimated > 16
+    assert not kept.reason and least <= kept.enough.estimated <= 16
+    assert refused.reason and refused.enough.estimated > 16
     asked = promised(0.3, "guaranteed")
-    assert not asked.reason and math.isnan(asked.estimated)  # the other rule was not asked for
+    assert not asked.reason and math.isnan(
+        asked.enough.estimated
+    )  # the other rule was not asked for
     assert asked.needed == 2 * math.ceil(math.log(0.1) / math.log(0.7))

@@ -214,7 +214,7 @@ def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
     assert (both_ways.expected_false_accepts * 2 == each.expected_false_accepts).all()
     # 30 people are 435 pairs, whatever their templates: 1,740 pairs of these, in one or two orders.
     for ds in (both_ways, each):
-        assert "30 people (435 pairs of them) are too few for FRR at FAR 1 %" in ds.warnings
+        assert "30 people (435 pairs of them) are too few to measure FRR at FAR 1 %" in ds.warnings
 
 
 def test_a_tally_alone_gives_bounds_that_hold():

@@ -197,7 +197,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     found = be.compare(*systems, replicates=300, far_targets=targets)
     for scores in systems:
         for result in (be.verification(scores), be.open_set(scores)):
-            (said,) = [x for x in result.attrs["warnings"].splitlines() if " too few for" in x]
+            (said,) = [x for x in result.attrs["warnings"].splitlines() if " too few to " in x]
             assert said in found.attrs["warnings"].splitlines()
     supported = dict(zip(found.measure.values.tolist(), found.supported.values, strict=True))
     weak = ["DIR at FAR <= 1 %, rank 1", "DIR at FAR <= 0.1 %, rank 1"]
@@ -214,7 +214,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     assert main([*files, "--far", "0.1"]) == 0
     assert "no conclusion" not in capsys.readouterr().out
     zero = be.compare(*systems, replicates=100, far_targets=[0])  # given, and its message
-    assert zero.supported.all() and " too few for" not in zero.attrs["warnings"]
+    assert zero.supported.all() and " too few to " not in zero.attrs["warnings"]
 
 
 @pytest.mark.slow
