@@ -167,7 +167,8 @@ def rule_of_3(attempts: Any) -> np.ndarray:
 
     Notes
     -----
-    ISO/IEC 19795-1, "rule of 3".
+    ISO/IEC 19795-1, "rule of 3". For a FAR give the number of pairs of people who are compared,
+    each once, however many templates it has (docs/uncertainty.md, "How much data is needed").
 
     Examples
     --------

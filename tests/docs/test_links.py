@@ -39,3 +39,13 @@ def test_an_anchor_is_there_once(page):
 
 def test_the_pages_are_found():
     assert {"README.md", "docs/definitions.md"} <= {str(page.relative_to(ROOT)) for page in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_rule_of_3_is_explained_on_one_page(page):
+    """Other pages of the site that state it link there; generated pages only name it."""
+    if page.parent != ROOT / "docs" or page.name in ("uncertainty.md", "variables.md", "api.md"):
+        return
+    text = prose(page)
+    if re.search(r"rules? of (3|three)\b", text):
+        assert "uncertainty.md#rules)" in text
