@@ -80,15 +80,23 @@ def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
     file = saved("s.npz", be.simulate(12, 3, random_state=1))
     promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
     _, out, _ = said(*promise)
-    needs = re.search(r"the guaranteed rule needs 598 or more, the estimated rule about (\d+)", out)
-    assert needs and 12 < int(needs[1]) < 598
-    assert f"to promise it at 95 %, estimated about {needs[1]}" in out
-    assert "to promise it at 95 %, guaranteed 598" in out
+    needs = re.search(
+        r"The guaranteed rule needs 598 or more, even without a false accept, and it needs about "
+        r"([\d,]+) at a FAR of [\d.]+ %, where the estimated rule needs about (\d+)\.",
+        out,
+    )
+    assert needs
+    guaranteed = int(needs[1].replace(",", ""))
+    assert 12 < int(needs[2]) < 598 < guaranteed
+    assert f"to promise it at 95 %, estimated about {needs[2]}" in out
+    assert f"to promise it at 95 %, guaranteed about {guaranteed:,}" in out
+    assert "to promise it at 95 % without a false accept, guaranteed 598" in out
     strict = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.01), assure=0.95, assurance="guaranteed",
         folds=5, repeats=2,
     )  # fmt: skip
-    assert strict.people_estimated == int(needs[1])
+    assert strict.people_estimated == int(needs[2])
+    assert strict.people_guaranteed == guaranteed
     given = be.study_threshold(
         be.simulate(60, 3, random_state=1), ("far", 0.1), assure=0.95, folds=5, repeats=2
     )
@@ -149,7 +157,10 @@ def test_small_folds_are_warned_of(saved, said):
     _, out, _ = said("run", file, "--protocol", "course-kfold")
     assert "1 division into 10 folds" in out
     assert out.index("HTER, %") < out.index("own thresholds:") < out.index("EER, %")
-    warning = "in the smallest test part, 2 people (1 pair of them) are too few for FRR at FAR 10 %"
+    warning = (
+        "in the smallest test part, 2 people (1 pair of them) are too few to support FRR at "
+        "FAR 10 %"
+    )
     assert warning in out and "fewer folds or more people help" in out
     _, out, _ = said("run", file, "--protocol", "course-kfold", "--far", "0")
     assert "smallest test part" not in out

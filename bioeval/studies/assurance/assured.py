@@ -52,7 +52,6 @@ from bioeval.studies.assurance.promise import (
     exact_limits,
     guaranteed_limits,
     shares_for_guarantee,
-    shares_to_settle,
 )
 from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.tallies import Templates, require_values, to_internal, to_user
@@ -74,10 +73,19 @@ ASSURED: dict[str, Name] = {
     "assured_frr": Name("FRR there", iso="FNMR"),
     "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
     "people_needed": Name(
-        "fewest people with which the guaranteed rule could promise the target", "subjects"
+        "fewest people with which the guaranteed rule could promise the target: they suffice "
+        "where no impostor attempt of theirs is accepted",
+        "subjects",
     ),
     "people_estimated": Name(
-        "about how many people the estimated rule needs to promise the target", "subjects"
+        "about how many people the estimated rule needs to promise the target, at the FAR of the "
+        "strictest threshold tried",
+        "subjects",
+    ),
+    "people_guaranteed": Name(
+        "how many people the guaranteed rule needs to promise the target, at the same FAR as "
+        "people_estimated",
+        "subjects",
     ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
@@ -108,6 +116,28 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
 _MOST_TO_SETTLE = 100_000
 
 
+@dataclass(frozen=True)
+class EnoughPeople:
+    """How many people each rule needs at one FAR, that of the strictest threshold tried.
+
+    NaN where that is not known. The rules are compared at the same FAR, so that the weaker promise
+    never needs more people than the stronger one.
+    """
+
+    far: float = math.nan
+    estimated: float = math.nan
+    guaranteed: float = math.nan
+
+    def __str__(self) -> str:
+        """Return in words what each rule needs, after the name of the guaranteed rule."""
+        if math.isnan(self.guaranteed):
+            return ""
+        text = f"needs about {self.guaranteed:,.0f} at a FAR of {100 * self.far:.3g} %"
+        if not math.isnan(self.estimated):
+            text += f", where the estimated rule needs about {self.estimated:,.0f}"
+        return text
+
+
 @dataclass
 class Assured:
     """An assured threshold, as a distance; NaN where none can be promised, with the reason."""
@@ -118,7 +148,7 @@ class Assured:
     attempts: float = math.nan
     frr: float = math.nan
     needed: int = 0
-    estimated: float = math.nan  # people that the estimated rule needs, where that is known
+    enough: EnoughPeople = EnoughPeople()
     reason: str = ""
     rule: str = ""
     valid_for: str = "people like these"
@@ -139,7 +169,8 @@ class Assured:
             "assured_frr": self.frr,
             "frr_price": self.frr - frr,
             "people_needed": self.needed,
-            "people_estimated": self.estimated,
+            "people_estimated": self.enough.estimated,
+            "people_guaranteed": self.enough.guaranteed,
         }
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
@@ -258,14 +289,13 @@ def _loosest_kept(
         layers = _layers_near(shares.mean, target, last)
         means = shares.means(layers, interval.replicates, interval.seed)
         high = means.upper(confidence, assurance)
+    # The limit at a threshold is at least that of all stricter ones, whose FAR is not larger. Few
+    # errors there may give a wider limit, and a promise ends at the first limit above the target.
+    high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
     if not kept or assurance == "estimated":
-        assured.estimated = people_to_promise(shares, target, confidence, interval)
-        if assurance == "estimated" and not shares.exact:  # by the limit that it leaves out, too
-            there = sum(map(len, shares.sides))
-            known = assured.estimated
-            assured.estimated = float(np.fmin(known, there) if kept else max(known, there + 1))
+        assured.enough = people_to_promise(shares, target, confidence, interval)
     if not kept:
         assured.reason = _refusal(shares, layers[0], high[0], target, confidence, assured)
         return assured
@@ -286,20 +316,25 @@ def _loosest_kept(
 
 def people_to_promise(
     shares: Shares, target: float, confidence: float, interval: IntervalOptions
-) -> float:
-    """Return about how many people the estimated rule needs; NaN where that is not known.
+) -> EnoughPeople:
+    """Return how many people each rule needs at the strictest threshold that is tried.
 
-    They are no fewer than form the pairs that show the target without a false accept.
+    Those of the estimated rule are no fewer than form the pairs that show the target without a
+    false accept.
     """
     if shares.exact or shares.reason or not shares.impostors:
-        return math.nan
+        return EnoughPeople()
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     first = _layers_near(shares.mean, target, last)[:1]
     means = shares.means(first, interval.replicates, interval.seed)
     if means.mean[0] >= target:
-        return math.nan
+        return EnoughPeople()
     least = ComparedPeople.least_with(shares_for_guarantee(target, confidence))
-    return max(means.people_to_settle(target, confidence), least)
+    estimated = float(max(means.people_to_settle(target, confidence), least))
+    guaranteed = means.people_for_guarantee(target, confidence)
+    if estimated > guaranteed:  # then the guaranteed rule is the one to ask
+        estimated = math.nan
+    return EnoughPeople(float(means.mean[0]), estimated, guaranteed)
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -338,18 +373,17 @@ def _refusal(
     said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
     if at >= target:
         return f"{said}, and the target is {100 * target:g} %; more people do not help"
-    needs = ""
+    needs = []
     if assured.needed > there:
-        needs = f"the guaranteed rule needs {assured.needed:,} or more"
-    if not math.isnan(assured.estimated):
-        estimated = "the estimated rule" if needs else "the estimated rule needs"
-        estimated += f" about {assured.estimated:,.0f}"
-        needs = ", ".join(filter(None, (needs, estimated)))
+        needs.append(f"needs {assured.needed:,} or more, even without a false accept")
+    if at_its_far := str(assured.enough):
+        needs.append(at_its_far)
+    guaranteed = ""
     if needs:
-        needs = f" ({needs})"
+        guaranteed = f" The guaranteed rule {', and it '.join(needs)}."
     return (
         f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
-        f"target of {100 * target:g} %; {there} {people} are too few{needs}. "
+        f"target of {100 * target:g} %; {there} {people} are too few.{guaranteed} "
         "More people help; more templates of the same people hardly do"
     )
 
@@ -515,10 +549,6 @@ def check_claim(
     else:
         verdict = "open"
     people = sum(means.sides)
-    settled = shares_to_settle(rate, claim, confidence)
-    estimated = means.people_to_settle(claim, confidence)
-    if verdict == "open":  # by the limit that the number leaves out
-        estimated = max(estimated, people + 1)
     variables = {
         "verdict": verdict,
         name: rate,
@@ -527,8 +557,8 @@ def check_claim(
         "threshold": at,
         "claim": claim,
         "people": people,
-        "people_to_settle": float(np.ceil(people * np.ceil(settled) / max(means.independent, 1))),
-        "people_to_settle_estimated": float(estimated),
+        "people_to_settle": means.people_for_guarantee(claim, confidence),
+        "people_to_settle_estimated": float(means.people_to_settle(claim, confidence)),
     }
     attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}

@@ -51,18 +51,42 @@ class PeopleMeans:
         """Return about how many people bring the estimated limit of the first mean to a claim.
 
         NaN where no number does. The effective trials grow with the people; where they are as many
-        as the pairs, with the pairs. BCa is left out.
+        as the pairs, with the pairs. The limit of BCa approaches the mean with the root of the
+        trials, in the logarithm. The people there are suffice if, and only if, their limit does.
         """
         u, trials = self.mean[0], np.geomspace(1, 1e12, 4001)
+        below = u < claim
         with np.errstate(invalid="ignore"):
-            high = _beta(trials * u + 1, trials * (1 - u), confidence)
-            low = _beta(trials * u, trials * (1 - u) + 1, 1 - confidence)
-        enough = np.flatnonzero(high <= claim if u < claim else low > claim)
+            if below:
+                enough = _beta(trials * u + 1, trials * (1 - u), confidence) <= claim
+            else:
+                enough = _beta(trials * u, trials * (1 - u) + 1, 1 - confidence) > claim
         effective = _effective(self, confidence)[0]
-        if not len(enough) or not effective > 0:
+        if not enough.any() or not effective > 0:
             return math.nan
-        people, more = sum(self.sides), trials[enough[0]] / effective
-        return math.ceil(people * (math.sqrt(more) if effective >= self.number > people else more))
+        more = trials[np.argmax(enough)] / effective
+        bca = _bca(self, confidence if below else 1 - confidence)[0]
+        if u > 0 and bca > 0:  # else it is not defined, or no number brings it to the claim
+            more = max(more, (math.log(bca / u) / math.log(claim / u)) ** 2)
+        people = sum(self.sides)
+        if effective >= self.number > people:
+            more = math.sqrt(more)
+        needed = math.ceil(people * more)
+        if below:
+            settled = self.upper(confidence, "estimated")[0] <= claim
+        else:
+            settled = self.lower(confidence, "estimated")[0] > claim
+        if settled:
+            return min(needed, people)
+        return max(needed, people + 1)
+
+    def people_for_guarantee(self, claim: float, confidence: float) -> float:
+        """Return how many people bring the guaranteed limit of the first mean to a claim.
+
+        NaN where no number does.
+        """
+        shares = shares_to_settle(float(self.mean[0]), claim, confidence)
+        return float(np.ceil(sum(self.sides) * np.ceil(shares) / max(self.independent, 1)))
 
     def bias(self) -> np.ndarray:
         """Return the normal quantile of the proportion of replicates below the mean, ties half."""

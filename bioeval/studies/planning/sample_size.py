@@ -235,6 +235,7 @@ SAMPLE_SIZE = {
     "subjects_rule_of_30": Name(_PEOPLE.format(rule=30), "subjects"),
     "people_needed": ASSURED["people_needed"],
     "people_estimated": ASSURED["people_estimated"],
+    "people_guaranteed": ASSURED["people_guaranteed"],
     "subjects_rule_of_3_frr": Name(_GENUINE_PEOPLE.format(rule=3), "subjects"),
     "subjects_rule_of_30_frr": Name(_GENUINE_PEOPLE.format(rule=30), "subjects"),
     "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
@@ -309,7 +310,8 @@ def sample_size(
         trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has), and
         ``people_needed`` for a guaranteed promise of the FAR (:func:`study_threshold`); people
         that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
-        ``pilot_subjects``, and ``people_estimated``, about how many an estimated promise needs.
+        ``pilot_subjects``, and ``people_estimated`` and ``people_guaranteed``, about how many an
+        estimated and a guaranteed promise need at the FAR of the strictest threshold tried.
 
     Raises
     ------
@@ -387,7 +389,9 @@ def sample_size(
         interval = IntervalOptions.parse("subject-bootstrap", confidence, random_state=random_state)
         assert interval is not None
         shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
-        variables["people_estimated"] = people_to_promise(shares, far, confidence, interval)
+        enough = people_to_promise(shares, far, confidence, interval)
+        variables["people_estimated"] = enough.estimated
+        variables["people_guaranteed"] = enough.guaranteed
     warnings = list(basis.warnings)
     if width > basis.value:
         warnings.append(
@@ -504,7 +508,10 @@ def blocks(found: Found) -> Iterator[Block]:
         rows.append([f"to {what}, rule of {rule}", people, pairs])
     if (estimated := one.get("people_estimated", math.nan)) == estimated:
         rows.append([f"to promise it {sure}, estimated", f"about {estimated:,.0f}", ""])
-    rows.append([f"to promise it {sure}, guaranteed", f"{one['people_needed']:,.0f}", ""])
+    if (guaranteed := one.get("people_guaranteed", math.nan)) == guaranteed:
+        rows.append([f"to promise it {sure}, guaranteed", f"about {guaranteed:,.0f}", ""])
+    without = f"to promise it {sure} without a false accept, guaranteed"
+    rows.append([without, f"{one['people_needed']:,.0f}", ""])
     yield Table(["", "people", "pairs of people"], rows, widths=[-48, 12, 18])
     if "subjects_rule_of_3_frr" in one:
         shown, measured = one["subjects_rule_of_3_frr"], one["subjects_rule_of_30_frr"]

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted, larger_is_closer, noun_of
-from bioeval.results import KindVerdict, threshold_text
+from bioeval.results import KindVerdict, RuleOf, threshold_text
 from bioeval.studies.assurance.words import (
     NO_INSTALL,
     new_people,
@@ -262,28 +262,37 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
     rows = [row("these data", {"subjects": there, "impostors": compared})]
     for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
         rows.append(row(words, {key: v.get(f"{key}_for_{rule}", "") for key in heads}))
-    for kind, name, before in (
-        ("estimated", "people_estimated", "about "),
-        ("guaranteed", "people_needed", ""),
+    for kind, name, before, condition in (
+        ("estimated", "people_estimated", "about ", ""),
+        ("guaranteed", "people_guaranteed", "about ", ""),
+        ("guaranteed", "people_needed", "", " without a false accept"),
     ):
         if np.isfinite(number := v.get(name, np.nan)):
-            words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
+            words = f"to promise it at {100 * float(attrs['assure']):g} %{condition}, {kind}"
             asked = kind == attrs["assurance"]
             rows.append(row(words, {"subjects": f"{before}{number:,.0f}"}, asked))
     said = "The rules assume independent attempts, and only people are independent."
     if not people:
         said = "The rules assume independent pairs, and pairs that share people are not."
     elif pairs:
-        apart = ""
-        if "disjoint_pairs" in v:
-            apart = f": these data have {v['disjoint_pairs']:,}"
+        rare = ""
+        if "subjects" in v:
+            share = min(1.0, RuleOf(3) / v["subjects"])
+            rare = (
+                f", and kinds of people rarer than {100 * share:.2g} % may be absent from the data"
+            )
         said = (
             "People are all compared with each other, and a pair of people counts once, "
-            "however many templates it has. These are lower bounds: the rules assume "
-            f"independent pairs, and only disjoint pairs are independent{apart}."
+            "however many templates it has. These are lower bounds: pairs that share a person are "
+            f"not independent where some people are closer to all others{rare}."
         )
     if "people_needed" in v:
         said += " A promise rests on people: more templates of the same people hardly help."
+    if np.isfinite(v.get("people_guaranteed", np.nan)):
+        said += (
+            " The two rules are compared at the FAR of the strictest threshold tried, a tenth of "
+            "the target where there is such a threshold."
+        )
     needed = "people" if people else "impostor pairs"
     rate = "FAR" if far else "FRR"
     yield {

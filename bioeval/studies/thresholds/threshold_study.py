@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores, partition, stats, verification
+from bioeval import DataError, ProtocolError, Scores, open_set, partition, stats, verification
 from bioeval.base import (
     Argument,
     Client,
@@ -44,7 +44,7 @@ from bioeval.scores import (
     require_subjects,
     threads_for,
 )
-from bioeval.stats import IntervalOptions, SubjectMeans
+from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import (
     ASSURED,
     assured_threshold,
@@ -247,8 +247,9 @@ def study_threshold(
         open set, over people who are not enrolled),
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
-        ``people_needed``, with which the guaranteed rule could promise the target at all, and
-        ``people_estimated``, about how many the estimated rule needs (undefined where the
+        ``people_needed``, with which the guaranteed rule could promise the target at all, if no
+        impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
+        how many each rule needs at the FAR of the strictest threshold tried (undefined where the
         guaranteed rule was asked for and kept). Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
         over the first division.
@@ -369,7 +370,7 @@ def study_threshold(
         attrs[KindVerdict.ATTRIBUTE] = doubt
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
-    attrs["out_of_reach"], few = _reach(counts, rule)
+    attrs["out_of_reach"], few = _reach(counts, rule, attrs.get("assured_reason") == "")
     attrs["warnings"] = "\n".join(filter(None, [*said, attrs["out_of_reach"], few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
@@ -394,7 +395,7 @@ class _Counts:
 class _ComparisonCounts(_Counts):
     """Data of a study of verification: the rules of 3 and 30 count pairs of people of a FAR."""
 
-    RULES_COUNT = "impostor_pairs share subjects; only disjoint_pairs are independent"
+    RULES_COUNT = "pairs of people, each once, however many templates it has"
 
     sides: SplitSides | PairSides
     compared: ComparedPeople | None  # where people are known
@@ -436,7 +437,7 @@ class _ComparisonCounts(_Counts):
 class _SearchCounts(_Counts):
     """Data of a study of open set: the rules of 3 and 30 count people who are not enrolled."""
 
-    RULES_COUNT = "searches, several per person; only unenrolled_people are independent"
+    RULES_COUNT = "people who are not enrolled, each once, however often a person searches"
 
     shares: SearchShares
 
@@ -515,8 +516,8 @@ def _searches(
     searches = Searches(scores, reader, options)
     plan, whole = searches.plan(splitter), searches.judge_all()
     by_subject = {}
-    if whole.chosen.defined:
-        by_subject = searches.by_subject(whole.chosen.threshold, interval)
+    if whole.chosen.defined and math.isfinite(whole.chosen.threshold):
+        by_subject = _by_searcher(scores, whole, options, interval)
     unenrolled = searches.unenrolled_people
     return _SearchCounts(
         plan=plan,
@@ -618,11 +619,40 @@ def _by_subject(
         random_state=interval.seed,
     )
     # One threshold of a curve, which shows how errors are correlated where few people err.
-    known = {}
-    for rate in ("far", "frr"):
+    return ends_by_subject(pooled, _limits_there(there)), pooled.remarks()
+
+
+@stage("bootstrap")
+def _by_searcher(
+    scores: Scores, whole: Judged, options: FoldOptions, interval: IntervalOptions
+) -> dict[str, Ends]:
+    """Return FAR and FRR of open set at the threshold chosen on all data, with their limits."""
+    checked: Any = {
+        "rank_unit": options.rank_unit,
+        "fusion": options.fusion,
+        "ties": options.ties,
+        "impostors": options.impostors,
+        "interval": interval.method,
+    }
+    there = open_set(
+        scores,
+        **checked,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        max_rank=1,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    return _limits_there(there)
+
+
+def _limits_there(there: xr.Dataset) -> dict[str, Ends]:
+    """Return FAR and FRR of a result at its one threshold, with their limits."""
+    limits = {}
+    for rate in RATES[:2]:
         low, high = there[f"{rate}_low"].item(), there[f"{rate}_high"].item()
-        known[rate] = there[rate].item(), low, high
-    return ends_by_subject(pooled, known), pooled.remarks()
+        limits[rate] = there[rate].item(), low, high
+    return limits
 
 
 def _require_units(scores: Scores, folds: int, task: str) -> None:
@@ -741,8 +771,13 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     return f"{measured}, {times:,.{digits}f} times the target{within}."
 
 
-def _reach(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> tuple[str, str]:
-    """Return warnings that the data cannot support the target, or leave it uncertain."""
+def _reach(
+    counts: _ComparisonCounts | _SearchCounts, rule: Rule, promised: bool
+) -> tuple[str, str]:
+    """Return warnings that the data cannot support the target, or leave it uncertain.
+
+    `promised` is whether there is an assured threshold beside the one that the data alone allow.
+    """
     if not _limited_by_people(counts, rule):
         return "", ""
     rate, target = rule.name, float(rule.values[0])
@@ -756,7 +791,13 @@ def _reach(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> tuple[str, 
     if not RuleOf(30).supports(target, there):
         needed = counts.needed(RuleOf(30), rate, target)
         expected = f"{wanted} with 30 {error}s expected needs {needed}"
-        return "", f"the threshold is uncertain: {expected} (rule of {RuleOf(30)})"
+        uncertain = f"is uncertain: {expected} (rule of {RuleOf(30)})"
+        if promised:
+            return "", (
+                f"the threshold without assurance {uncertain}; the assured threshold needs fewer "
+                "people, because its FAR is bounded and not measured"
+            )
+        return "", f"the threshold {uncertain}"
     return "", ""
 
 
@@ -862,20 +903,3 @@ class Searches:
             made = Fold.of_judged(judged, split.sizes(self.person))
             folds[place] = made.with_searches(train, test, self.options.ranks)
         return folds
-
-    def by_subject(self, threshold: float, interval: IntervalOptions) -> dict[str, Ends]:
-        """Return FAR and FRR at a threshold, with limits by resampling the people who search."""
-        ends = {}
-        false_alarms = self.other <= threshold
-        missed = ~((self.ranks == 1) & (self.mate <= threshold))
-        by_rate = {"far": (self.unmated, false_alarms), "frr": (self.mated, missed)}
-        for rate, (probes, errors) in by_rate.items():
-            _, person = np.unique(self.person[probes], return_inverse=True)
-            attempts = np.bincount(person.reshape(-1)).astype(np.float64)
-            if not len(attempts):
-                continue
-            means = SubjectMeans(attempts, interval.weights(len(attempts)), interval)
-            of_people = np.bincount(person.reshape(-1), errors.astype(np.float64))
-            low, high = means.limits(of_people[None], cumulative=False)
-            ends[rate] = float(errors.mean()), float(low[0]), float(high[0])
-        return ends

@@ -559,8 +559,8 @@ def _independent(dataset: xr.Dataset) -> Iterator[str]:
     unordered = int(value_of(dataset, "impostor_pairs") or attempts)
     if attempts == 2 * unordered:
         yield f"each of {counted(unordered, 'impostor pairs')} makes an attempt in each order"
-    independent = counted(pairs, "independent pairs")
-    yield f"{counted(subjects, 'subjects')} make at most {independent} (no subject in two pairs)"
+    disjoint = counted(pairs, "disjoint pairs")
+    yield f"{counted(subjects, 'subjects')} make at most {disjoint} (no subject in two pairs)"
 
 
 def _worst(dataset: xr.Dataset) -> Iterator[str]:

@@ -103,7 +103,7 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
             upper = twin.estimated(rates[t], left_out, drawn, len(h), n // 2, 0.1)
         if upper > target:
             break
-        best, limit = t, upper
+        best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
     if best is None:
         assert math.isnan(found.assured_threshold)
         assert "people" in found.attrs["assured_reason"]
@@ -315,7 +315,7 @@ def test_a_target_is_a_far_above_0_and_below_1(target):
 def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
     found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
     assert math.isnan(found.assured_threshold)
-    assert f"the guaranteed rule needs {people:,} or more" in found.attrs["assured_reason"]
+    assert f"The guaranteed rule needs {people:,} or more" in found.attrs["assured_reason"]
     assert "12 people are too few" in found.attrs["assured_reason"]
     assert found.people_needed == people
     assert found.attrs["assured_sentence"].startswith("No threshold can be promised: ")
@@ -440,3 +440,51 @@ def test_impostors_that_nothing_accepts(confidence):
         assert found.assured_far == 0 and 0 < found.assured_far_high < 0.1
     else:
         assert found.attrs["assured_reason"].startswith("at the strictest threshold tried 0 %")
+
+
+def with_one_near_pair(people: int = 40) -> be.Scores:
+    """Two people are near to each other, and all others are equally far from everybody."""
+    d = np.full((people, people), 2.0)
+    d[0, 1] = d[1, 0] = 1.0
+    values = np.kron(d, np.ones((2, 2)))
+    values[np.kron(np.eye(people), np.ones((2, 2))) > 0] = 0.5
+    return be.Scores(values, np.repeat(range(people), 2))
+
+
+def test_both_rules_tell_the_same_number_of_people_of_the_same_data():
+    """The bootstrap's limit, 1.2 %, is above the target, that by effective pairs below it."""
+    needed = [
+        be.study_threshold(
+            with_one_near_pair(), "far=0.011", assure=0.95, assurance=rule, folds=2, repeats=1
+        )
+        for rule in ("estimated", "guaranteed")
+    ]
+    assert "40 people are too few" in needed[0].attrs["assured_reason"]
+    assert needed[0].people_estimated == needed[1].people_estimated
+    assert 40 < needed[0].people_estimated < 60
+    assert needed[0].people_guaranteed == needed[1].people_guaranteed
+    more = be.study_threshold(with_one_near_pair(60), "far=0.011", assure=0.95, folds=2, repeats=1)
+    assert more.attrs["assured_reason"] == ""
+
+
+def wolves(seed: int, people: int) -> be.Scores:
+    """A few people are near the common centre, and so to all others."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(people, 8))
+    points[rng.random(people) < 0.02] *= 0.5
+    labels = np.repeat(np.arange(people), 3)
+    e = points[labels] + 0.35 * rng.normal(size=(people * 3, 8))
+    return be.Scores(np.linalg.norm(e[:, None] - e[None], axis=2), labels)
+
+
+@pytest.mark.parametrize(("seed", "people"), [(0, 40), (1, 80), (3, 80)])
+@pytest.mark.cases(1)
+def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
+    scores = wolves(seed, people)
+    study = be.study_threshold(scores, "far=0.002", assure=0.95, folds=2, repeats=1)
+    high = be.plot.assured(study).far_high
+    assert (np.diff(study.point_threshold) > 0).all()
+    assert (np.diff(high) >= 0).all()
+    if study.attrs["assured_reason"] == "":
+        at = study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
+        assert high[at] == study.assured_far_high

@@ -98,7 +98,7 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
             upper = twin.estimated(means[t], without, drawn, n, n, 0.1)
         if upper > target:
             break
-        best, limit = t, upper
+        best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
     assert best is not None
     assert found.assured_threshold == best
     assert found.assured_far == pytest.approx(means[best], rel=1e-12, abs=0)
@@ -198,3 +198,38 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert "--extrapolate is for the FAR of verification" in capsys.readouterr().err
     assert main([*study, "--folds", "3", "--report", "page.html"]) == 0
     assert (tmp_path / "page.html").exists()
+
+
+def of_watch_list(unenrolled: int, seed: int = 0) -> be.Scores:
+    """Twenty people enrolled, and others who are not, with four searches each."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(20 + unenrolled, 8))
+    gallery = np.repeat(np.arange(20), 2)
+    probes = np.repeat(np.arange(20 + unenrolled), 4)
+    sides = [points[x] + 0.35 * rng.normal(size=(len(x), 8)) for x in (probes, gallery)]
+    return be.Scores(np.linalg.norm(sides[0][:, None] - sides[1][None], axis=2), probes, gallery)
+
+
+def test_the_interval_is_that_of_open_set_and_of_the_workload():
+    scores = of_watch_list(100)
+    study = be.study_threshold(scores, "far=0.01", **SHORT)
+    there = be.open_set(
+        scores, thresholds=[study.threshold.item()], interval="subject-bootstrap", replicates=200
+    )
+    day = be.workload(there, people_per_day=100, impostor_share=0.5)
+    for rate, event in (("far", "false-alarm"), ("frr", "rejected")):
+        assert study[f"optimistic_{rate}"] == there[rate].item()
+        for end in ("low", "high"):
+            limit = study[f"optimistic_{rate}_{end}"].item()
+            assert limit == there[f"{rate}_{end}"].item()
+            assert limit == day[f"rate_{end}"].sel(event=event).item()
+
+
+def test_the_weaker_promise_needs_fewer_people_than_the_stronger_one():
+    study = be.study_threshold(of_watch_list(100), "far=0.01", assure=0.95, **SHORT)
+    assert 299 == study.people_needed < study.people_estimated < study.people_guaranteed
+    assert (
+        "The guaranteed rule needs 299 or more, even without a false accept, and it needs about "
+        f"{study.people_guaranteed.item():,.0f} at a FAR of 0.25 %, where the estimated rule needs "
+        f"about {study.people_estimated.item():,.0f}."
+    ) in study.attrs["assured_reason"]

@@ -424,3 +424,27 @@ def test_a_page_begins_with_the_people_needed(tmp_path):
     assert "impostors for 3" not in page and "impostor_pairs required" not in page
     (row,) = re.findall(r"<tr>\s*<t[dh][^>]*>FAR on new people, assured.*?</tr>", page, re.S)
     assert row.count(" %") >= 5
+
+
+def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true():
+    """40 people bound FAR 2 %, and 30 of their 780 pairs are more than are expected there."""
+    scores = be.simulate(40, 2, random_state=1)
+    options = {"folds": 2, "repeats": 1, "assure": 0.95}
+    study = be.study_threshold(scores, "far=0.02", **options)
+    assert study.attrs["assured_sentence"].startswith("Install")
+    assert (
+        "the threshold without assurance is uncertain: FAR 2 % with 30 false accepts expected "
+        "needs 56 people with 1,500 pairs (rule of 30); the assured threshold needs fewer people, "
+        "because its FAR is bounded and not measured"
+    ) in study.attrs["warnings"].splitlines()
+    at_target = be.verification(scores, far_targets=[0.02], auc=False)
+    assert "40 people (780 pairs of them) are too few to measure FRR" in at_target.warnings
+
+
+def test_what_the_rules_cannot_see_is_told_below_the_people_needed(capsys):
+    """Of 20 people: a kind of people rarer than 3 of 20 may be absent from them."""
+    study = be.study_threshold(be.simulate(20, 2, random_state=1), "far=0.01", folds=2, repeats=1)
+    be.show(study)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "rarer than 15 % may be absent from the data" in text
+    assert "disjoint" not in text
