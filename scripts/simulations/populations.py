@@ -120,7 +120,7 @@ POPULATIONS = {
 
 @functools.cache
 def known_pairs(population: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return sorted genuine and impostor distances, by which the rates of a population are known."""
+    """Return sorted genuine and impostor distances, by which a population's rates are known."""
     return POPULATIONS[population].pairs(np.random.default_rng([7, ord(population)]))
 
 

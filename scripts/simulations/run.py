@@ -23,7 +23,7 @@ Task = tuple[int, str, str]
 
 
 def simulate(task: Task) -> tuple[Task, dict]:
-    """Return the counts of one batch of data sets of a cell; each data set has a seed of its own."""
+    """Return the counts of one batch of data sets of a cell; each data set has its own seed."""
     batch, claim_name, cell_text = task
     warnings.simplefilter("ignore")
     claim = next(x for x in all_claims() if x.name == claim_name)
