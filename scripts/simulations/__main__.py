@@ -1,0 +1,60 @@
+"""Simulate: draw data sets, count what holds, print the tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from simulations.claims import all_claims
+from simulations.run import run_all
+from simulations.store import Store
+from simulations.table import failures, lines
+
+#: Where the counts that the docs quote are kept.
+STORED = Path(__file__).resolve().parents[2] / "docs" / "coverage.json"
+
+
+def main() -> int:
+    """Run what the options ask for; 1 where a claim does not hold."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/coverage",
+        description="How often intervals, tests and promises hold, in populations of known truth.",
+        epilog="scripts/coverage --runs 50 --only apcer; scripts/coverage --table",
+    )
+    parser.add_argument("--runs", type=int, default=500, help="data sets a cell (default: 500)")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="claims whose name has a word")
+    parser.add_argument("--population", nargs="+", metavar="P", help="these of E, N, G, R and H")
+    parser.add_argument("--people", nargs="+", type=int, metavar="N", help="these sizes")
+    parser.add_argument("--store", type=Path, default=STORED, help="the file with the counts")
+    parser.add_argument("--fresh", action="store_true", help="forget the counts of these claims")
+    parser.add_argument("--minutes", type=float, default=0, help="begin nothing after so long")
+    parser.add_argument("--table", action="store_true", help="print the counts; simulate nothing")
+    parser.add_argument("--list", action="store_true", help="list the claims")
+    options = parser.parse_args()
+
+    claims = list(all_claims())
+    if options.only:
+        claims = [x for x in claims if any(word in x.name for word in options.only)]
+    if options.list:
+        for claim in claims:
+            print(f"{claim.name}: {claim.claimed} ({claim.call}; {len(claim.cells)} cells)")
+        return 0
+    store = Store(options.store)
+    if options.fresh:
+        for claim in claims:
+            store.counts.pop(claim.name, None)
+    if not options.table:
+        people = options.people or ()
+        run_all(claims, store, options.runs, options.population or (), people, options.minutes)
+    for claim in claims:
+        for line in lines(claim, store):
+            print(line)
+    failed = [line for claim in claims for line in failures(claim, store)]
+    for line in failed:
+        print(line, file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Rates of verification at given thresholds, and operating points chosen on the data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import bioeval as be
+from simulations.claims import Cell, Claim, Interval, cells, limits
+from simulations.populations import known_pairs, threshold_of
+
+FRR = (0.1, 0.02)
+FAR = (0.05, 0.01, 0.001)
+
+
+def at_thresholds(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
+    """Return the limits of FRR and FAR at thresholds that are given."""
+    scores = known_scores(cell, rng)
+    frr = {x: threshold_of(cell.population, frr=x) for x in FRR}
+    far = {x: threshold_of(cell.population, far=x) for x in FAR}
+    at = np.unique([*frr.values(), *far.values()])
+    result = be.verification(
+        scores, thresholds=at, far_targets=[], auc=False, interval="subject-bootstrap",
+        replicates=500, random_state=int(rng.integers(1 << 30)),
+    )  # fmt: skip
+    measured = {f"FRR {100 * x:g} %": limits(result, "frr", x, threshold=t) for x, t in frr.items()}
+    measured |= {
+        f"FAR {100 * x:g} %": limits(result, "far", x, threshold=t) for x, t in far.items()
+    }
+    return measured
+
+
+def known_scores(cell: Cell, rng: np.random.Generator) -> be.Scores:
+    """Draw the data of a cell."""
+    from simulations.populations import POPULATIONS
+
+    drawn = POPULATIONS[cell.population].draw(rng, cell.people, cell.templates)
+    return drawn.scores(rng, cell.layout)
+
+
+def true_points(population: str) -> dict[str, float]:
+    """Return EER, FRR at FAR targets and AUC of a population."""
+    genuine, impostor = known_pairs(population)
+    step = max(1, len(impostor) // 200_000)
+    at = impostor[::step]
+    far = np.arange(len(at)) * step / len(impostor)
+    frr = 1 - np.searchsorted(genuine, at, side="right") / len(genuine)
+    crossing = int(np.argmax(far >= frr))
+    return {
+        "eer": float((far[crossing] + frr[crossing]) / 2),
+        "auc": float(1 - np.searchsorted(impostor, genuine).mean() / len(impostor)),
+        **{
+            f"frr_at_far={x:g}": float((genuine > np.quantile(impostor, x)).mean())
+            for x in (0.1, 0.01, 0.001)
+        },
+    }
+
+
+def chosen_points(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
+    """Return the limits of EER, AUC and FRR at FAR targets, supported or not."""
+    truth = true_points(cell.population)
+    result = be.verification(
+        known_scores(cell, rng), far_targets=[0.1, 0.01, 0.001], interval="subject-bootstrap",
+        replicates=500, random_state=int(rng.integers(1 << 30)),
+    )  # fmt: skip
+    measured = {name.upper(): limits(result, name, truth[name]) for name in ("eer", "auc")}
+    for x in (0.1, 0.01, 0.001):
+        measured[f"FRR at FAR {100 * x:g} %"] = limits(
+            result, "frr_at_far", truth[f"frr_at_far={x:g}"], far_target=x
+        )
+    return measured
+
+
+NINETY = dict.fromkeys("ENG", 0.9)
+
+CLAIMS = (
+    Claim(
+        "rates at a threshold",
+        "95 % intervals of FRR and FAR for new people hold in at least 90 %",
+        "be.verification(interval='subject-bootstrap')",
+        at_thresholds,
+        cells(layouts=("square", "gallery"), most_templates=1000),
+        NINETY,
+        from_people=20,
+    ),
+    Claim(
+        "operating points chosen on the data",
+        "95 % intervals of EER, AUC and FRR at a FAR hold in at least 90 %",
+        "be.verification(interval='subject-bootstrap')",
+        chosen_points,
+        cells(most_templates=1000),
+        NINETY,
+        from_people=20,
+    ),
+)
