@@ -175,7 +175,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     """Run the command, and return its exit code."""
     import click
 
-    from bioeval.base.elsewhere import owner_of, said
+    from bioeval.base.distribution import overwritten
+    from bioeval.base.elsewhere import owner_of, report_other_project, said
     from bioeval.base.errors import (
         BioevalError,
         BioevalWarning,
@@ -186,7 +187,10 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     )
     from bioeval.cli.console import flush
 
+    if why := overwritten():
+        return _say(why, FAILED)
     with _plugins_in_one_line():  # loading the commands opens all doors
+        report_other_project()
         from bioeval.cli.lazy_group import BrokenOutputError, root
 
     try:

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from bioeval.base.arguments import require_path
+from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.progress import stage
 
@@ -95,8 +96,7 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise DataError(
-            f"{path}: is {what}; {module} is not installed to read it: python -m pip install "
-            f"'bioeval[{extra}]'"
+            f"{path}: is {what}; {module} is not installed to read it: {how_to_install(extra)}"
         ) from None
 
 
