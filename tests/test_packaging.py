@@ -121,7 +121,8 @@ def check_installed(environment: Path, cards: set[str], where: Path, empty: Path
     version = run(
         python_of(environment),
         "-c",
-        "import bioeval, importlib.metadata as m; print(bioeval.__version__, m.version('bioeval-protocols'))",
+        "import bioeval, importlib.metadata as m\n"
+        "print(bioeval.__version__, m.version('bioeval-protocols'))",
         cwd=empty,
     ).split()
     assert version[0] == version[1]

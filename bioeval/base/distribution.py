@@ -1,7 +1,8 @@
 """The name under which bioeval is installed, which is not the one under which it is imported.
 
-On the package index, ``bioeval`` is the package of another project. Its files lie in the same folder
-as ours, so that whichever is installed later overwrites the other one's ``bioeval/__init__.py``.
+On the package index, ``bioeval`` is the package of another project. Its files lie in the same
+folder as ours, so that whichever is installed later overwrites the other one's
+``bioeval/__init__.py``.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ _LEFT = "left-behind"
 
 
 class FileInUseError(DataError):
-    """A file that cannot be replaced while it is open or mapped: Windows alone refuses this."""
+    """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
 
 
 def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
