@@ -95,8 +95,9 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise DataError(
-            f"{path}: is {what}; {module} is not installed to read it: {how_to_install(extra)}"
+            f"{path}: is {what}, which needs {package}: {how_to_install(extra)}"
         ) from None
 
 
