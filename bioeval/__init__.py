@@ -4,8 +4,6 @@
 they are first used, so that importing the package costs nothing.
 """
 
-import sys
-
 from bioeval.base.lazy import Offered, lazy_names
 from bioeval.base.version import __version__ as __version__
 
@@ -27,8 +25,3 @@ def _of_studies() -> Offered:
 
 
 __getattr__, __dir__ = lazy_names(__spec__, _FORMER, _of_studies)
-
-if "ipykernel" in sys.modules:
-    from bioeval.base.notebook import in_notebook as _in_notebook
-
-    _in_notebook()

@@ -16,7 +16,7 @@ def install(
     package: str,
     files: Mapping[str, str],
     entry_points: Mapping[str, Mapping[str, str]],
-    requires: str = "bioeval>=0.2",
+    requires: str = "bioeval-protocols>=0.2",
     version: str = "1.0",
 ) -> None:
     """Write the modules and the metadata of a package, as pip does."""

@@ -152,6 +152,7 @@ def test_an_environment_that_is_not_sound_is_built_anew(checkout):
         lambda: (checkout.venv / "bin" / "python").unlink(),
         lambda: settings.write_text("version = 3.9.1\n"),
         lambda: settings.write_text(""),
+        lambda: (checkout.venv / "lib" / "bioeval-1.1.14.dist-info").mkdir(),
     ):
         (checkout.venv / "bioeval-base").unlink()
         spoil()

@@ -121,7 +121,8 @@ def check_installed(environment: Path, cards: set[str], where: Path, empty: Path
     version = run(
         python_of(environment),
         "-c",
-        "import bioeval, importlib.metadata as m; print(bioeval.__version__, m.version('bioeval'))",
+        "import bioeval, importlib.metadata as m\n"
+        "print(bioeval.__version__, m.version('bioeval-protocols'))",
         cwd=empty,
     ).split()
     assert version[0] == version[1]
@@ -178,7 +179,7 @@ def test_the_lowest_versions_are_those_of_their_lock(root):
     lowest = {}
     for text in named:
         requirement = Requirement(text)
-        if requirement.name != "bioeval":
+        if requirement.name != project["name"]:
             (bound,) = requirement.specifier
             assert bound.operator == ">="
             lowest[requirement.name] = Version(bound.version)

@@ -14,6 +14,7 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.elsewhere import offered_value as offered_value
 from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
+from bioeval.base.environment import source_date as source_date
 from bioeval.base.errors import (
     Argument as Argument,
     chosen_task as chosen_task,

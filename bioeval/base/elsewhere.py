@@ -24,6 +24,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from bioeval.base.distribution import distribution, way_out
+
 #: The groups of entry points, each with the prefix ``bioeval.``.
 GROUPS = ("studies", "formats", "protocols")
 
@@ -51,6 +53,7 @@ class EntryPoint:
         """Say which version of bioeval the package requires, if this one is older; else nothing."""
         from bioeval.base.version import __version__
 
+        ours = distribution()
         with (
             contextlib.suppress(OSError, ValueError),
             open(f"{self.folder}/METADATA", encoding="utf-8") as file,
@@ -59,8 +62,8 @@ class EntryPoint:
                 required = line.replace(" ", "").strip().partition(";")[0]
                 name, _, least = required.partition(">=")
                 least = least.partition(",")[0]
-                if name == "Requires-Dist:bioeval" and _numbers(least) > _numbers(__version__):
-                    return f"; it requires bioeval>={least}, and this is {__version__}"
+                if name == f"Requires-Dist:{ours}" and _numbers(least) > _numbers(__version__):
+                    return f"; it requires {ours}>={least}, and this is {__version__}"
         return ""
 
 
@@ -103,27 +106,44 @@ def entry_points(group: str) -> tuple[EntryPoint, ...]:
 
 @functools.cache
 def _all_entry_points() -> tuple[EntryPoint, ...]:
-    """Read the metadata of all installed packages.
-
-    ``importlib.metadata`` finds the same, and takes longer to import than ``bioeval --help`` may.
-    """
+    """Return the entry points of all installed packages."""
     if os.environ.get(SWITCH, "").lower() in ("off", "0"):
         return ()
     points: list[EntryPoint] = []
-    earlier: list[str] = []  # the first package of a name is the one that Python imports
+    for place, package, version in installed():
+        text = _entry_points_of(place)
+        if b"[bioeval." in text:
+            points += _parsed(text, f"{package} {version}", place)
+    return tuple(points)
+
+
+@functools.cache
+def installed() -> tuple[tuple[str, str, str], ...]:
+    """Return the folder of metadata, the name and the version of each installed package.
+
+    The first package of a name is the one that Python imports. ``importlib.metadata`` finds the
+    same, and takes longer to import than ``bioeval --help`` may.
+    """
+    packages: dict[str, tuple[str, str, str]] = {}
     for folder in _search_path():
         there: list[str] = []
         with contextlib.suppress(OSError):
             there = [name for name in os.listdir(folder) if name.endswith(".dist-info")]
-        for name in there:
-            text = _entry_points_of(f"{folder}/{name}")
-            if b"[bioeval." not in text:
-                continue
-            package, version = _package(name)
-            if package not in [_package(other)[0] for other in earlier]:
-                points += _parsed(text, f"{package} {version}", f"{folder}/{name}")
-        earlier += there
-    return tuple(points)
+        for metadata in there:
+            package, version = _package(metadata)
+            packages.setdefault(package, (f"{folder}/{metadata}", package, version))
+    return tuple(packages.values())
+
+
+def report_other_project() -> None:
+    """Report the package ``bioeval`` of another project, if it is installed, too."""
+    for _, name, version in installed():
+        if name == "bioeval":
+            report(
+                f"bioeval {version}",
+                f"this package of another project is installed beside {distribution()}, and their "
+                f"files overwrite each other. {way_out()}",
+            )
 
 
 def _package(metadata: str) -> tuple[str, str]:

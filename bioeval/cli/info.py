@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bioeval.base.distribution import distribution
 from bioeval.base.elsewhere import GROUPS, EntryPoint, entry_points, problems
 from bioeval.base.offers import doors
 from bioeval.base.version import __version__
@@ -45,7 +46,7 @@ def _versions() -> dict[str, str]:
 
     versions: dict[str, str] = {}
     try:
-        required = requires("bioeval") or []
+        required = requires(distribution()) or []
     except PackageNotFoundError:  # run from its source
         required = ["numpy", "numba", "xarray", "scipy", "scikit-learn", "matplotlib"]
     for entry in required:
@@ -56,7 +57,7 @@ def _versions() -> dict[str, str]:
             versions[name] = version(name)
         except PackageNotFoundError:
             versions[name] = ""
-    versions.pop("bioeval", None)  # extras that name other extras
+    versions.pop(distribution(), None)  # extras that name other extras
     return versions
 
 

@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -53,17 +53,18 @@ def check_folder(out: str, force: bool) -> Path:
         raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
-    refuse_to_replace(map(folder.joinpath, _RESULTS), force)
+    places = [*map(folder.joinpath, _RESULTS)]
+    refuse_inputs(places, out)
+    refuse_to_replace(places, force)
     return folder
 
 
-def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
+def take_out(out: str, force: bool) -> Path:
     """Return the path of a file to write, checked before anything is computed."""
     from bioeval.scores.formats.files import check_target
 
     place = check_target(out)
-    if os.path.realpath(place) in map(os.path.realpath, inputs):
-        raise DataError(f"{place}: is one of the files to read; name another")
+    refuse_inputs([place], out)
     refuse_to_replace([place], force)
     return place
 
@@ -75,8 +76,52 @@ def take_scores(out: str, force: bool) -> Path:
     place = Path(out)
     form = format_to_write(place)
     form.check(place)
+    refuse_inputs(form.files(place), out)
     refuse_to_replace(form.files(place), force)
     return place
+
+
+def refuse_inputs(places: Iterable[Path], out: str) -> None:
+    """Raise :class:`FileInUseError` where the command that runs reads a file that it would write.
+
+    `places` are the files that it would write for the word `out` of its command line. It reads all
+    other files that the command line names, and those that a format has beside them. A link is the
+    file to which it leads.
+    """
+    from bioeval.scores.formats.files import FileInUseError
+
+    there = list(filter(Path.exists, places))
+    if not there:  # what is not there is not read
+        return
+    for word, file in _files_to_read(out):
+        for place in there:
+            if os.path.exists(file) and place.samefile(file):
+                which = "one of the files to read" if word == str(place) else f"read for {word!r}"
+                raise FileInUseError(f"{place}: is {which}; name another file to write")
+
+
+def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files that the command line names, but once the word `out`, each with its word."""
+    from bioeval.cli.lazy_group import COMMAND_LINE
+    from bioeval.scores.formats.registry import formats
+
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    words = list(context.meta.get(COMMAND_LINE, ()))
+    words += [word.partition("=")[2] for word in words]  # of --labels=FILE
+    if out in words:
+        words.remove(out)
+    for word in filter(None, words):
+        path = Path(word)
+        yield word, path
+        for form in formats():
+            if path.suffix.lower() in form.suffixes:
+                for file in form.files(path)[1:]:
+                    yield word, file
+    data = context.params.get("data")
+    if isinstance(data, str):  # it may be the folder of earlier results
+        yield data, Path(data, "results.nc")
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
@@ -129,6 +174,7 @@ def write_folder(
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
         # Another run may have written there in the meantime.
         with turn_at(folder / "results"), naming_writes(folder / SUMMARY):
+            refuse_inputs(map(folder.joinpath, names), str(folder))
             refuse_to_replace(map(folder.joinpath, names), force)
             put_in_place([*map(part.joinpath, ordered)], [*map(folder.joinpath, ordered)])
     except FileInUseError as error:

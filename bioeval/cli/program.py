@@ -47,6 +47,9 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
         Another program with the same exit codes and errors, in place of ``bioeval``.
     """
     before: Any = None
+    if args is None and "matplotlib" not in sys.modules:
+        # Commands draw into files. Jupyter names a backend of its kernel to all that it starts.
+        os.environ["MPLBACKEND"] = "agg"
     try:
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
@@ -175,7 +178,9 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     """Run the command, and return its exit code."""
     import click
 
-    from bioeval.base.elsewhere import owner_of, said
+    from bioeval.base.distribution import overwritten
+    from bioeval.base.elsewhere import owner_of, report_other_project, said
+    from bioeval.base.environment import require_usable
     from bioeval.base.errors import (
         BioevalError,
         BioevalWarning,
@@ -186,10 +191,14 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     )
     from bioeval.cli.console import flush
 
+    if why := overwritten():
+        return _say(why, FAILED)
     with _plugins_in_one_line():  # loading the commands opens all doors
+        report_other_project()
         from bioeval.cli.lazy_group import BrokenOutputError, root
 
     try:
+        require_usable()
         with _plugins_in_one_line():
             program = root if command is None else command
             name = "bioeval" if command is None else command.name
@@ -256,7 +265,9 @@ def _os_error(error: OSError) -> int:
     if not file and any("numba" in frame.f_globals.get("__name__", "") for frame, _ in frames):
         from bioeval.kernels.compiling import CACHE
 
-        said += f"; compiled kernels are kept in {CACHE}, and NUMBA_CACHE_DIR names another folder"
+        said += (
+            f"; compiled kernels are kept in {CACHE}, and BIOEVAL_CACHE_DIR names another folder"
+        )
     if machine:
         return _say(said, FAILED)
     return _say(said, WRONG)

@@ -184,9 +184,9 @@ class StudyCommand:
     reword = staticmethod(reword)
     warnings = staticmethod(warnings_of)
 
-    def file_to_write(self, out: str, inputs: tuple[str, ...] = ()) -> Path:
+    def file_to_write(self, out: str) -> Path:
         """Return the path of a file to write, checked before anything is computed."""
-        return take_out(out, self.output.force, inputs)
+        return take_out(out, self.output.force)
 
     def interval_for(self, scores: Scores, interval: str | None) -> str:
         """Return the given interval, or the one that the scores allow, with a note."""

@@ -3,7 +3,8 @@
 Numba notices an edit of the file of a loop, but not of what the loop uses from another file. The
 folder therefore has a name of its own for each state of the kernels and of their libraries. It lies
 beside the kernels or, where nothing can be written there, in the cache of the user, so that every
-start of the same kernels finds it. ``NUMBA_CACHE_DIR`` names another folder.
+start of the same kernels finds it. ``BIOEVAL_CACHE_DIR`` names another folder, for these kernels
+alone, and ``NUMBA_CACHE_DIR`` one for all that numba compiles.
 
 Loops run in parts on Python threads, compiled once as one plain loop: numba's own parallel loops
 take several times as long to compile, and that is most of a first run. Of few numbers NumPy works
@@ -41,6 +42,7 @@ from bioeval.base.progress import is_shown, stage
 #: States of the kernels that are kept in one place; older ones are removed.
 _MOST = 4
 _NAME = "bioeval-kernels-"
+_OURS = "BIOEVAL_CACHE_DIR"
 
 
 def _digest() -> str:
@@ -122,11 +124,14 @@ class Compilations(event.Listener):
 
 def _cache_folder() -> str:
     """Return the folder of compiled kernels; a temporary one where no other is writable."""
-    named = os.environ.get("NUMBA_CACHE_DIR") or config.CACHE_DIR  # type: ignore[attr-defined]
+    variable, named = _OURS, os.environ.get(_OURS)
+    if not named:
+        variable = "NUMBA_CACHE_DIR"
+        named = os.environ.get(variable) or config.CACHE_DIR  # type: ignore[attr-defined]
     if named:
         if _usable(Path(named)):
             return str(named)
-        what = f"NUMBA_CACHE_DIR, {named}, cannot be written to, so kernels"
+        what = f"{variable}, {named}, cannot be written to, so kernels"
     else:
         places = [Path(__file__).parent / "__pycache__"]
         with contextlib.suppress(RuntimeError):  # a user without a home
@@ -138,9 +143,9 @@ def _cache_folder() -> str:
         what = "no folder for compiled kernels can be written to, so they"
     folder = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["NUMBA_CACHE_DIR"] = folder  # for worker processes
+    os.environ[_OURS] = folder  # for worker processes
     Compilations.said = True
-    _say(f"{what} are compiled anew each time; set NUMBA_CACHE_DIR to a folder that can")
+    _say(f"{what} are compiled anew each time; set {_OURS} to a folder that can")
     return folder
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import refuse_masked
+from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError
 
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
@@ -310,7 +311,7 @@ def _arrow_columns(table: Any) -> Mapping[str, Any]:
     except ImportError:
         raise DataError(
             f"{type(table).__name__} is a table of Arrow; pyarrow is not installed to read it: "
-            "python -m pip install 'bioeval[formats]'"
+            f"{how_to_install('formats')}"
         ) from None
     read = pyarrow.table(table)
     return {name: np.asarray(read[name]) for name in read.column_names}

@@ -89,7 +89,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
             {"broken_lab.py": "import nowhere_at_all"},
             "broken_lab",
             "'lab' cannot be loaded (ModuleNotFoundError: No module named 'nowhere_at_all'); it "
-            "requires bioeval>=9, and this is 0.2.0; it is left out",
+            "requires bioeval-protocols>=9, and this is 0.2.0; it is left out",
         ),
         ({"broken_lab.py": "raise SystemExit(3)"}, "broken_lab", "(SystemExit: 3)"),
         ({"broken_lab.py": "x = 1"}, "broken_lab", "broken_lab has no STUDY that is a Study"),
@@ -103,7 +103,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
             {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(schema=7)"},
             "broken_lab",
             "is a door of schema 7, and this version of bioeval opens those of schema 1 to 1; it "
-            "requires bioeval>=9, and this is 0.2.0",
+            "requires bioeval-protocols>=9, and this is 0.2.0",
         ),
         (
             {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(plots=(1,))"},
@@ -139,7 +139,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
     ],
 )
 def test_a_broken_door_is_named_in_one_line(tmp_path, files, entry, says):
-    install(tmp_path, "broken-lab", files, {"studies": {"lab": entry}}, "bioeval>=9")
+    install(tmp_path, "broken-lab", files, {"studies": {"lab": entry}}, "bioeval-protocols>=9")
     done, said = help_of(tmp_path)
     assert done.returncode == 0
     assert "Start:" in done.stdout
@@ -280,6 +280,7 @@ def test_nothing_is_loaded_from_the_working_directory(tmp_path):
 def test_metadata_are_those_of_importlib(tmp_path, monkeypatch):
     install_source(tmp_path, EXAMPLE)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(elsewhere, "installed", elsewhere.installed.__wrapped__)
     ours = set()
     for point in elsewhere._all_entry_points.__wrapped__():
         value = f"{point.module}:{point.attribute}".rstrip(":")

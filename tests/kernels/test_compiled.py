@@ -18,6 +18,7 @@ from bioeval.base.progress import shown_by
 from bioeval.kernels import compiling
 from bioeval.kernels.compiling import Compilations
 
+CACHES = ("BIOEVAL_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
 PROGRAM = """
 import numba
 from bioeval.kernels import compiling
@@ -47,7 +48,7 @@ def installed(root, tmp_path) -> Path:
 
 
 def in_a_process(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    kept = {k: v for k, v in os.environ.items() if k not in CACHES}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -63,7 +64,7 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
     done = in_a_process(installed, "-c", PROGRAM, HOME=str(installed / "file" / "home"))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("\n") == 1
-    assert "set NUMBA_CACHE_DIR" in done.stderr
+    assert "set BIOEVAL_CACHE_DIR" in done.stderr
     folder = Path(done.stdout.strip())
     assert folder.name.startswith("bioeval-") and not folder.name.startswith(compiling._NAME)
     assert not folder.exists()  # removed at the end
@@ -76,6 +77,7 @@ def test_a_place_of_the_users_is_kept(installed):
     for home, named, expected in (
         (installed, {}, installed / ".cache" / f"{compiling._NAME}{compiling._digest()}"),
         (installed / "file", {"NUMBA_CACHE_DIR": own}, own),
+        (installed / "file", {"BIOEVAL_CACHE_DIR": own}, own),
     ):
         done = in_a_process(installed, "-c", PROGRAM, HOME=str(home), **named)
         assert (done.returncode, done.stderr) == (0, "")
@@ -92,6 +94,7 @@ def kernels(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(compiling, "__file__", str(folder / "compiling.py"))
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("BIOEVAL_CACHE_DIR", raising=False)
     return folder
 
 
@@ -108,18 +111,22 @@ def test_each_state_of_the_kernels_has_a_folder_of_its_own(kernels, monkeypatch)
     assert compiling._cache_folder() not in (first, second)
 
 
+@pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "BIOEVAL_CACHE_DIR"])
 def test_a_named_folder_that_cannot_be_written_to_has_a_substitute(
-    kernels, monkeypatch, capsys, tmp_path
+    kernels, monkeypatch, capsys, tmp_path, name
 ):
-    """With one line; processes that are started know the substitute."""
+    """With one line; processes that are started know the substitute, and numba does not."""
     wrong = kernels / "compiling.py" / "inside"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(wrong))
+    monkeypatch.setenv("BIOEVAL_CACHE_DIR", "")  # so that it is put back at the end
+    monkeypatch.setenv(name, str(wrong))
+    before = os.environ.get("NUMBA_CACHE_DIR")
     monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(compiling.Compilations, "said", False)
     found = compiling._cache_folder()
     said = capsys.readouterr().err
-    assert f"NUMBA_CACHE_DIR, {wrong}, cannot be written to" in said and said.count("\n") == 1
-    assert Path(found).is_dir() and os.environ["NUMBA_CACHE_DIR"] == found
+    assert f"{name}, {wrong}, cannot be written to" in said and said.count("\n") == 1
+    assert Path(found).is_dir() and os.environ["BIOEVAL_CACHE_DIR"] == found
+    assert os.environ.get("NUMBA_CACHE_DIR") == before
     assert compiling._cache_folder() == found
     assert capsys.readouterr().err == ""
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.distribution import how_to_install
 from bioeval.base.engines import RowWork, counts_here
 from bioeval.base.errors import (
     Argument,
@@ -233,7 +234,7 @@ def require_distributed() -> None:
         import distributed  # noqa: F401
     except ImportError:
         raise MissingDependencyError(
-            "a cluster needs dask.distributed: python -m pip install 'bioeval[distributed]'"
+            f"a cluster needs dask.distributed: {how_to_install('distributed')}"
         ) from None
 
 

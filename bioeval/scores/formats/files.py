@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from bioeval.base.arguments import require_path
+from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.progress import stage
 
@@ -86,7 +87,7 @@ _LEFT = "left-behind"
 
 
 class FileInUseError(DataError):
-    """A file that cannot be replaced while it is open or mapped: Windows alone refuses this."""
+    """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
 
 
 def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
@@ -94,9 +95,9 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise DataError(
-            f"{path}: is {what}; {module} is not installed to read it: python -m pip install "
-            f"'bioeval[{extra}]'"
+            f"{path}: is {what}, which needs {package}: {how_to_install(extra)}"
         ) from None
 
 

@@ -187,8 +187,9 @@ class ParquetRows:
 
     def _open(self) -> None:
         """Find the columns of scores, and the rows that are decoded together."""
-        from pyarrow import parquet, types
-
+        what = "a Parquet file"
+        parquet = optional("pyarrow.parquet", self.path, what)
+        types = optional("pyarrow.types", self.path, what)
         self._file = parquet.ParquetFile(
             str(self.path), memory_map=False, pre_buffer=False, page_checksum_verification=True
         )

@@ -59,6 +59,8 @@ def command(data: str, **options: Any) -> None:
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
     with StudyCommand(data, options) as run:
+        if how["save_to"] is not None:
+            run.file_to_write(how["save_to"])
         from bioeval.studies.calibration.calibration import calibration
 
         scores = run.read()

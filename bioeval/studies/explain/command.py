@@ -105,6 +105,8 @@ def command(
     with StudyCommand(data, options) as run:
         if steps and run.output.page is not None:
             raise click.UsageError("--report is of one row: give --probe N")
+        if picture is not None:
+            run.file_to_write(picture)
         from bioeval.studies.explain.explain import explain, step_by_step
 
         scores = run.read(mates=False)

@@ -26,7 +26,7 @@ import xxhash
 from matplotlib.figure import Figure
 
 from bioeval import CardError, __version__
-from bioeval.base import printable, renamed
+from bioeval.base import printable, renamed, source_date
 from bioeval.protocol import explain, load
 from bioeval.studies.page import words
 from bioeval.studies.page.figures import (
@@ -95,7 +95,9 @@ class PageSources:
         listed = []
         for file in dict.fromkeys(files):
             listed.append((printable(Path(os.fspath(file)).name), digest(file)))
-        moment = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+        moment = source_date()
+        if moment is None:
+            moment = int(time.time())
         return cls(listed, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
 
     @property

@@ -104,7 +104,7 @@ def best_mates_command(data: str, out: str, site: str, key: str | None, **option
     at each site.
     """
     with StudyCommand(data, options) as run:
-        place = run.file_to_write(out, (data,))
+        place = run.file_to_write(out)
         from bioeval import load
         from bioeval.studies.sites.gallery_parts import best_mates
 
@@ -175,7 +175,7 @@ def tally_command(
         sharing["min_count"] = min_count
     max_rank, thresholds = options["max_rank"], options["thresholds"]
     with StudyCommand(data, options) as run:
-        place = run.file_to_write(out, (data,))
+        place = run.file_to_write(out)
         run.options["key"] = secret(options["key"])
         if isinstance(thresholds, int) and (share or fold):
             raise DataError(
@@ -231,7 +231,7 @@ def merge_command(
     with StudyCommand(files[0], options, reads=False) as run:
         place = None
         if out is not None:
-            place = run.file_to_write(out, files)
+            place = run.file_to_write(out)
         from bioeval.studies.sites.gallery_parts import BestMates
 
         merged = _merged(files, union_of_galleries, same_system)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -12,7 +14,9 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
+from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError
+from bioeval.cli import main
 
 RNG = np.random.default_rng(5)
 SQUARE = be.Scores(
@@ -449,3 +453,35 @@ def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
             file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
     with pytest.raises(DataError, match=f"x.h5: '{name}' {said}"):
         be.load("x.h5")
+
+
+# ------------------------------------------------------------- without an optional library
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("x.parquet", "pyarrow"),
+        ("x.feather", "pyarrow"),
+        ("x.zarr", "zarr"),
+        ("x.safetensors", "safetensors"),
+    ],
+)
+def test_a_file_whose_library_is_missing_says_how_to_install_it(
+    tmp_path, monkeypatch, capsys, name, library
+):
+    """Read and written, by a call and by a command: as one line."""
+    optional_import(library)
+    path = tmp_path / name
+    be.save(SQUARE, path)
+    for module in [module for module in sys.modules if module.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, library, None)
+    hint = f"which needs {library}: {how_to_install('formats')}"
+    with pytest.raises(DataError, match=re.escape(hint)):
+        be.load(path)
+    with pytest.raises(DataError, match=re.escape(hint)):
+        be.save(SQUARE, tmp_path / f"other{path.suffix}")
+    assert main(["run", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert hint in line

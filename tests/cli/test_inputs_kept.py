@@ -1,0 +1,105 @@
+"""No command writes over a file that it reads, by whatever name it is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+#: Command lines that would write over one of their files. The data are `in.npz` and `in.npy` with
+#: its labels; `link.npz` and `hard.npz` are the same file as `in.npz`.
+LINES = [
+    "report in.npz --out in.npz",
+    "report in.npz --out=in.npz",
+    "report in.npz --out ./in.npz",
+    "report in.npz --out link.npz",
+    "report hard.npz --out in.npz",
+    "report in.npy --out in.labels.csv",
+    "report in.npy --out page.html --labels page.html",
+    "report in.npz --protocol card.toml --out card.toml",
+    "run in.npz --report in.npz",
+    "run in.npz --protocol=card.toml --report card.toml",
+    "run in.npy --labels labels.csv --report labels.csv",
+    "run in.npz --thresholds thresholds.txt --report thresholds.txt",
+    "convert in.npz in.npz",
+    "convert in.npz link.npz",
+    "convert in.npy in.npz --labels in.npz",
+    "convert in.npz other.npy --labels other.labels.csv",
+    "convert other.npy in.npy --labels in.labels.csv",
+    "fuse in.npz twin.npz --out twin.npz",
+    "fuse in.npz twin.npz --train in.npz --train third.npz --out third.npz",
+    "tally in.npz --out in.npz",
+    "tally in.npz --key-file labels.csv --out labels.csv",
+    "best-mates in.npz --out hard.npz",
+    "merge a.tally b.tally --out b.tally",
+    "merge a.tally b.tally --report a.tally",
+    "calibration in.npz --calibrate logistic --save in.npz",
+    "calibration in.npz --calibrate logistic --train third.npz --save third.npz",
+    "explain in.npz --probe 0 --plot in.npz",
+    "workload results --people 10 --impostors 1% --far 1% --out results",
+    "workload results/results.nc --people 10 --impostors 1% --far 1% --out results",
+    "run results/results.nc --out results",
+    "run in.npz --labels results/table.txt --out results",
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(4, 2, random_state=1)
+    be.save(scores, "in.npz")
+    be.save(scores, "in.npy")
+    for name in ("twin.npz", "third.npz", "page.html", "labels.csv"):
+        shutil.copy("in.npz", name)
+    for name in ("card.toml", "a.tally", "b.tally", "other.labels.csv"):
+        shutil.copy("in.labels.csv", name)
+    shutil.copy("in.npy", "other.npy")
+    (tmp_path / "thresholds.txt").write_text("0.5\n")
+    os.symlink("in.npz", "link.npz")
+    os.link("in.npz", "hard.npz")
+    (tmp_path / "results").mkdir()
+    for name in ("results.nc", "table.txt"):
+        shutil.copy("in.npz", f"results/{name}")
+    return tmp_path
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_no_command_writes_over_what_it_reads(here, capsys, line):
+    before = contents(here)
+    assert main([*line.split(), "--force"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "name another file to write" in said
+    assert contents(here) == before
+
+
+def test_files_with_names_that_only_run_knows_are_kept(here, capsys):
+    """The results are in a folder of their own."""
+    os.remove("results/results.nc")
+    shutil.copy("in.labels.csv", "results/verification_single.csv")
+    before = contents(here)
+    line = "run in.npy --labels results/verification_single.csv --out results --force"
+    assert main(line.split()) == 2
+    assert "The results are in results/results-2" in capsys.readouterr().err
+    after = contents(here)
+    assert {path: after[path] for path in before} == before
+    assert (here / "results" / "results-2" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "report in.npz --out page.html",
+        "run in.npz --out results --name results --no-auc",
+        "convert in.npz twin.npz",
+    ],
+)
+def test_other_files_are_replaced(here, capsys, line):
+    assert main([*line.split(), "--force"]) == 0, capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""The name under which bioeval is installed, and the other project that is called ``bioeval``."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from pages import ROOT
+
+from bioeval.base.distribution import distribution, how_to_install
+from bioeval.base.errors import BioevalError
+from bioeval.scores.formats.files import optional
+from tests.installed import install, run
+
+NAME = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
+
+#: What an installer is told to take: `bioeval[...]`, `bioeval>=1`, and the words after `install`.
+REQUIRED = re.compile(r"(?<![\w./-])(bioeval[\w-]*)(?:\[[a-z,]+\]|[=<>~!]=\d)")
+INSTALLED = re.compile(r"\b(?:pip|pipx|uv add|uv tool)3? install ([^`\n]*)")
+ENDINGS = (".md", ".py", ".toml", ".yml", ".cff", ".lock", ".ipynb", "")
+
+
+def texts():
+    """Yield every text of the project, but those of tests."""
+    for place in ("*", "bioeval/**/*", "docs/**/*", "scripts/**/*", ".github/**/*"):
+        for path in ROOT.glob(place):
+            if path.is_file() and path.suffix in ENDINGS and "_build" not in path.parts:
+                yield path, path.read_text(encoding="utf-8")
+
+
+def test_every_page_and_message_names_the_package_of_this_project():
+    seen = []
+    for path, text in texts():
+        names = REQUIRED.findall(text)
+        for words in INSTALLED.findall(text):
+            names += re.findall(r"(?<![\w./-])bioeval[\w-]*(?![\w./-])", words)
+        assert {*names} <= {NAME, "bioeval-lab"}, path
+        seen += names
+    assert seen.count(NAME) > 5
+
+
+def test_one_function_says_how_to_install_an_extra():
+    sources = (ROOT / "bioeval").rglob("*.py")
+    files = [path.name for path in sources if "pip install" in path.read_text(encoding="utf-8")]
+    assert files == ["distribution.py"]
+    assert distribution() == NAME
+    assert how_to_install("formats") == f"python -m pip install '{NAME}[formats]'"
+    with pytest.raises(BioevalError, match=re.escape(how_to_install("formats"))):
+        optional("nowhere_at_all", Path("x.parquet"), "a Parquet file")
+
+
+def test_a_copy_that_is_not_installed_knows_its_name(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    assert distribution() == NAME
+
+
+def test_commands_say_that_the_other_project_is_there(tmp_path):
+    install(tmp_path, "bioeval", {}, {}, version="1.1.14")
+    done = run(tmp_path, "-m", "bioeval", "info", "--json")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("bioeval: warning: bioeval 1.1.14: this package of another project is")
+    assert f"pip uninstall bioeval {NAME}, then python -m pip install {NAME}" in line
+    assert json.loads(done.stdout)["problems"] == [line.removeprefix("bioeval: warning: ")]
+    assert done.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_package_that_the_other_one_overwrote_says_so(tmp_path):
+    shutil.copytree(ROOT / "bioeval", tmp_path / "bioeval")
+    install(tmp_path, "bioeval", {"bioeval/__init__.py": "evaluate = None\n"}, {})
+    program = "import sys\nfrom bioeval.cli import main\nsys.exit(main(['info']))"
+    done = run(tmp_path, "-c", program)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("bioeval: error: bioeval/__init__.py is not that of this program")
+    assert f"python -m pip install {NAME}" in line
+    assert (done.returncode, done.stdout) == (1, "")
