@@ -83,11 +83,10 @@ class Name:
 
     def ends_of(self, name: str) -> dict[str, Name]:
         """Name the confidence limits of the variable `name` of this meaning."""
-        stem = {"eer": "eer_interval"}.get(name, name)  # eer_low and eer_high: bracket of FVC
         where = f"end of the interval (attribute interval_method) of {name}"
         return {
-            f"{stem}_low": Name(f"lower {where}", self.units),
-            f"{stem}_high": Name(f"upper {where}", self.units),
+            f"{name}_low": Name(f"lower {where}", self.units),
+            f"{name}_high": Name(f"upper {where}", self.units),
         }
 
 
@@ -305,8 +304,8 @@ EQUAL_ERROR = (
     ),
     Scalar("FAR at the EER threshold", name="far_at_eer"),
     Scalar("FRR at the EER threshold", name="frr_at_eer"),
-    Scalar("lower end of the EER bracket (FVC)", name="eer_low"),
-    Scalar("upper end of the EER bracket (FVC)", name="eer_high"),
+    Scalar("lower end of the EER bracket (FVC)", name="eer_bracket_low"),
+    Scalar("upper end of the EER bracket (FVC)", name="eer_bracket_high"),
 )
 
 _OTHER_POINTS = (
