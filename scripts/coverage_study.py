@@ -174,7 +174,7 @@ def true_points(genuine: np.ndarray, impostor: np.ndarray) -> dict[str, float]:
     at = int(np.argmax(far >= frr))
     limit = np.quantile(impostor, 0.01)
     return {
-        "eer_interval": float((far[at] + frr[at]) / 2),
+        "eer": float((far[at] + frr[at]) / 2),
         "frr_at_far": float((genuine > limit).mean()),
         "auc": float(1 - np.searchsorted(impostor, genuine).mean() / len(impostor)),
     }
@@ -423,7 +423,7 @@ def identified(
         closed = be.closed_set(scores, **options)
         for name, ds, variable in (
             ("FAR", opened, "far"), ("DIR", opened, "dir"), ("DIR at FAR", opened, "dir_at_far"),
-            ("EER", opened, "eer_interval"), ("CMS(1)", closed, "cms"), ("CMS(5)", closed, "cms"),
+            ("EER", opened, "eer"), ("CMS(1)", closed, "cms"), ("CMS(5)", closed, "cms"),
         ):  # fmt: skip
             low, high = (ds[f"{variable}_{end}"] for end in ("low", "high"))
             if "rank" in low.dims:

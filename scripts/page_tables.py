@@ -57,7 +57,7 @@ def formats_recognised() -> list[str]:
 #: What is put before or after the name of a variable, explained at the top of the page.
 FORMS = (
     "train_", "_summary", "_mean", "_sd", "_se", "_pooled", "_folds", "_low", "_high",
-    "_interval_low", "_interval_high", "_in_band", "_at_least", "_at_most", "_flagged",
+    "_in_band", "_at_least", "_at_most", "_flagged",
 )  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def of_eers(runs: int, wanted: float = 0.015) -> tuple[float, float]:
         planned.append(int(plan.subjects[0]))
         test = be.simulate(planned[-1], 4, random_state=2 * run + 1)
         ds = be.verification(test, auc=False, interval="subject-bootstrap", replicates=500)
-        reached += float(ds.eer_interval_high - ds.eer_interval_low) <= wanted
+        reached += float(ds.eer_high - ds.eer_low) <= wanted
     return float(np.median(planned)), reached / runs
 
 

@@ -27,7 +27,7 @@ def assert_points(ds, expected: dict[str, Any], per_pair: int = 1) -> None:
     assert ds.impostor_attempts == per_pair * expected["n_impostor"]
     assert float(ds.eer) == pytest.approx(expected["eer_linear_interp"], abs=1e-12)
     assert float(ds.auc) == pytest.approx(expected["auc"], abs=1e-9)
-    bracket = [float(ds.eer_low), float(ds.eer_high)]
+    bracket = [float(ds.eer_bracket_low), float(ds.eer_bracket_high)]
     sides = [sorted(side) for side in expected["eer_bracket_fmr_fnmr"]]
     assert any(bracket == pytest.approx(side, abs=1e-12) for side in sides)
     for target in (0.1, 0.01, 0.001, 0.0001):

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bioeval.base.elsewhere import EntryPoint, load_entry, report, said
+from bioeval.base.elsewhere import EntryPoint, load_entry, report
+from bioeval.base.errors import DataError
 from bioeval.base.study import (
     BY_NAME,
     OLDEST_SCHEMA,
@@ -204,14 +205,14 @@ def scalars_of(package: str, offered: Any, taken: set[str], kind: type[Any]) -> 
     for scalar in offered:
         if not isinstance(scalar, kind):
             report(package, f"its scalars have {scalar!r}; expected a Scalar; it is left out")
-        elif scalar.name in taken:
-            report(
-                package,
-                f"the variable {scalar.name} is there already; that of the package is left out",
-            )
-        else:
-            taken.add(scalar.name)
-            scalars.append(_guarded(package, scalar))
+            continue
+        try:
+            checked = scalar.checked(taken)
+        except DataError as error:
+            report(package, f"its scalar {scalar.name!r} is left out: {error}")
+            continue
+        taken.update(x.name for x in checked.with_threshold())
+        scalars.append(_guarded(package, checked))
     return scalars
 
 
@@ -227,9 +228,9 @@ def _guarded(package: str, scalar: Any) -> Any:
 
     def of_rates(far: Any, frr: Any) -> Any:
         try:
-            return np.broadcast_to(function(far, frr), np.shape(far)) * 1.0
-        except Exception as error:
-            report(package, f"{scalar.name} of FAR and FRR failed ({said(error)})")
+            return function(far, frr)
+        except DataError as error:
+            report(package, f"its scalar {scalar.name!r}: {error}")
             return np.full(np.shape(far), np.nan)
 
     return replace(scalar, of_rates=of_rates)

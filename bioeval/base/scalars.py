@@ -11,15 +11,18 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
+from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
 from bioeval.base.elsewhere import entry_points, offered_value
+from bioeval.base.errors import Argument, DataError
 from bioeval.base.offers import doors, value_from_elsewhere
+from bioeval.base.rate_functions import tried_function
 
 R = TypeVar("R")
 
@@ -83,11 +86,10 @@ class Name:
 
     def ends_of(self, name: str) -> dict[str, Name]:
         """Name the confidence limits of the variable `name` of this meaning."""
-        stem = {"eer": "eer_interval"}.get(name, name)  # eer_low and eer_high: bracket of FVC
         where = f"end of the interval (attribute interval_method) of {name}"
         return {
-            f"{stem}_low": Name(f"lower {where}", self.units),
-            f"{stem}_high": Name(f"upper {where}", self.units),
+            f"{name}_low": Name(f"lower {where}", self.units),
+            f"{name}_high": Name(f"upper {where}", self.units),
         }
 
 
@@ -145,6 +147,47 @@ class Scalar(Name):
         words = f"strictest threshold at which {self.name} is reached"
         return replace(self, threshold=name), Scalar(words, "score", name=name)
 
+    def require_free(self, taken: Container[str]) -> None:
+        """Raise :class:`DataError` if a variable of the scalar has a name that cannot be used."""
+        name = require_text("name", self.name)
+        if not name.isidentifier():
+            raise DataError(
+                f"{Argument('name', name)} is no name of a variable; expected as in max_f1"
+            )
+        import xarray as xr
+
+        for variable in (x.name for x in self.with_threshold()):
+            if variable in taken:
+                raise DataError(f"{Argument('name', name)}: there is a variable {variable} already")
+            if hasattr(xr.Dataset, variable):
+                raise DataError(f"{Argument('name', name)}: datasets have a method {variable}")
+
+    def checked(self, taken: Container[str]) -> Self:
+        """Return the scalar of a script or of another package, its function tried.
+
+        Raise :class:`DataError` unless its names are free and its parts are usable.
+        """
+        self.require_free(taken)
+        require_text("meaning", self.long_name)
+        require_text("label", self.label)
+        require_flag("percent", self.percent)
+        require_flag("larger_is_better", self.larger_is_better)
+        if self.decimals not in ("genuine", "impostor"):
+            require_integer("decimals", self.decimals, low=0)
+        bounds = _checked_bounds(self.bounds)
+        if self.of_rates is not None and self.quotient is not None:
+            raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
+        if self.best and self.of_rates is None:
+            raise DataError(f"{Argument('best', self.best)} needs {Argument('of_rates')}")
+        quotient = self.quotient
+        if quotient is not None:
+            # Of folds alone, a study may count more than verification does.
+            quotient = _checked_quotient(quotient, None if {*self.results} == {"folds"} else COUNTS)
+        of_rates = require_callable("of_rates", self.of_rates)
+        if of_rates is not None:
+            of_rates = tried_function(of_rates, bounds)
+        return replace(self, bounds=bounds, quotient=quotient, of_rates=of_rates)
+
     def place_of_best(self, far: np.ndarray, frr: np.ndarray) -> int:
         """Return the first operating point, of those in increasing order, with the best value."""
         values = self._of_points(far, frr)
@@ -200,6 +243,32 @@ class Scalar(Name):
         else:
             unit = " %"
         return self.written(value, width, sign) + unit
+
+
+def _checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the smallest and the largest possible value."""
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not low < high:
+        raise DataError(f"{Argument('bounds')} is {bounds!r}; expected two increasing numbers")
+    return low, high
+
+
+def _checked_quotient(quotient: Any, counts: Container[str] | None) -> Quotient:
+    """Return the names above and below, of some counts or of any."""
+    try:
+        above, below = map(tuple, quotient)
+    except (TypeError, ValueError):
+        above, below = (), ()
+    unknown = [x for x in (*above, *below) if not isinstance(x, str) or counts and x not in counts]
+    if unknown or not above or not below or isinstance(quotient[0], str):
+        listed = ", ".join(COUNTS)
+        raise DataError(
+            f"{Argument('quotient')} is {quotient!r}; expected two tuples of the counts {listed}"
+        )
+    return above, below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,8 +374,8 @@ EQUAL_ERROR = (
     ),
     Scalar("FAR at the EER threshold", name="far_at_eer"),
     Scalar("FRR at the EER threshold", name="frr_at_eer"),
-    Scalar("lower end of the EER bracket (FVC)", name="eer_low"),
-    Scalar("upper end of the EER bracket (FVC)", name="eer_high"),
+    Scalar("lower end of the EER bracket (FVC)", name="eer_bracket_low"),
+    Scalar("upper end of the EER bracket (FVC)", name="eer_bracket_high"),
 )
 
 _OTHER_POINTS = (

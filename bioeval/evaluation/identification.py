@@ -155,11 +155,11 @@ def open_set(
         ``dir di`` over ``threshold, rank``; ``far grr fa gr frr ttr ttr_identity ftr`` over
         ``threshold``; scalars ``genuine_attempts impostor_attempts genuine_subjects
         impostor_subjects tied target_probes non_target_probes``, ``eer`` (where FAR and 1 - DIR at
-        rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_low eer_high``; ``dir_at_far
-        threshold_at_far`` over
-        ``far_target, rank``, exact at the scores themselves. With an interval: ``_low`` and
+        rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_bracket_low
+        eer_bracket_high``; ``dir_at_far threshold_at_far`` over ``far_target, rank``, exact at
+        the scores themselves. With an interval: ``_low`` and
         ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
-        ``eer_interval_low eer_interval_high``. With `selectivity`, over ``threshold``:
+        of ``eer``. With `selectivity`, over ``threshold``:
         ``selectivity_non_mated selectivity_mated``, the mean number of candidates within the
         threshold, in the rank unit, of non-mated searches (the standard's selectivity) and of
         mated ones.

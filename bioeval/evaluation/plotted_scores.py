@@ -59,6 +59,7 @@ def _histograms(data: Any) -> ScoreHistograms:
             f"be.plot.score_distributions got {type(data).__name__}; expected Scores, a Tally, or "
             "a mapping of name to either"
         )
+    data = without_attacks(data)
     reader = BlockReader(data)
     job = VerificationJob(reader)
     counts = run_jobs(reader, [job])[0]

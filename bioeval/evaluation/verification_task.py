@@ -125,13 +125,13 @@ def verification(
         disjoint_pairs``; of drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, of
         probes who are not enrolled, which are not in ``far``. Operating points, exact at the scores
         themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
-        eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
-        ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over
-        ``frr_target``: ``far_at_frr threshold_at_frr``; over ``cost``: ``min_cost
-        min_cost_threshold``. Targets that the number of impostor attempts cannot
-        support are named in the attribute ``warnings``. With an interval: ``_low`` and ``_high``
-        of ``gar frr far grr frr_at_far far_at_frr auc``, and ``eer_interval_low
-        eer_interval_high`` (resampled only: the last two, and AUC).
+        eer_bracket_low eer_bracket_high eer_hull auc d_prime zero_far zero_frr`` (with
+        thresholds); over ``far_target``: ``frr_at_far threshold_at_far
+        expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
+        ``cost``: ``min_cost min_cost_threshold``. Targets that the number of impostor attempts
+        cannot support are named in the attribute ``warnings``. With an interval: ``_low`` and
+        ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (resampled only: the last
+        two).
 
     Raises
     ------
@@ -157,7 +157,7 @@ def verification(
     How far off may the EER be?
 
     >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
-    >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
+    >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
     0.039 [0.026, 0.052]
 
     Two tries each:

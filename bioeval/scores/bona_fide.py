@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -125,8 +125,10 @@ def _plain(given: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
     if isinstance(given, Scores):
         return without_attacks(given)
-    if isinstance(given, dict):  # systems by name; results are mappings, too
-        parts = {name: _plain(x) for name, x in given.items()}
-        if any(parts[name] is not x for name, x in given.items()):
+    # Systems by name. Results are mappings as well; nothing in them is replaced.
+    if isinstance(given, Mapping):
+        items = list(given.items())
+        parts = {name: _plain(x) for name, x in items}
+        if any(parts[name] is not x for name, x in items):
             return parts
     return given

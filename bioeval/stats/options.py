@@ -44,8 +44,6 @@ class IntervalOptions:
 
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
     REPLICATES: ClassVar[int] = 2000
-    #: Variables whose own name with ``_low`` means something else: the bracket of the EER (FVC).
-    STEMS: ClassVar[Mapping[str, str]] = {"eer": "eer_interval"}
 
     check_confidence = staticmethod(check_confidence)
 
@@ -159,7 +157,7 @@ class IntervalOptions:
         from bioeval.stats.replicates import with_limits
 
         attrs = {**self.attrs(), "band": self.band}
-        return with_limits(dataset, found, self.STEMS, names, inside or {}, attrs, remarks)
+        return with_limits(dataset, found, names, inside or {}, attrs, remarks)
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""

@@ -198,7 +198,6 @@ def open_limits(
 def with_limits(
     dataset: xr.Dataset,
     found: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    stems: Mapping[str, str],
     names: Mapping[str, Name],
     inside: Mapping[str, np.ndarray],
     attrs: Mapping[str, Any],
@@ -212,7 +211,7 @@ def with_limits(
         variables[key] = (over[name], there.astype(np.int64), names[key].attrs())
     for name, both in found.items():
         for side, values in zip(("low", "high"), both, strict=True):
-            key = f"{stems.get(name, name)}_{side}"
+            key = f"{name}_{side}"
             limits = np.asarray(values, dtype=np.float64)
             variables[key] = (over[name], limits, names[key].attrs())
     out = dataset.assign(variables)

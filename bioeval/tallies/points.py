@@ -79,8 +79,8 @@ class EqualError:
     eer_threshold: float = np.nan
     far_at_eer: float = np.nan
     frr_at_eer: float = np.nan
-    eer_low: float = np.nan
-    eer_high: float = np.nan
+    eer_bracket_low: float = np.nan
+    eer_bracket_high: float = np.nan
 
     def variables(self, kind: str) -> dict[str, tuple[tuple, float]]:
         """Return the EER, its threshold and bracket as variables without dimensions."""
@@ -158,8 +158,8 @@ class ErrorCurve:
             eer_threshold=float(self.threshold[at]),
             far_at_eer=self.far(at),
             frr_at_eer=self.frr(at),
-            eer_low=min(side),
-            eer_high=max(side),
+            eer_bracket_low=min(side),
+            eer_bracket_high=max(side),
         )
 
 

@@ -301,7 +301,7 @@ def test_measures_of_a_package(tmp_path):
 from bioeval.base import Scalar
 given = {"of_rates": lambda far, frr: far + frr, "results": ("task", "comparison")}
 SCALARS = (
-    Scalar("sum", name="min_sum", best="min", label="least sum", **given),
+    Scalar("sum", name="min_sum", best="min", label="least sum", bounds=(0, 2), **given),
     Scalar("wrong", name="eer", **given),
     Scalar("coordinate", name="threshold", **given),
     3,
@@ -313,17 +313,17 @@ SCALARS = (
     program = (
         "import bioeval as be\n"
         "ds = be.verification(be.simulate(6, 3, random_state=1))\n"
-        "print(float(ds.min_sum - (ds.far + ds.frr).min()), ds.min_zero.item())\n"
+        "print(float(ds.min_sum - (ds.far + ds.frr).min()), 'min_zero' in ds)\n"
         "print(ds.eer.attrs['long_name'])\n"
         "be.show(ds)\n"
     )
     done = run(tmp_path, "-c", program)
-    assert done.stdout.startswith("0.0 nan\nequal error rate")
+    assert done.stdout.startswith("0.0 False\nequal error rate")
     assert "least sum" in done.stdout
     for said in (
-        "the variable eer is there already",
-        "the variable threshold is there already",
+        "its scalar 'eer' is left out: name=\"eer\": there is a variable eer already",
+        "its scalar 'threshold' is left out: name=\"threshold\": there is a variable threshold",
         "its scalars have 3; expected a Scalar",
-        "min_zero of FAR and FRR failed (ZeroDivisionError: division by zero)",
+        "its scalar 'min_zero' is left out: of_rates fails on arrays of FAR and FRR",
     ):
         assert said in done.stderr

@@ -9,7 +9,39 @@ import sys
 import pytest
 from pages import ROOT
 
+import bioeval as be
+
 SCRIPTS = sorted((ROOT / "docs" / "examples").glob("*.py"))
+
+
+def figures_of_course_faces() -> dict[str, str]:
+    """Return the EER of each system and its interval, as the table of the result has them."""
+    cells = {}
+    for name in ("eigenfaces", "deep"):
+        scores = be.datasets.faces(name, people="unseen")
+        ds = be.verification(scores, interval="subject-bootstrap", replicates=500)
+        row = next(x for x in be.to_markdown(ds).splitlines() if x.startswith("| EER "))
+        cells[f"{name}: EER"] = row.split("|")[2]
+    return cells
+
+
+def figures_of_own_kfold() -> dict[str, str]:
+    """Return FAR and FRR over folds, and the EER over partitions, as the calls for them do."""
+    scores = be.datasets.faces("eigenfaces")
+    folds = be.cross_evaluate(scores, be.partition.SubjectKFold(5), threshold=("far", 0.05))
+    splitter = be.partition.SubjectShuffleSplit(1000, test_size=0.5, random_state=0)
+    halves = be.repeat(scores, splitter)
+    means = [folds[f"{rate}_summary"].sel(statistic="mean").item() for rate in ("far", "frr")]
+    spread = [100 * halves[name].item() for name in ("eer_mean", "eer_sd")]
+    return {
+        "by the loop": "{:.4f} {:.4f}".format(*means),
+        "EER of 1000 halves": "{:.2f} {:.2f}".format(*spread),
+    }
+
+
+#: What scripts print in words of their own, from the tool's own figures.
+FIGURES = {"course_faces": figures_of_course_faces, "own_kfold": figures_of_own_kfold}
+NUMBER = re.compile(r"\d+\.\d+")
 
 
 @pytest.mark.slow
@@ -21,6 +53,9 @@ def test_an_example_runs(script, tmp_path):
     assert done.returncode == 0, done.stderr
     promised = re.findall(r"\w[\w-]*\.(?:html|tex|png)", script.read_text("utf-8").split('"""')[1])
     assert {path.name for path in tmp_path.iterdir()} == {*promised}
+    for words, figures in FIGURES.get(script.stem, dict)().items():
+        line = next(x for x in done.stdout.splitlines() if x.startswith(words))
+        assert NUMBER.findall(line) == NUMBER.findall(figures), line
 
 
 def test_each_example_has_a_link():

@@ -22,7 +22,14 @@ RELAXED = settings(
 INF = np.inf
 SINGLE, MULTI = NODES = ("verification/single", "verification/multi")
 
-EQUAL_ERROR = ("eer", "eer_threshold", "far_at_eer", "frr_at_eer", "eer_low", "eer_high")
+EQUAL_ERROR = (
+    "eer",
+    "eer_threshold",
+    "far_at_eer",
+    "frr_at_eer",
+    "eer_bracket_low",
+    "eer_bracket_high",
+)
 # Variables that are left out where there are bounds of the first.
 GROUPS = {
     "eer": EQUAL_ERROR,

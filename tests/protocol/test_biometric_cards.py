@@ -91,7 +91,7 @@ def test_fvc_counts_what_the_competition_counts():
     np.testing.assert_allclose(dataset.zero_frr, far[frr == 0].min(initial=1.0), atol=1e-12)
     flags = np.arange(2800 + 4950) < 2800
     listed = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags))
-    for name in ("eer", "eer_low", "eer_high", "auc"):
+    for name in ("eer", "eer_bracket_low", "eer_bracket_high", "auc"):
         assert float(dataset[name]) == float(listed[name])
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.scalars import SCALARS
+from bioeval.base import elsewhere
+from bioeval.base.doors_elsewhere import scalars_of
+from bioeval.base.scalars import SCALARS, Scalar
+
+
+@pytest.fixture(autouse=True)
+def no_problem_reported_before(monkeypatch):
+    monkeypatch.setattr(elsewhere, "problems", [])
 
 
 def youden(far, frr):
@@ -92,28 +99,65 @@ def test_a_second_call_replaces_the_first(systems, capsys):
     assert "max_youden" not in ds
 
 
+def doubled_in_place(far, frr):
+    far *= 2
+    return far
+
+
+def changed_only_if_few(far, frr):
+    """Change the FAR of a result, but not that of a large trial."""
+    if far.size < 1000:
+        far[...] = 0.5
+    return far + 0
+
+
+def test_a_function_cannot_change_the_rates(systems):
+    """It is refused at once, or where it is first used; the results stay as they are."""
+    scores = systems[0]
+    before = be.verification(scores, thresholds=[3.0, 4.0])
+    with pytest.raises(be.DataError, match="of_rates fails on arrays of FAR and FRR, which it"):
+        be.scalar("mine", "FAR", of_rates=doubled_in_place)
+    be.scalar("mine", "FAR", of_rates=changed_only_if_few)
+    with pytest.raises(be.DataError, match="of_rates fails .*: ValueError: assignment destination"):
+        be.verification(scores, thresholds=[3.0, 4.0])
+    be.scalar("mine", "FAR", of_rates=lambda far, frr: far)
+    after = be.verification(scores, thresholds=[3.0, 4.0])
+    assert after[list(before)].equals(before)
+    after.mine[...] = 7
+    np.testing.assert_array_equal(after.far, before.far)
+
+
+NO_MEASURES = [
+    ({"name": "var"}, "datasets have a method var"),
+    ({"name": "a b"}, "no name of a variable"),
+    ({"of_rates": None, "quotient": (("fa",), ("people",))}, "expected two tuples of the counts"),
+    ({"of_rates": None, "quotient": "fa"}, "expected two tuples of the counts"),
+    ({"quotient": (("fa",), ("ga",))}, "expected one of of_rates and quotient"),
+    ({"of_rates": 0.5}, "of_rates is 0.5; expected a function"),
+    ({"of_rates": lambda far, frr: (far - 0.5) ** 2}, "not monotone in FAR: it rises"),
+    ({"of_rates": lambda far, frr: (frr - 0.003) ** 2}, "not monotone in FRR: it rises"),
+    ({"of_rates": lambda far, frr: 0.5}, r"returns shape \(\) for rates of shape"),
+    ({"of_rates": lambda far, frr: far[:1]}, r"returns shape \(1, \d+\) for rates of shape"),
+    ({"of_rates": lambda far, frr: far - frr}, "of_rates is -1 to 1; expected values within"),
+    ({"of_rates": lambda far, frr: far / 0}, "of_rates is infinite or NaN at all rates"),
+    ({"of_rates": lambda far, frr: far + 0j}, "of_rates fails on .* TypeError: Cannot cast"),
+    ({"of_rates": lambda far, frr: 1 / 0}, "of_rates fails on .* ZeroDivisionError: division"),
+    ({"of_rates": lambda far: far}, "of_rates fails on .* TypeError"),
+    ({"of_rates": doubled_in_place}, "of_rates fails on .* ValueError: .*read-only"),
+    ({"bounds": (1, 0)}, "expected two increasing numbers"),
+    ({"label": 3}, "label is 3; expected text"),
+]
+
+
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"name": "eer"}, 'name="eer": bioeval has a variable eer'),
-        ({"name": "iapar_max"}, "bioeval has a variable iapar_max"),
-        ({"name": "threshold"}, "bioeval has a variable threshold"),
-        ({"name": "rank"}, "bioeval has a variable rank"),
-        ({"name": "var"}, "datasets have a method var"),
-        ({"name": "a b"}, "no name of a variable"),
+        *NO_MEASURES,
+        ({"name": "eer"}, 'name="eer": there is a variable eer already'),
+        ({"name": "iapar_max"}, "there is a variable iapar_max already"),
+        ({"name": "threshold"}, "there is a variable threshold already"),
+        ({"name": "rank"}, "there is a variable rank already"),
         ({"of_rates": None}, "expected one of of_rates and quotient"),
-        (
-            {"of_rates": None, "quotient": (("fa",), ("people",))},
-            "expected two tuples of the counts",
-        ),
-        ({"of_rates": None, "quotient": "fa"}, "expected two tuples of the counts"),
-        (
-            {"of_rates": lambda far, frr: (far - 0.5) ** 2},
-            "not monotone in FAR: it rises",
-        ),
-        ({"of_rates": lambda far, frr: 0.5}, r"returns shape \(\) for rates of shape"),
-        ({"of_rates": lambda far, frr: far - frr}, "of_rates is -1 to 1; expected values within"),
-        ({"bounds": (1, 0)}, "expected two increasing numbers"),
     ],
 )
 def test_what_is_no_measure(given, says):
@@ -121,3 +165,35 @@ def test_what_is_no_measure(given, says):
     with pytest.raises(be.DataError, match=says):
         be.scalar(**(described | given))
     assert not SCALARS.of_scripts
+
+
+@pytest.mark.parametrize(("given", "says"), NO_MEASURES)
+def test_what_is_no_measure_of_a_package(given, says):
+    described = {"name": "mine", "of_rates": lambda far, frr: far, "label": "x"}
+    offered = Scalar("x", **(described | given))
+    with pytest.warns(be.PluginWarning, match=f"lab 1.0: its scalar '.*' is left out: .*{says}"):
+        assert scalars_of("lab 1.0", offered, set(), Scalar) == []
+
+
+def test_a_function_of_a_package_that_fails_later_gives_nan():
+    offered = Scalar("x", name="mine", of_rates=changed_only_if_few)
+    (scalar,) = scalars_of("lab 1.0", offered, set(), Scalar)
+    far = np.array([0.1, 0.2])
+    with pytest.warns(be.PluginWarning, match="lab 1.0: its scalar 'mine': of_rates fails on"):
+        assert np.isnan(scalar.of_rates(far, far)).all()
+    assert far.tolist() == [0.1, 0.2]
+
+
+def test_a_package_has_neither_a_best_value_of_counts_nor_a_name_twice():
+    best = {"best": "max", "results": ("task",)}
+    quotient = Scalar("x", name="max_x", quotient=(("fa",), ("ga",)), **best)
+    first = Scalar("y", name="max_y", of_rates=lambda far, frr: far, **best)
+    second = Scalar("y", name="max_y_threshold", of_rates=lambda far, frr: far)
+    of_folds = Scalar("z", name="z", quotient=(("ia",), ("attack_attempts",)), results=("folds",))
+    with pytest.warns(be.PluginWarning) as said:
+        kept = scalars_of("lab 1.0", (quotient, first, second, of_folds), set(), Scalar)
+    assert [x.name for x in kept] == ["max_y", "z"]
+    assert [str(x.message).partition(" is left out: ")[2] for x in said] == [
+        'best="max" needs of_rates',
+        'name="max_y_threshold": there is a variable max_y_threshold already',
+    ]

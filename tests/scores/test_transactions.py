@@ -111,7 +111,7 @@ def test_more_tries_are_accepted_more_often_at_every_threshold():
 def test_intervals_count_each_attempt_at_its_subjects():
     """The replicate in which every subject is drawn once is the data: limits hold the rate."""
     ds = be.verification(people(), attempts="visit", interval="subject-bootstrap", replicates=500)
-    assert ds.eer_interval_low < ds.eer < ds.eer_interval_high
+    assert ds.eer_low < ds.eer < ds.eer_high
     assert ds.genuine_subjects == 12
     analytic = be.verification(people(), attempts="visit", interval="analytic")
     inner = (ds.frr > 0.02).values & (ds.frr < 0.98).values
@@ -135,7 +135,7 @@ def test_all_tasks_of_a_card_in_one_call(tmp_path):
             interval="subject-bootstrap", replicates=200,
         )  # fmt: skip
         node = tree[f"verification/{templates}"].to_dataset()
-        for name in ("eer", "eer_interval_low", "gar", "far_high"):
+        for name in ("eer", "eer_low", "gar", "far_high"):
             np.testing.assert_array_equal(node[name], alone[name])
     assert tree["closed_set"].attempts == be.closed_set(scores).attempts
     with pytest.raises(ProtocolError, match="transactions of probes: two tallies might"):

@@ -195,11 +195,11 @@ def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     )
     if not np.isnan(opened.eer):
         np.testing.assert_allclose(drawn[:, 1:].T, np.array(at_far), atol=1e-12)
-        if not np.isnan(opened.eer_interval_low) and 0 < opened.eer < 1:
+        if not np.isnan(opened.eer_low) and 0 < opened.eer < 1:
             low, high = np.ravel(quantiles(np.array(eer)[:, None]))
             # Where few err, they are those of the curves.
-            assert opened.eer_interval_low <= low + 1e-12
-            assert opened.eer_interval_high >= high - 1e-12
+            assert opened.eer_low <= low + 1e-12
+            assert opened.eer_high >= high - 1e-12
 
 
 @pytest.fixture(scope="module")
@@ -226,9 +226,9 @@ def test_intervals_hold_their_values(scores, method, kind):
             assert ((low <= value + 1e-9) & (value <= high + 1e-9)).all(), name
     assert closed.recognition_rate_low == closed.cms_low[0]
     by_subject = method not in ("wilson", "clopper-pearson")
-    assert ("eer_interval_low" in opened) == by_subject
+    assert ("eer_low" in opened) == by_subject
     if by_subject:
-        assert opened.eer_interval_low < opened.eer < opened.eer_interval_high
+        assert opened.eer_low < opened.eer < opened.eer_high
     np.testing.assert_array_equal(opened.grr_low, 1 - opened.far_high)
 
 

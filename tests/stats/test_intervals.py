@@ -163,7 +163,7 @@ def test_a_list_of_all_pairs_is_the_matrix():
     # The labels of pairs are numbered in the order of appearance, which is that of the matrix.
     options = {"interval": "subject-bootstrap", "replicates": 100}
     whole, listed = be.verification(scores, **options), be.verification(pairs, **options)
-    for name in ("far_low", "frr_high", "eer_interval_low", "frr_at_far_high", "auc_low"):
+    for name in ("far_low", "frr_high", "eer_low", "frr_at_far_high", "auc_low"):
         np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
 
 
@@ -238,15 +238,14 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
                 assert (sign * np.diff(end) >= -1e-12).all(), name
     at_targets = "frr_at_far", "far_at_frr"
     for name in (*at_targets, "eer", "auc"):
-        stem = "eer_interval" if name == "eer" else name
         there = name in at_targets or method.startswith("subject")
-        assert (f"{stem}_low" in ds) == there
+        assert (f"{name}_low" in ds) == there
         if there and method == "analytic":  # it would leave out the choice of the threshold
             assert np.isnan(ds[f"{name}_low"]).all() and np.isnan(ds[f"{name}_high"]).all()
             assert "choice of the threshold" in ds.attrs["warnings"]
         elif there:
-            assert (ds[f"{stem}_low"] <= ds[name] + 1e-12).all()
-            assert (ds[name] <= ds[f"{stem}_high"] + 1e-12).all()
+            assert (ds[f"{name}_low"] <= ds[name] + 1e-12).all()
+            assert (ds[name] <= ds[f"{name}_high"] + 1e-12).all()
 
 
 def test_similarities_have_the_intervals_of_distances(scores):
@@ -255,7 +254,7 @@ def test_similarities_have_the_intervals_of_distances(scores):
     one, other = be.verification(scores, **options), be.verification(mirrored, **options)
     np.testing.assert_allclose(one.far_low, other.far_low[::-1])
     np.testing.assert_allclose(one.frr_high, other.frr_high[::-1])
-    for name in ("eer_interval_low", "frr_at_far_high", "auc_low"):
+    for name in ("eer_low", "frr_at_far_high", "auc_low"):
         np.testing.assert_allclose(one[name], other[name])
 
 
@@ -289,7 +288,7 @@ def test_without_errors_ends_are_open():
     high = [ds[f"{x}_high"].values[ds[x].values == 0][0] for x in ("frr", "far")]
     assert 1 - 0.025 ** (1 / 90) <= high[0] + 1e-12 < 1 - 0.05 ** (1 / 30)
     assert 1 - 0.025 ** (1 / 3915) <= high[1] + 1e-12 < bound / 5
-    assert (ds.eer_interval_low, ds.eer_interval_high) == (0, pytest.approx(max(high)))
+    assert (ds.eer_low, ds.eer_high) == (0, pytest.approx(max(high)))
     np.testing.assert_allclose(ds.frr_at_far_high, high[0])
     assert (ds.far_high > 0).all() and (ds.frr_high > 0).all()
 
@@ -428,7 +427,7 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     tree = be.evaluate(scores, interval="subject-bootstrap", replicates=300, confidence=0.9)
     text = as_text(tree, 100)
     ds = tree["verification/single"].to_dataset()
-    low, high = 100 * float(ds.eer_interval_low), 100 * float(ds.eer_interval_high)
+    low, high = 100 * float(ds.eer_low), 100 * float(ds.eer_high)
     (line,) = [x for x in text.splitlines() if x.lstrip().startswith("EER  ")][:1]
     assert f"{100 * float(ds.eer):.2f} %" in line and f"[{low:.2f}, {high:.2f}]" in line
     flat = " ".join(text.split())
@@ -463,7 +462,7 @@ def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
         "verification/single"
     ]
     task = document["tasks"]["verification/single"]
-    assert task["eer_interval_low"] == pytest.approx(float(expected.eer_interval_low))
+    assert task["eer_low"] == pytest.approx(float(expected.eer_low))
     assert task["interval_method"] == "subject-bootstrap" and task["replicates"] == 200
     first = task["far_targets"][0]
     assert first["frr_at_far_low"] <= first["frr_at_far"] <= first["frr_at_far_high"]
@@ -555,7 +554,7 @@ def test_streamed_embeddings_have_the_intervals_of_their_matrix():
     assert streamed._streams and not whole._streams
     options = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": [0.2, 0.5]}
     one, other = (be.verification(s, **options) for s in (whole, streamed))
-    for name in ("far_low", "frr_high", "eer_interval_high", "auc_low"):
+    for name in ("far_low", "frr_high", "eer_high", "auc_low"):
         np.testing.assert_allclose(one[name], other[name], atol=1e-9, err_msg=name)
 
 
@@ -564,7 +563,7 @@ def test_what_is_left_out_has_no_interval(scores):
         scores, interval="subject-bootstrap", replicates=100, auc=False, far_targets=[]
     )
     assert "auc_low" not in ds and "auc" not in ds
-    assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_interval_low)
+    assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_low)
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_ranks_without_room_have_no_limits(monkeypatch):
     for name in ("dir_low", "dir_at_far_high"):
         np.testing.assert_array_equal(fewer[name][:, :some], opened[name][:, :some])
         assert np.isnan(fewer[name][:, some:]).all()
-    assert fewer.eer_interval_low == opened.eer_interval_low
+    assert fewer.eer_low == opened.eer_low
 
 
 def dated(scores, **options):
@@ -184,7 +184,7 @@ def test_scores_of_every_kind_are_those_of_evaluating_the_others(variant, unit):
 def test_the_interval_of_the_eer_holds_the_rates_whose_frr_may_be_as_large():
     scores = be.simulate(25, 3, within=0.9, random_state=2)
     ds = be.open_set(scores, **BY_SUBJECT)
-    low, high = float(ds.eer_interval_low), float(ds.eer_interval_high)
+    low, high = float(ds.eer_low), float(ds.eer_high)
     assert 0 < low < ds.eer < high < 1
     rates = [low - 1e-6, low + 1e-6, high - 1e-6, high + 1e-6]
     at = be.open_set(scores, far_targets=rates, **BY_SUBJECT).isel(rank=0)
@@ -208,7 +208,7 @@ def test_intervals_are_for_this_gallery_where_it_has_other_people():
 
 def test_two_people_are_too_few():
     scores = be.simulate(2, 4, random_state=0)
-    for task, names in ((be.open_set, ("far", "dir", "eer_interval")), (be.closed_set, ("cms",))):
+    for task, names in ((be.open_set, ("far", "dir", "eer")), (be.closed_set, ("cms",))):
         ds = task(scores, **BY_SUBJECT)
         assert "only 2 subjects: intervals for new people need at least 3" in ds.attrs["warnings"]
         assert all(np.isnan(ds[f"{name}_{end}"]).all() for name in names for end in ("low", "high"))

@@ -43,8 +43,8 @@ def check_points(ds, genuine, impostor, kind) -> None:
     same(ds.eer, error.value)
     same(ds.far_at_eer, error.far_at_eer)
     same(ds.frr_at_eer, error.frr_at_eer)
-    same(ds.eer_low, error.low)
-    same(ds.eer_high, error.high)
+    same(ds.eer_bracket_low, error.low)
+    same(ds.eer_bracket_high, error.high)
     same_threshold(ds.eer_threshold, error.threshold)
     same(ds.eer_hull, naive.eer_hull(*given))
     same(ds.auc, naive.auc(*given))
@@ -135,8 +135,8 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
     given = {**case.naive(), "unit": unit, "ties": ties, "impostors": impostors}
     error = naive.open_set_eer(1, **given)
     same(ds.eer, error.value, 1e-9)
-    same(ds.eer_low, error.low, 1e-9)
-    same(ds.eer_high, error.high, 1e-9)
+    same(ds.eer_bracket_low, error.low, 1e-9)
+    same(ds.eer_bracket_high, error.high, 1e-9)
     if ties != "expected":
         same_threshold(ds.eer_threshold, error.threshold)
     for target in TARGETS:

@@ -355,9 +355,10 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     long = be.closed_set(be.simulate(60, 3))
     assert plot.cmc(long, max_rank=100).ax_.get_xscale() == "log"
     assert plot.cmc(long, max_rank=100, log=False).ax_.get_xscale() == "linear"
-    end = max(10, look.last_change([long.cms]))
+    last = long.sizes["rank"]
+    end = max(10, look.last_change([long.cms], last))
     assert plot.cmc(long).ax_.get_xlim()[1] == pytest.approx(end, rel=0.05) and end < 100
-    assert f"ranks beyond {end} are left out" in words(plot.cmc(long))
+    assert f"ranks {end + 1} to {last} are left out: nothing changes" in words(plot.cmc(long))
     with pytest.raises(be.DataError, match="max_rank is 0; expected an integer >= 1"):
         plot.cmc(closed, max_rank=0)
 
@@ -474,12 +475,30 @@ def test_powers_of_ten_have_one_notation():
         ([[0.5, 0.8, 1.0] + [1.0] * 97], 100, 50, 50),
         ([[0.5, 0.8]], 2, None, 2),
         ([], 40, None, 10),
+        ([[0.5] * 15, [0.5] * 40], 40, None, 15),
+        ([[0.5] * 15 + [np.nan] * 25], 40, None, 15),
+        ([[0.5] * 4, [0.5] * 40], 40, None, 10),
+        ([[0.5] * 11], 11, None, 11),
     ],
 )
 def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
     found, said = look.ranks_shown(curves, last, given)
     assert found == shown
     assert bool(said) == (shown < last and given is None)
+
+
+def test_nothing_is_said_about_ranks_that_a_result_does_not_have():
+    """CMS is 0.995 from rank 12, and 1 from rank 26."""
+    faces = be.datasets.faces("eigenfaces")
+    whole, cut = (be.closed_set(faces, max_rank=most) for most in (None, 20))
+    assert whole.cms.sel(rank=25) < whole.cms.sel(rank=26)
+    assert "ranks 13 to 20 are left out: nothing changes there" in words(plot.cmc(cut))
+    assert "ranks 27 to 199 are left out: nothing changes there" in words(plot.cmc(whole))
+    both = plot.cmc({"whole": whole, "cut": cut})
+    assert "ranks 27 to 199 are left out" in words(both)
+    tail = be.closed_set(faces, max_rank=30)
+    both = plot.cmc({"a": tail, "b": be.closed_set(be.datasets.faces("deep"))})
+    assert "ranks 31 to 199 are left out" in words(both)
 
 
 @pytest.mark.slow

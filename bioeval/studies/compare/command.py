@@ -192,7 +192,8 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
     A and B are files as `bioeval run` reads them. They may be the same file if --scores and
     --scores-b name different arrays in it. Options of A apply to B as well, unless the option for B
     is given. Both systems are resampled together by subject, and each line of the table says
-    whether they differ.
+    whether they differ. A system that was chosen because it is the best on these data, such as the
+    best of several epochs, looks better than it is: choose it on other people.
     """
     of_b = {}
     not_of_b: dict[str, Any] = {}

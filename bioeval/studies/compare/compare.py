@@ -205,7 +205,9 @@ def compare(
     in twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
     ``not_worse`` and ``equivalent``: set the margin of the measure that counts. Where every
     decision is the same, a margin is compared with the bound by subjects (``discordant_at_most``).
-    See ``docs/uncertainty.md``.
+    A system that was chosen because its figure is the best on these data, as the best of twelve
+    epochs, looks better than it is, and ``better`` and the limits do not know of the others: choose
+    it on other people than those of `a` and `b`. See ``docs/uncertainty.md``.
 
     Examples
     --------

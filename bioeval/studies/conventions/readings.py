@@ -330,8 +330,8 @@ class Readings:
             ("EER on the convex hull of the ROC", "eer_hull", "float(p.eer_hull)", call()),
             (
                 "EER as the middle of FVC's interval",
-                "(eer_low + eer_high) / 2",
-                "float(p.eer_low + p.eer_high) / 2",
+                "(eer_bracket_low + eer_bracket_high) / 2",
+                "float(p.eer_bracket_low + p.eer_bracket_high) / 2",
                 call(),
             ),
             (

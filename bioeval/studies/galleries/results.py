@@ -156,7 +156,14 @@ SAME = (
 
 
 # Not averaged: their means have no meaning.
-LEFT_OUT = ("eer_threshold", "threshold_at_far", "eer_low", "eer_high", "far_at_eer", "frr_at_eer")
+LEFT_OUT = (
+    "eer_threshold",
+    "threshold_at_far",
+    "eer_bracket_low",
+    "eer_bracket_high",
+    "far_at_eer",
+    "frr_at_eer",
+)
 
 
 def sampled_dataset(

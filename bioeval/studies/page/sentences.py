@@ -495,12 +495,17 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
     short = len(compared) > 1 and len(first) == 1  # all with one system
     if short:
         one, measure = _compared_at(compared[0], state)
-        said = f"{measure} is smallest for {next(iter(first))}, "
-        for part in compared:
-            other, _ = _compared_at(part, state)
-            if not other["value_a"] <= other["value_b"]:
-                said = f"{measure} of {part.dataset.attrs.get('system_a')}: "
+        others = [_compared_at(part, state)[0] for part in compared]
+        is_smallest = all(bool(other["value_a"] <= other["value_b"]) for other in others)
+        said = f"{measure} of {next(iter(first))}: "
+        if is_smallest:
+            said = f"{measure} is smallest for {next(iter(first))}, "
         yield [said, _number(compared[0], one, "value_a", strong=True), "."]
+        if is_smallest and "margin" not in one:  # which is of a system that was named beforehand
+            yield [
+                f"The best of {len(compared) + 1} systems on the data that chose it leads partly "
+                "by chance: confirm its lead on other people."
+            ]
     for part in compared:
         if not short and "answer" in part.dataset.attrs:
             translate = term_translator(part.dataset, "")

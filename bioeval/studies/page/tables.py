@@ -13,7 +13,6 @@ import numpy as np
 
 from bioeval.base import SCALARS
 from bioeval.results import ComparedPeople, RuleOf
-from bioeval.stats import IntervalOptions
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
@@ -287,8 +286,7 @@ def _figures(part: PageItem) -> list[str]:
     for name in part.names_over():
         if part.dataset[name].dtype.kind in "iufb":
             names.append(name)
-            stem = IntervalOptions.STEMS.get(name, name)
-            hidden |= {f"{stem}_low", f"{stem}_high"}
+            hidden |= {f"{name}_low", f"{name}_high"}
     for stem in _means(part):
         for key in _SUMMARIES:
             hidden.add(f"{stem}_{key}")
@@ -302,11 +300,11 @@ def _figures_of(part: PageItem, names: Iterable[str]) -> Iterator[Any]:
         if name not in part.dataset:
             yield ""
             continue
-        shape, stem = shape_of(part, name), IntervalOptions.STEMS.get(name, name)
+        shape = shape_of(part, name)
         value = _scalar(part, name, shape, decimals)
-        low = _scalar(part, f"{stem}_low", shape, decimals)
+        low = _scalar(part, f"{name}_low", shape, decimals)
         assert value is not None
-        yield Bounded(value, low, _scalar(part, f"{stem}_high", shape, decimals))
+        yield Bounded(value, low, _scalar(part, f"{name}_high", shape, decimals))
 
 
 def _scalar(part: PageItem, name: str, shape: str, decimals: int) -> Number | None:

@@ -139,7 +139,7 @@ def _operating_point(
             confidence=confidence,
             random_state=random_state,
         )
-        width = float(ds["eer_interval_high"] - ds["eer_interval_low"])
+        width = float(ds["eer_high"] - ds["eer_low"])
         point = _PilotPoint(float(ds["eer_threshold"]), eer=float(ds["eer"]), width=width)
     else:
         ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)

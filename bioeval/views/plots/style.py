@@ -346,28 +346,36 @@ def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def last_change(curves: Iterable[Any]) -> int:
-    """Return the rank beyond which no curve changes; the last axis of each is over the ranks."""
-    last = 1
+def last_change(curves: Iterable[Any], last: int) -> int:
+    """Return the rank beyond which no curve changes up to the `last`.
+
+    The last axis of each curve is over the ranks. What follows the end of a curve is not known: a
+    curve that ends before the last rank is shown to its end.
+    """
+    change = 1
     for curve in curves:
         by_rank = np.atleast_2d(np.asarray(curve, dtype=float))
         by_rank = by_rank.reshape(-1, by_rank.shape[-1])
         moves = np.abs(np.diff(by_rank, axis=1)) > 0
-        last = max(last, 2 + int(np.flatnonzero(moves.any(axis=0)).max(initial=-1)))
-    return last
+        change = max(change, 2 + int(np.flatnonzero(moves.any(axis=0)).max(initial=-1)))
+        end = 1 + int(np.flatnonzero(~np.isnan(by_rank).all(axis=0)).max(initial=-1))
+        if end < last:
+            change = max(change, end)
+    return change
 
 
 def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[int, list[str]]:
     """Return the last rank to show of `last`, and what is said about ranks that are left out.
 
-    That is the one `given`, or else the one beyond which no curve changes.
+    That is the one `given`, or else the one beyond which no curve changes. Nothing is said about
+    ranks beyond the `last`, which the results do not have.
     """
     if given is not None:
         return min(last, given), []
-    shown = min(last, max(FEW_RANKS, last_change(curves)))
-    if shown == last:
+    shown = min(last, max(FEW_RANKS, last_change(curves, last)))
+    if shown + 1 >= last:  # a single rank is not worth the words
         return last, []
-    return shown, [f"ranks beyond {shown:,} are left out: nothing changes"]
+    return shown, [f"ranks {shown + 1:,} to {last:,} are left out: nothing changes there"]
 
 
 def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: float = 1) -> None:

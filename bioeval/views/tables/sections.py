@@ -30,7 +30,6 @@ from bioeval.base.scalars import (
 from bioeval.base.variables import TARGETS
 from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import parse_fusion
-from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Classes, Row, SampleSize, TableSection, with_shared_decimals
@@ -227,18 +226,17 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
     if scalar.name not in dataset:
         return
     dims = dataset[scalar.name].dims
-    stem = IntervalOptions.STEMS.get(scalar.name, scalar.name)
     if not dims:
         value, threshold = float(dataset[scalar.name]), None
         if scalar.threshold:
             threshold = value_of(dataset, scalar.threshold)
-        yield _row(scalar, value, over, threshold, _ends(dataset, stem))
+        yield _row(scalar, value, over, threshold, _ends(dataset, scalar.name))
     elif dims == ("cost",):
         yield from _costs(dataset, scalar, over)
     for point in _targets(dataset, scalar.name):
         if math.isnan(point.rate) and f"{scalar.name}_at_least" in dataset:
             continue
-        ends = _ends(dataset, stem, **point.place)
+        ends = _ends(dataset, scalar.name, **point.place)
         label = _at_target(scalar, point.target)
         yield _row(scalar, point.rate, over, point.threshold, ends, label=label)
 
@@ -319,12 +317,12 @@ def _value_at(dataset: xr.Dataset, name: str, **at: int) -> float:
     return float(values_at(dataset[name].variable, at))
 
 
-def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | None:
-    """Return the limits of an interval, or None without one."""
-    if f"{stem}_low" not in dataset or f"{stem}_high" not in dataset:
+def _ends(dataset: xr.Dataset, name: str, **at: int) -> tuple[float, float] | None:
+    """Return the limits of the interval of a variable, or None without one."""
+    if f"{name}_low" not in dataset or f"{name}_high" not in dataset:
         return None
-    low = _value_at(dataset, f"{stem}_low", **at)
-    high = _value_at(dataset, f"{stem}_high", **at)
+    low = _value_at(dataset, f"{name}_low", **at)
+    high = _value_at(dataset, f"{name}_high", **at)
     if math.isnan(low) or math.isnan(high):
         return None
     return (low, high)

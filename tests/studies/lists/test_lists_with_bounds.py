@@ -16,7 +16,15 @@ from bioeval.cli import main
 from bioeval.protocol import parse
 
 #: Variables of a matrix that lists leave out where they do not determine them.
-LEFT_OUT = {"tau_max", "tau_f1", "eer_threshold", "far_at_eer", "frr_at_eer", "eer_low", "eer_high"}
+LEFT_OUT = {
+    "tau_max",
+    "tau_f1",
+    "eer_threshold",
+    "far_at_eer",
+    "frr_at_eer",
+    "eer_bracket_low",
+    "eer_bracket_high",
+}
 
 
 def lists_of(scores: be.Scores, depth: int) -> be.TopKScores:

@@ -183,7 +183,7 @@ def test_the_eer_is_planned_from_its_interval():
     scores = be.simulate(60, 3, random_state=1)
     plan = be.sample_size(scores, measure="eer", frr_width=0.02)
     ds = be.verification(scores, auc=False, interval="subject-bootstrap")
-    width = float(ds.eer_interval_high - ds.eer_interval_low)
+    width = float(ds.eer_high - ds.eer_low)
     least = 60 * (width / 0.02) ** 2
     assert least < int(plan.subjects[0]) < 3 * least
     assert plan.templates.values.tolist() == [3] and float(plan.value) == float(ds.eer)
