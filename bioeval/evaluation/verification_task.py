@@ -127,7 +127,7 @@ def verification(
         themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
         eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
         ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over
-        ``frr_target``: ``far_at_frr threshold_at_frr``; over ``cost``: ``min_cost
+        ``frr_target``: ``far_at_frr threshold_at_frr``; over ``cost``: ``min_dcf min_cost
         min_cost_threshold``. Targets that the number of impostor attempts cannot
         support are named in the attribute ``warnings``. With an interval: ``_low`` and ``_high``
         of ``gar frr far grr frr_at_far far_at_frr auc``, and ``eer_interval_low
