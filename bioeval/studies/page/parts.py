@@ -17,7 +17,15 @@ import xarray as xr
 from bioeval import DataError
 from bioeval.base import doors, larger_is_closer, offered_value, printable
 from bioeval.base.study import PageSection
-from bioeval.results import ResultThresholds
+from bioeval.results import ResultThresholds, RuleOf
+from bioeval.studies.page.support import (
+    RULES,
+    doubt_of_target,
+    none_supported,
+    people_of,
+    reason_for_target,
+    rule_kept,
+)
 from bioeval.tallies import Rule
 from bioeval.views import TASKS, datasets, term_translator, value_of
 
@@ -303,9 +311,6 @@ RATES = {
     "cmc": ("cmc_count", "queries"),
 }
 
-# An operating point is chosen where so many false accepts are expected, or else so many.
-_ENOUGH = (30, 3)
-
 
 @dataclass(frozen=True)
 class LivePart:
@@ -459,7 +464,7 @@ class Chosen:
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
     rule: str = ""  # in words, of one that a study chose
-    why: str = ""  # this FAR target, and no smaller one
+    why: str = ""  # a sentence: how far the data support its FAR target, or that they support none
 
 
 class LiveState:
@@ -572,9 +577,10 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
         exact = float(part.dataset.get("threshold", np.nan))
         if np.isfinite(exact):
             (target,) = rule.values
-            usual, why = _choose(leader), ""
-            if usual.target == target:
-                why = usual.why
+            usual = _choose(leader)
+            why = usual.why
+            if usual.target != target:
+                why = _doubt_of(leader.part.dataset, target)
             return Chosen(_row_of(leader, exact), target, exact, why=why)
     return None
 
@@ -584,27 +590,48 @@ def _choose(leader: LivePart) -> Chosen:
 
     Other systems are at the loosest threshold of their own with the same FAR.
     """
-    dataset = leader.part.dataset
+    dataset, why = leader.part.dataset, ""
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:
         limits = dataset[name]
         if "rank" in limits.dims:
             limits = limits.isel(rank=0)
-        for enough in _ENOUGH:
-            fits = np.isfinite(limits.values) & (dataset["expected_false_accepts"].values >= enough)
-            if fits.any():
-                at = np.argmin(np.where(fits, dataset["far_target"].values, np.inf))
-                target = dataset["far_target"].values[at].item()
-                exact = limits.values[at].item()
-                why = f"the smallest FAR target with at least {enough} false accepts expected"
-                if enough < _ENOUGH[0]:
-                    why += f", for none has {_ENOUGH[0]}"
+        kept = _rules_kept(dataset)
+        exact_of = dict(zip(dataset["far_target"].values.tolist(), limits.values, strict=True))
+        for rule in RULES:
+            fits = [x for x in kept if kept[x] == rule and np.isfinite(exact_of[x])]
+            if fits:
+                target = min(fits)
+                exact = float(exact_of[target])
+                why = reason_for_target(target, rule, people_of(dataset))
                 return Chosen(_row_of(leader, exact), target, exact, why=why)
+        if kept and not any(kept.values()):
+            why = none_supported([*kept], people_of(dataset))
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])
-        return Chosen(_row_of(leader, exact), None, exact)
+        return Chosen(_row_of(leader, exact), None, exact, why=why)
     middle = float(leader.thresholds[len(leader.thresholds) // 2])
     return Chosen(middle, None, np.nan)
+
+
+def _rules_kept(dataset: xr.Dataset) -> dict[float, RuleOf | None]:
+    """Return the more demanding rule that supports each FAR target of a result, besides 0."""
+    people, targets = people_of(dataset), dataset["far_target"].values.tolist()
+    expected = dataset["expected_false_accepts"].values.tolist()
+    return {x: rule_kept(x, n, people) for x, n in zip(targets, expected, strict=True) if x > 0}
+
+
+def _doubt_of(dataset: xr.Dataset, target: float) -> str:
+    """Return a sentence on the FAR target of a study that the data do not support, or not well."""
+    if "expected_false_accepts" not in dataset:
+        return ""
+    people = people_of(dataset)
+    positive = dataset["far_target"].values > 0
+    attempts = (dataset["expected_false_accepts"] / dataset["far_target"]).values[positive]
+    if not len(attempts):
+        return ""
+    kept = rule_kept(target, target * float(attempts[0]), people)
+    return doubt_of_target(target, kept, people)
 
 
 def _row_of(leader: LivePart, threshold: float) -> float:

@@ -198,11 +198,10 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
 
 
 def _why(state: LiveState) -> str:
-    """Return why the page opens at its FAR target, as a sentence."""
-    chosen = state.chosen
-    if chosen is None or chosen.target is None or not chosen.why:
+    """Return how far the data support the point at which the page opens, after a space."""
+    if state.chosen is None or not state.chosen.why:
         return ""
-    return f" FAR {per_cent(chosen.target)} is {chosen.why}."
+    return f" {state.chosen.why}"
 
 
 def _score(value: float, part: PageItem) -> Text:

@@ -19,7 +19,7 @@ from bioeval.studies.page.words import Text
 TARGET = 0.01
 
 
-def matrix(seed: int, people: int = 10, kind: str = "distance", step: float = 0.0) -> be.Scores:
+def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
     """Simulated scores of three templates each; in steps where many are to be equal."""
     simulated = be.simulate(people, 3, random_state=seed)
     values = np.asarray(simulated.values)
@@ -73,14 +73,18 @@ def check_counts(numbers: list[dict], scores: be.Scores, dataset, threshold: flo
 def without_reason(rest: str, scores: be.Scores, targets: list[float]) -> str:
     """Return a sentence without the reason for the FAR of the page, which holds for the scores."""
     found = re.search(
-        r"FAR 1 % is the smallest FAR target with at least (30?) false accepts expected"
-        r"(, for none has 30)?",
+        r"FAR 1 % is the smallest FAR target at which at least (30?) false accepts are expected"
+        r"( with one attempt of each pair of people)?(; at none are 30 expected)?",
         rest,
     )
     impostors = len(listed(scores)[1])
-    assert found is not None and int(found[1]) <= TARGET * impostors
+    assert found is not None
+    if found[2]:
+        people = len(scores.subjects)
+        impostors = min(impostors, people * (people - 1) // 2)
+    assert int(found[1]) <= TARGET * impostors
     assert all(x * impostors < int(found[1]) for x in targets if x < TARGET)
-    assert bool(found[2]) == (found[1] == "3")
+    assert bool(found[3]) == (found[1] == "3")
     return rest.replace(found[0], "")
 
 
@@ -247,7 +251,7 @@ def test_open_set_alone_opens_with_a_point_of_its_own(tmp_path):
 
 @pytest.mark.slow
 def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
-    scores = matrix(1, people=24)
+    scores = matrix(1)
     tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100, far_targets=[TARGET])
     study = be.study_threshold(scores, ("far", TARGET), folds=4, repeats=2)
     tree = tree.assign({"threshold_study": xr.DataTree(study)})
@@ -288,3 +292,41 @@ def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
     ):
         part = PageItem("a", "verification/single", xr.Dataset(attrs={"kind": kind}))
         assert _score(value, part).text == text
+
+
+@pytest.mark.parametrize("people", [100, 30, 10])
+def test_a_page_opens_where_its_table_finds_support(people, tmp_path):
+    """By the same rule, in pairs of people; if no target is supported, the answer says so."""
+    scores = be.simulate(people, 3, random_state=1)
+    tree = be.evaluate(scores, far_targets=[0.01, 0.001, 0.0001])
+    text = be.report(tree, tmp_path / "page.html").read_text(encoding="utf-8")
+    (answer,) = (x.text for x in Answer(text).sentences if "opens with" in x.text)
+    pairs = people * (people - 1) // 2
+    table = text[text.index(">False accepts expected<") :].partition("</table>")[0]
+    lacks: dict[str, str] = {}
+    for row in re.findall(r"<tr>.*?</tr>", table, re.S):
+        cells = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)]
+        (target,) = {"1 %", "0.1 %", "0.01 %"}.intersection(cells)
+        lacks.setdefault(target, cells[-1])  # of single-template verification, which is first
+    assert len(lacks) == 3 and all(lacks[x] for x in ("0.1 %", "0.01 %"))
+    if pairs < 3 / 0.01:
+        assert "not supported" in lacks["1 %"]
+        assert "No FAR target of these results is supported: even at FAR 1 %" in answer
+    else:
+        assert "not supported" not in lacks["1 %"]
+        assert "FAR 1 % is the smallest FAR target at which at least" in answer
+    assert ("at least 30 false accepts" in answer) == (lacks["1 %"] == "")
+
+
+@pytest.mark.parametrize(
+    ("target", "doubt"), [(0.01, "is weakly supported"), (0.001, "is not supported")]
+)
+def test_a_page_doubts_the_target_of_a_study(target, doubt, tmp_path):
+    """Where a study chose a threshold for a FAR target that the data do not support."""
+    scores = be.simulate(40, 3, random_state=1)
+    tree = be.evaluate(scores, far_targets=[0.1, 0.01, 0.001])
+    study = be.study_threshold(scores, ("far", target), folds=4, repeats=1, replicates=100)
+    tree = tree.assign({"threshold_study": xr.DataTree(study)})
+    text = be.report(tree, tmp_path / "page.html").read_text(encoding="utf-8")
+    (answer,) = (x.text for x in Answer(text).sentences if "opens with" in x.text)
+    assert f"FAR {100 * target:g} % {doubt} by these data" in answer
