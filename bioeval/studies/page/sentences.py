@@ -6,6 +6,7 @@ several are in a table, each at its own threshold, under what their paired compa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import counted
+from bioeval.results import decimals_beside
 from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
@@ -253,10 +255,15 @@ def _over_folds(study: PageItem, rate: str, what: str) -> list[Any]:
 def _mean(study: PageItem, name: str) -> Bounded:
     """Return a mean over folds, with its interval where it has one."""
     value = float(study.dataset[f"{name}_mean"])
-    decimals = _fine(value)
-    mean = Number(study, f"{name}_mean", value, "percent", decimals, strong=True)
     low = value_of(study.dataset, f"{name}_low")
     high = value_of(study.dataset, f"{name}_high")
+    decimals = _fine(value)
+    target, _ = _target_of(study, name)
+    if target is not None:
+        for end in (value, low, high):
+            if end is not None:
+                decimals = decimals_beside(end, target, least=decimals)
+    mean = Number(study, f"{name}_mean", value, "percent", decimals, strong=True)
     if low is None or high is None or np.isnan([low, high]).any():
         return Bounded(mean)
     return Bounded(
@@ -282,7 +289,8 @@ def _missed(study: PageItem, rate: str) -> Text | None:
     """Say that the target of FAR or FRR was not kept on new people."""
     ds = study.dataset
     target, said = _target_of(study, rate)
-    if target is None or not float(ds[f"{rate}_mean"]) > target:
+    mean = float(ds[f"{rate}_mean"])
+    if target is None or not mean > target or math.isclose(mean, target, rel_tol=1e-12):
         return None
     if float(ds[f"{rate}_low"]) <= target:
         return Text(f"{said}, but the interval contains it", warns=False)
@@ -307,7 +315,8 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
     eer = float(np.mean([far, frr]))
     if not float(ds[f"{rate}_mean"]) > _CLEARLY * eer:
         return None, ""
-    return eer, f"more than the EER of {words.percent(eer)} where the threshold was chosen"
+    at = words.percent(eer, decimals_beside(eer, float(ds[f"{rate}_mean"])))
+    return eer, f"more than the EER of {at} where the threshold was chosen"
 
 
 def _searched(rows: list[LiveRow]) -> str:

@@ -31,6 +31,7 @@ from bioeval.results import (
     Variables,
     about_attrs,
     build,
+    rate_beside,
 )
 from bioeval.scores import (
     BlockReader,
@@ -730,7 +731,7 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
-    measured = f"On {new_people(divided)} the FAR was {100 * far:.3f} %"
+    measured = f"On {new_people(divided)} the FAR was {rate_beside(far, target)}"
     if not target:
         return f"{measured}; the target was 0."
     times = far / target

@@ -285,6 +285,23 @@ def test_a_rate_on_new_people_above_its_target_is_flagged(rule):
                 assert (said.index(text) < said.index(", and ")) == (rate == "far")
 
 
+def test_a_rate_on_new_people_is_visibly_above_the_target_that_it_is_said_to_exceed():
+    study = be.study_threshold(
+        matrix(1, people=12), ("far", 0.01), folds=3, repeats=1, replicates=100
+    )
+    for mean, low, text in ((0.010001, 0.0100002, "1.0001 %"), (0.0101, 0.0098, "1.01 %")):
+        made = study.assign(far_mean=mean, far_low=low, far_high=0.02)
+        said = _on_new_people(PageItem("a", "threshold_study", made))
+        texts = [getattr(x, "text", x) for x in said]
+        assert texts[1].startswith(text[:4]) and float(texts[1].split()[0]) > 1
+        assert any(x.startswith("more than the 1 % that") for x in texts)
+        low_text = next(x for x in said if getattr(x, "variable", "") == "far_low").text
+        assert (float(low_text) > 1) == (low > 0.01)
+    made = study.assign(far_mean=0.010000000000000002, far_low=0.01, far_high=0.02)
+    said = _on_new_people(PageItem("a", "threshold_study", made))
+    assert not any("more than" in getattr(x, "text", x) for x in said)
+
+
 def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
     for kind, value, text in (
         ("distance", 3.9479866700763275, "3.94798"),
