@@ -151,6 +151,10 @@ def _items(results: Any, name: str) -> Iterator[PageItem]:
         system, task = _split(path, dataset)
         system = "/".join(filter(None, (name, system)))
         system = system or str(dataset.attrs.get("system", "")) or "results"
+        if "threshold" in dataset.coords and dataset["threshold"].dims == ("threshold",):
+            dataset = dataset.sortby("threshold")  # those of be.at are in the order given
+        if "threshold_used" in dataset:  # the rates are those of a threshold of the grid
+            dataset = dataset.assign_coords(threshold=dataset["threshold_used"])
         yield PageItem(printable(system), task, dataset)
 
 
@@ -311,6 +315,12 @@ RATES = {
     "cmc": ("cmc_count", "queries"),
 }
 
+#: Variables over the threshold, which rates at a single threshold have without this dimension.
+_AT_THRESHOLD = {
+    *("di", "ga", "gr", "fa", "fr"),
+    *(f"{rate}{end}" for rate in ("dir", "far", "frr", "gar", "grr") for end in ("", "_low", "_high")),
+}
+
 
 @dataclass(frozen=True)
 class LivePart:
@@ -332,14 +342,18 @@ class LivePart:
         """
         if part.task == "extrapolated_far":
             return None
-        variables: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
-        for name, values in part.dataset.data_vars.items():
-            if values.dtype.kind in "iufb":
-                variables.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
         thresholds = np.empty(0)
         coordinate = part.dataset.coords.get("threshold")
-        if coordinate is not None and coordinate.dims == ("threshold",):
-            thresholds = coordinate.values.astype(float)
+        if coordinate is not None and coordinate.dims in ((), ("threshold",)):
+            thresholds = np.atleast_1d(coordinate.values).astype(float)
+        variables: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+        for name, values in part.dataset.data_vars.items():
+            if values.dtype.kind not in "iufb":
+                continue
+            dims, array = tuple(map(str, values.dims)), values.values
+            if len(thresholds) and not coordinate.dims and name in _AT_THRESHOLD:
+                dims, array = ("threshold", *dims), array[None]
+            variables.setdefault(dims, {})[str(name)] = array
         over = bool(np.isfinite(thresholds).any())
         columns = {}
         if over:
@@ -464,6 +478,7 @@ class Chosen:
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
     rule: str = ""  # in words, of one that a study chose
+    given: bool = False  # whether a user gave it, so that it was chosen for no rate
     why: str = ""  # a sentence: how far the data support its FAR target, or that they support none
 
 
@@ -484,6 +499,8 @@ class LiveState:
             of_first = [part for part in moved if part.part.system == moved[0].part.system]
             self.leader = min(of_first, key=_precedence)
             self.chosen = _chosen_by_study(self.leader, parts) or _choose(self.leader)
+            if self.leader.row(self.chosen.exact) < 0 or len(self.leader.thresholds) == 1:
+                self.chosen = _strictest(self.leader)
         self.anchors: dict[tuple[str, str], LivePart] = {}
         for part in sorted(moved, key=lambda x: x.part.task != "verification/single"):
             known = self.anchors.get(part.group)
@@ -522,6 +539,8 @@ class LiveState:
         for group, anchor in self.anchors.items():
             if self.follows(anchor):
                 thresholds[group] = self.chosen.threshold
+            elif self.chosen.given:
+                thresholds[group] = _strictest(anchor).threshold
             elif "far" in anchor.columns:
                 thresholds[group] = LiveRow(anchor, anchor.row_at_far(far)).threshold
             else:
@@ -612,6 +631,15 @@ def _choose(leader: LivePart) -> Chosen:
         return Chosen(_row_of(leader, exact), None, exact, why=why)
     middle = float(leader.thresholds[len(leader.thresholds) // 2])
     return Chosen(middle, None, np.nan)
+
+
+def _strictest(leader: LivePart) -> Chosen:
+    """Choose the strictest threshold of a result that has none for an operating point."""
+    strictest = float(leader.thresholds[-1 if leader.part.accepts_larger else 0])
+    rule = "the strictest threshold"
+    if len(leader.thresholds) == 1:
+        rule = "the only threshold"
+    return Chosen(strictest, None, strictest, rule, given=True)
 
 
 def _rules_kept(dataset: xr.Dataset) -> dict[float, RuleOf | None]:

@@ -186,6 +186,8 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     said = ["The threshold that this page opens with, ", opened, ", "]
     if not np.isfinite(chosen.exact):
         return [*said, "is one in the middle of the scores; no operating point is known."]
+    if chosen.given:
+        return [*said, f"is {chosen.rule} of these results."]
     rule = chosen.rule or "that of the equal error rate"
     if chosen.target is not None:
         rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
@@ -391,7 +393,10 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Pa
     rule = "the equal error rate"
     if state.chosen.target is not None:
         rule = f"FAR at most {per_cent(state.chosen.target)}"
-    caption = translate(f"{ranked[0].part.title}, each system at the same FAR")
+    shared = "the same FAR"
+    if state.chosen.given:
+        rule = shared = f"{state.chosen.rule} of its results"
+    caption = translate(f"{ranked[0].part.title}, each system at {shared}")
     note = translate(f"The page opens at {rule}; in the order of FRR there.")
     near: dict[str, list[str]] = {"far": [], "frr": []}  # the systems whose interval keeps it
     warned = False
@@ -485,6 +490,8 @@ def _common(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> I
     if chosen_on:
         where = f"on {chosen_on}"
     said = f"Each system is at its own loosest threshold with {rule}, chosen {where}."
+    if state.chosen.given:
+        said = f"Each system is at {state.chosen.rule} of its results."
     yield [translate(said + _why(state))]
     if not any(map(_is_study, parts)):
         yield _on_new_people(None)

@@ -370,14 +370,16 @@ def _targets(dataset: xr.Dataset, name: str) -> Iterator[_AtTarget]:
 
 def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:
     """Return all thresholds if they are few; else three, unless the table has `instead`."""
-    count = dataset.sizes.get("threshold", 0)
+    single = "threshold" in dataset.coords and not dataset["threshold"].ndim
+    count = dataset.sizes.get("threshold", int(single))
     places: Iterable[int] = range(count)
     if count > FEW:
         places = ()
         if instead not in dataset:
             places = [round(i * (count - 1) / 4) for i in (1, 2, 3)]
+    used = "threshold_used" if "threshold_used" in dataset else "threshold"
     for i in places:
-        yield i, _value_at(dataset, "threshold", threshold=i)
+        yield i, _value_at(dataset, used, threshold=i)
 
 
 def _classes(dataset: xr.Dataset) -> Classes:
