@@ -221,7 +221,10 @@ class _Bins:
         else:
             low, high = self._least_costs(points.costs)
             yield "min_cost", (low, high)
-            yield "min_dcf", tuple(normalised_cost(end, points.costs) for end in (low, high))
+            yield (
+                "min_dcf",
+                (normalised_cost(low, points.costs), normalised_cost(high, points.costs)),
+            )
 
     def _least_costs(self, costs: np.ndarray) -> Ends:
         """Return bounds of the least costs: no point is better than the ends of its bin."""

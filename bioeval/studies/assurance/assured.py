@@ -350,8 +350,8 @@ def _refusal(
     if needs:
         needs = f" ({needs})"
     return (
-        f"{said}, and the upper limit at {100 * confidence:g} % is {rate_beside(high, target)}, above the "
-        f"target of {100 * target:g} %; {there} {people} are too few{needs}. "
+        f"{said}, and the upper limit at {100 * confidence:g} % is {rate_beside(high, target)}, "
+        f"above the target of {100 * target:g} %; {there} {people} are too few{needs}. "
         "More people help; more templates of the same people hardly do"
     )
 
@@ -618,7 +618,8 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     mean, low, high = (rate_beside(v[f"{name}{end}"], v["claim"]) for end in ("", "_low", "_high"))
     yield Sentence(
         f"{rate} on these data: {mean}, the mean over {over}. In the population it "
-        f"is at least {low} and at most {high}, each with {confidence} confidence ({attrs['assurance']})."
+        f"is at least {low} and at most {high}, each with {confidence} confidence "
+        f"({attrs['assurance']})."
     )
     settle = v["people_to_settle"]
     if attrs["assurance"] == "estimated":

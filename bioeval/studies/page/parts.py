@@ -318,7 +318,11 @@ RATES = {
 #: Variables over the threshold, which rates at a single threshold have without this dimension.
 _AT_THRESHOLD = {
     *("di", "ga", "gr", "fa", "fr"),
-    *(f"{rate}{end}" for rate in ("dir", "far", "frr", "gar", "grr") for end in ("", "_low", "_high")),
+    *(
+        f"{rate}{end}"
+        for rate in ("dir", "far", "frr", "gar", "grr")
+        for end in ("", "_low", "_high")
+    ),
 }
 
 
@@ -342,16 +346,16 @@ class LivePart:
         """
         if part.task == "extrapolated_far":
             return None
-        thresholds = np.empty(0)
+        thresholds, single = np.empty(0), False
         coordinate = part.dataset.coords.get("threshold")
         if coordinate is not None and coordinate.dims in ((), ("threshold",)):
-            thresholds = np.atleast_1d(coordinate.values).astype(float)
+            thresholds, single = np.atleast_1d(coordinate.values).astype(float), not coordinate.dims
         variables: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
         for name, values in part.dataset.data_vars.items():
             if values.dtype.kind not in "iufb":
                 continue
             dims, array = tuple(map(str, values.dims)), values.values
-            if len(thresholds) and not coordinate.dims and name in _AT_THRESHOLD:
+            if single and name in _AT_THRESHOLD:
                 dims, array = ("threshold", *dims), array[None]
             variables.setdefault(dims, {})[str(name)] = array
         over = bool(np.isfinite(thresholds).any())
