@@ -55,7 +55,7 @@ def _order(a: float, b: float) -> int:
     """Return 1 where a number is above another one, -1 below, 0 where they are equal or nearly."""
     if math.isclose(a, b, rel_tol=1e-12):
         return 0
-    return (a > b) - (a < b)
+    return int(a > b) - int(a < b)
 
 
 def number(value: float, digits: str = ".4g") -> str:

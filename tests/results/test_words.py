@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from bioeval.results import decimals_beside, rate_beside
@@ -17,6 +18,7 @@ from bioeval.results import decimals_beside, rate_beside
         (0.0009999, (0.001,), "0.09999 %"),
         (0.001, (0.001,), "0.1 %"),
         (0.1 + 0.2, (0.3,), "30 %"),  # equal but for the last bit
+        (np.float64(0.00101), (0.001,), "0.101 %"),
         (0.00123456, (), "0.123 %"),
         (0.123456, (0.5,), "12.3 %"),
         (0.0, (0.001,), "0 %"),
