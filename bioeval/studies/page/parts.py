@@ -153,7 +153,7 @@ def _items(results: Any, name: str) -> Iterator[PageItem]:
         system = system or str(dataset.attrs.get("system", "")) or "results"
         if "threshold" in dataset.coords and dataset["threshold"].dims == ("threshold",):
             dataset = dataset.sortby("threshold")  # those of be.at are in the order given
-        if "threshold_used" in dataset:  # the rates are those of a threshold of the grid
+        if "threshold_lookup" in dataset.attrs:  # rates of be.at, those of a threshold of the grid
             dataset = dataset.assign_coords(threshold=dataset["threshold_used"])
         yield PageItem(printable(system), task, dataset)
 
