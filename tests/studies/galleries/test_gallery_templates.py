@@ -323,7 +323,8 @@ def test_a_class_without_attempts():
 
 def test_the_thresholds_of_each_number_of_templates_are_shown(capsys):
     """In the text, as in the result and in its JSON, where FRR is at equal FAR."""
-    ds = be.gallery_templates(be.simulate(12, 4, random_state=1), [1, 2, 3], far_targets=(0.1, 0.02))
+    scores = be.simulate(12, 4, random_state=1)
+    ds = be.gallery_templates(scores, [1, 2, 3], far_targets=(0.1, 0.02))
     be.show(ds)
     _, _, rest = capsys.readouterr().out.partition("Thresholds of these rates")
     head, *rows = rest.strip().splitlines()[:4]
