@@ -1,4 +1,4 @@
-"""Variables of the environment that have to be numbers, read before a library stumbles over them."""
+"""Variables of the environment that have to be numbers, read before a library meets them."""
 
 from __future__ import annotations
 

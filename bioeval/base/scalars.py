@@ -464,10 +464,11 @@ WITH_FAILURES = (
     ),
 )
 
-MIN_COST = Scalar(
-    "smallest expected cost p c_miss FRR + (1 - p) c_fa FAR",
+MIN_DCF = Scalar(
+    "smallest expected cost min_cost, divided by that of the better trivial decision, "
+    "min(p c_miss, (1 - p) c_fa)",
     "cost",
-    name="min_cost",
+    name="min_dcf",
     threshold="min_cost_threshold",
     label="minDCF at prior {prior}",
     percent=False,
@@ -738,7 +739,7 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 #: Every scalar of the tasks.
 OWN = (
-    *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST),
+    *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_DCF),
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
     *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
 )

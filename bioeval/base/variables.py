@@ -90,7 +90,8 @@ VERIFICATION: dict[str, Name] = {
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "far_at_frr": scalars.FAR_AT_FRR,
     "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
-    "min_cost": scalars.MIN_COST,
+    "min_dcf": scalars.MIN_DCF,
+    "min_cost": Name("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost"),
     "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
     "cost_prior": Name("proportion p of genuine attempts expected in use"),
     "cost_miss": Name("cost c_miss of a false reject", "cost"),
@@ -101,6 +102,7 @@ VERIFICATION: dict[str, Name] = {
     **Name("the smallest FAR without any false reject").bounds_of("zero_frr"),
     **Name("the smallest FRR with FAR at most the target").bounds_of("frr_at_far"),
     **Name("the smallest expected cost", "cost").bounds_of("min_cost"),
+    **Name("the smallest expected cost, normalised as min_dcf", "cost").bounds_of("min_dcf"),
 }
 
 OPEN_SET: dict[str, Name] = {

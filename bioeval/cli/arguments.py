@@ -57,23 +57,33 @@ def _rate(text: str) -> float:
     return Rule.rate_in(text)
 
 
-def _far(text: str) -> float:
-    """Return a FAR, with a warning above one half."""
-    far = _rate(text)
-    if 0.5 < far <= 1:
+def _error_rate(text: str, name: str = "FAR") -> float:
+    """Return a FAR or FRR, with a warning above one half where it may be meant in per cent."""
+    rate = _rate(text)
+    if 0.5 < rate <= 1 and "%" not in text:
         note(
-            f"bioeval: warning: FAR {far:g} is {100 * far:g} %; for {far:g} % write {far:g}% or "
-            f"{far / 100:g}"
+            f"bioeval: warning: {name} {rate:g} is {100 * rate:g} %; for {rate:g} % write "
+            f"{rate:g}% or {rate / 100:g}"
         )
-    return far
+    return rate
+
+
+def _error_rates(name: str) -> _Typed:
+    """Return the type of one or several FARs or FRRs."""
+    return _Typed(
+        "x",
+        lambda text: tuple(_error_rate(each, name) for each in text.split(",")),
+        "a rate (0.01, 1% or 1/100), or several, comma-separated",
+    )
 
 
 def _target(text: str) -> str:
-    """Return a rule as it is, with the warning about its FAR."""
+    """Return a rule as it is, with the warning about its FAR or FRR."""
     name, _, rate = text.partition("=")
-    if name.strip().lower() == "far":
+    name = name.strip().upper()
+    if name in ("FAR", "FRR"):
         with contextlib.suppress(ValueError):  # which the rule is refused for
-            _far(rate)
+            _error_rate(rate, name)
     return text
 
 
@@ -170,12 +180,9 @@ class Value(_Typed):
         lambda text: tuple(map(_number, text.split(","))),
         "a number, or several, comma-separated",
     )
-    RATES = _Typed(
-        "x",
-        lambda text: tuple(map(_far, text.split(","))),
-        "a rate (0.01, 1% or 1/100), or several, comma-separated",
-    )
-    RATE = _Typed("x", _far, "a rate (0.01, 1% or 1/100)")
+    FARS = _error_rates("FAR")
+    FRRS = _error_rates("FRR")
+    RATE = _Typed("x", _error_rate, "a rate (0.01, 1% or 1/100)")
     PROPORTION = _Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
     CONFIDENCE = _Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
     WHOLE_NUMBERS = _Typed(

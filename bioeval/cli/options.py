@@ -150,7 +150,7 @@ def _targets(rate: str, help: str) -> Callable[[F], F]:
     return option(
         f"--{rate}",
         f"{help}, such as 0.001; repeatable.",
-        Value.RATES,
+        {"far": Value.FARS, "frr": Value.FRRS}[rate],
         multiple=True,
         callback=lambda ctx, param, given: list(itertools.chain.from_iterable(given)) or None,
         name=f"{rate}_targets",

@@ -58,7 +58,7 @@ class Faces:
     Attributes
     ----------
     images : ndarray of uint8, shape (400, 64, 64)
-        Grey values, from 0 (black) to 255.
+        Grey values, from 0 (black) to 255 (white). The systems divide them by 255.
     people : ndarray of str, shape (400,)
         The person on each image: ``"s1"`` to ``"s40"``, ten images each.
     image_ids : ndarray of str, shape (400,)
@@ -107,9 +107,9 @@ def faces(
     ----------
     system : {"eigenfaces", "fisherfaces", "pixels", "deep"}, optional
         Recognition system whose templates are compared; without one, the images themselves.
-        ``eigenfaces`` are principal components of the images, ``fisherfaces`` linear discriminants
-        of these components, ``pixels`` the grey values, and ``deep`` the 128-dimensional
-        descriptors of a deep network that was trained on other people.
+        ``pixels`` are the grey values, divided by 255 and so from 0 to 1; ``eigenfaces`` principal
+        components of these values, ``fisherfaces`` linear discriminants of the components, and
+        ``deep`` the 128-dimensional descriptors of a deep network that was trained on other people.
     metric : str
         As for :meth:`bioeval.Scores.from_embeddings`.
     people : {"unseen", "seen", "all"}

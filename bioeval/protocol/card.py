@@ -422,8 +422,9 @@ class Report(Section):
         default=None,
     )
     priors: tuple[float, ...] = card_field(
-        "the least expected cost of decisions (minDCF) of verification is given for each of "
-        "these proportions of genuine attempts, both errors costing 1",
+        "the least expected cost of decisions of verification, divided by that of the better of "
+        "accepting all and rejecting all (minDCF), is given for each of these proportions of "
+        "genuine attempts, both errors costing 1",
         distinct=True,
         interval=NumberRange(0, 1, low_open=True, high_open=True),
         default=(0.5,),

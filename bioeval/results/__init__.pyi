@@ -44,9 +44,11 @@ from bioeval.results.support import (
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
 from bioeval.results.words import (
+    decimals_beside as decimals_beside,
     excluded as excluded,
     in_one_precision as in_one_precision,
     number as number,
     percent as percent,
+    rate_beside as rate_beside,
     threshold_text as threshold_text,
 )

@@ -22,7 +22,7 @@ from bioeval.base.scalars import DECISIONS, SCALARS, Name, Scalar
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.points import VerificationPoints, point_variables
+from bioeval.tallies.points import VerificationPoints, normalised_cost, point_variables
 from bioeval.tallies.thresholds import to_user
 
 #: Ranks that are shown unless the protocol card names others.
@@ -109,6 +109,7 @@ class Scalars(NamedTuple):
         if len(points.costs) and points.every_score:
             variables |= along(
                 ("cost",),
+                min_dcf=normalised_cost(points.min_cost, points.costs),
                 min_cost=points.min_cost,
                 min_cost_threshold=to_user(points.min_cost_threshold, kind),
                 cost_prior=points.costs[:, 0],

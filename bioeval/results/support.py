@@ -14,6 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import BioevalWarning, counted
 from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
+from bioeval.results.words import percent
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.tallies.counts import VerificationTally
@@ -218,17 +219,25 @@ class KindVerdict:
         diagonal: int = 0,
         fused: bool = False,
         origin: str = "",
+        sample: tuple[int, int] | None = None,
     ) -> Self:
         """Return the verdict on an EER.
 
         `people` is the number of subjects, or of genuine attempts where these are fewer,
         `diagonal` 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown.
         Attempts of several templates are `fused`. The `origin` of the scores says whether their
-        kind is certain.
+        kind is certain. An EER of a `sample` of the scores has its numbers of genuine and of
+        impostor scores.
         """
         other = "distance" if larger_is_closer(kind) else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-        message = f"{PLURALS[kind]}; EER about {100 * eer:.3g} %"
+        message = f"{PLURALS[kind]}; EER {percent(eer)}"
+        if sample is not None:
+            genuine, impostor = sample
+            message = (
+                f"{PLURALS[kind]}; EER about {percent(eer, '.3g')} in a sample of the scores "
+                f"({genuine:,} genuine, {impostor:,} impostor; an evaluation counts all)"
+            )
         if not eer > 0.5:
             if not eer > 0.5 - margin / 2:
                 return cls("ok", message)

@@ -37,6 +37,7 @@ UNKNOWN = {
     "frr_at_far": (),
     "zero_frr": ("zero_frr",),
     "min_cost": ("min_cost", "min_cost_threshold", "eer_hull"),
+    "min_dcf": ("min_dcf",),
 }
 
 
@@ -62,7 +63,7 @@ def _scalars(
         subjects, pairs = people
         variables["subjects"] = (), np.int64(subjects)
         variables["disjoint_pairs"] = (), np.int64(pairs)
-    over = {"frr_at_far": ("far_target",), "min_cost": ("cost",)}
+    over = {"frr_at_far": ("far_target",), "min_cost": ("cost",), "min_dcf": ("cost",)}
     for name, (low, high) in bounds.items():
         if np.size(low):
             variables[f"{name}_at_least"] = over.get(name, ()), low

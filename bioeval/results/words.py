@@ -21,6 +21,43 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     return number(100 * rate, digits) + unit * bool(rate == rate)
 
 
+def decimals_beside(rate: float, *others: float, least: int = 2) -> int:
+    """Return the decimals in per cent of a rate that a sentence compares with other rates.
+
+    As few from `least` on as leave the rate above, or below, each rate that it is above, or below.
+    """
+    for decimals in range(least, _MOST_DECIMALS):
+        rounded = round(100 * rate, decimals)
+        if all(_order(rate, x) == _order(rounded, round(100 * x, decimals)) for x in others):
+            return decimals
+    return _MOST_DECIMALS
+
+
+def rate_beside(rate: float, *others: float) -> str:
+    """Return a rate in per cent beside rates that the sentence compares it with.
+
+    It has three significant digits, or more where fewer would hide which of them is larger.
+    """
+    least = 0
+    if rate > 0:
+        least = max(0, 2 - math.floor(math.log10(100 * rate)))
+    text = number(100 * rate, f".{decimals_beside(rate, *others, least=least)}f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text + " %" * bool(rate == rate)
+
+
+#: Decimals of a rate in per cent at which float64 has no more digits.
+_MOST_DECIMALS = 15
+
+
+def _order(a: float, b: float) -> int:
+    """Return 1 where a number is above another one, -1 below, 0 where they are equal or nearly."""
+    if math.isclose(a, b, rel_tol=1e-12):
+        return 0
+    return int(a > b) - int(a < b)
+
+
 def number(value: float, digits: str = ".4g") -> str:
     """Return a number; with digits ``"p"`` two of them, and small ones as ``< 0.0001``."""
     if math.isnan(value):

@@ -212,9 +212,14 @@ class EnrolmentTimes:
         stops = (reached - who * step)[np.append(new[1:], True)]
         return self._at_once(start[new], stops, len(np.unique(subject)))
 
+    @property
+    def decide(self) -> bool:
+        """Whether there are times of both sides, without which all templates are compared."""
+        return "seen_at" in self.columns and len(self.columns) > 1
+
     def note(self) -> str:
         """Return the sizes of the galleries in words."""
-        if "seen_at" not in self.columns or len(self.columns) < 2:
+        if not self.decide:
             lacks = "neither enrolled_at nor withdrawn_at of the gallery"
             if "seen_at" not in self.columns:
                 lacks = "no seen_at of the probes"

@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 
 from bioeval.base.errors import MergeError, counted, short_name
-from bioeval.scores.labels import digest, present
+from bioeval.scores.labels import NOT_ENROLLED, digest, present
 from bioeval.scores.matrix import Scores, are_pairs
 
 # How the note begins that a part of a gallery has no mate of any probe.
@@ -59,6 +59,14 @@ def _notes(scores: Scores) -> list[str]:
     return notes
 
 
+def _left_out(scores: Scores) -> list[str]:
+    """Return what leaves out comparisons: not enrolment without the times that decide on it."""
+    times = None if are_pairs(scores) else scores._enrolment_times
+    if times is None or times.decide:
+        return list(scores.exclude)
+    return [name for name in scores.exclude if name != NOT_ENROLLED]
+
+
 @dataclass(frozen=True)
 class Provenance:
     """Provenance of counts; a part of every tally, and of every result's attributes."""
@@ -105,7 +113,7 @@ class Provenance:
             fingerprints=(scores.fingerprint,),
             notes=tuple(_notes(scores)),
             origin=scores._origin,
-            exclude=", ".join(scores.exclude),
+            exclude=", ".join(_left_out(scores)),
             reading=scores._reading,
             attacks=scores._attacks_left_out,
             gallery="" if pairs or not scores._labelled else digest(scores.gallery_labels),

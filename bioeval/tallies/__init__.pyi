@@ -37,6 +37,7 @@ from bioeval.tallies.points import (
     VerificationPoints as VerificationPoints,
     check_targets as check_targets,
     per_cent as per_cent,
+    trivial_cost as trivial_cost,
 )
 from bioeval.tallies.second_pass import PointsWanted as PointsWanted, SecondPass as SecondPass
 from bioeval.tallies.selections import (

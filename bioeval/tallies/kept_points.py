@@ -20,7 +20,13 @@ import numpy as np
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import KeptScores, VerificationTally
 from bioeval.tallies.point_search import add_optima, require_same, undefined_points
-from bioeval.tallies.points import VerificationPoints, d_prime, moments_of, with_rare_targets
+from bioeval.tallies.points import (
+    VerificationPoints,
+    d_prime,
+    moments_of,
+    normalised_cost,
+    with_rare_targets,
+)
 from bioeval.tallies.second_pass import LEAST_TARGETS, PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import (
     Attempts,
@@ -213,7 +219,12 @@ class _Bins:
             genuine = attempts.genuine[within(attempts.genuine, attempts.edges, wanted)]
             add_optima(points, attempts.curve(distinct(genuine)), with_rows=with_rows)
         else:
-            yield "min_cost", self._least_costs(points.costs)
+            low, high = self._least_costs(points.costs)
+            yield "min_cost", (low, high)
+            yield (
+                "min_dcf",
+                (normalised_cost(low, points.costs), normalised_cost(high, points.costs)),
+            )
 
     def _least_costs(self, costs: np.ndarray) -> Ends:
         """Return bounds of the least costs: no point is better than the ends of its bin."""

@@ -293,6 +293,23 @@ def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: F
     return int(near[exact.index(min(exact))])
 
 
+def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
+    """Return the cost of the better trivial decision, to reject all attempts or to accept all.
+
+    A cost divided by it is normalised: a system as good as the prior alone has 1.
+    """
+    return np.minimum(prior * miss, (1 - prior) * accept)
+
+
+def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return costs (..., costs) over the trivial cost of each row (p, c_miss, c_fa) of `costs`.
+
+    NaN where a trivial decision costs nothing.
+    """
+    trivial = trivial_cost(*np.transpose(costs))
+    return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
+
+
 def min_costs(
     fa: np.ndarray,
     fr: np.ndarray,

@@ -1,4 +1,4 @@
-"""Progress in a notebook: a line below the cell while it runs, and nothing of the notebook changed."""
+"""Progress in a notebook: a line below the cell while it runs, and nothing else is changed."""
 
 from __future__ import annotations
 

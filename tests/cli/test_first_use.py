@@ -171,7 +171,8 @@ def test_a_page_says_why_it_opens_at_its_far(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     assert said("report", file, "--out", "p.html", "--interval", "none")[0] == 0
     page = Path("p.html").read_text()
-    assert "FAR 10 % is the smallest FAR target with at least 30 false accepts" in page
+    why = "FAR 10 % is the smallest FAR target at which at least 3 false accepts are expected"
+    assert f"{why} with one attempt of each pair of people; at none are 30 expected." in page
     assert "chosen on other people in 20 divisions into 10 folds" in page
 
 
@@ -215,7 +216,9 @@ def test_a_far_of_all_attempts_is_remarked(saved, said):
     for arguments in (("run", "--far", 1), ("zoo", "--threshold", "far=1")):
         command, *options = arguments
         assert "FAR 1 is 100 %; for 1 % write 1% or 0.01" in said(command, file, *options)[2]
+    assert "FRR 1 is 100 %; for 1 % write 1% or 0.01" in said("run", file, "--frr", 1)[2]
     assert "100 %" not in said("run", file, "--far", "0.5", "--far", "1%")[2]
+    assert "warning" not in said("run", file, "--frr", "100%")[2]
     remark = "0.01 is taken as a threshold; for a FAR write far=0.01"
     assert remark in said("threshold", file, "--target", "0.01", "--folds", 3)[2]
     assert "FAR 1 is 100 %" in said("threshold", file, "--target", "FAR=1", "--folds", 3)[2]

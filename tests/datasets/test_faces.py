@@ -47,6 +47,22 @@ def test_images_are_the_original_ones():
         data.images[0] = 0
 
 
+@pytest.mark.parametrize("system", ["pixels", "eigenfaces"])
+def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, root):
+    """The distance of two images from their grey values, and from 64 components by an SVD."""
+    values = be.datasets.faces().images.reshape(400, -1) / 255
+    templates = values[200:]
+    if system == "eigenfaces":
+        mean = values[:200].mean(axis=0)
+        _, _, axes = np.linalg.svd(values[:200] - mean, full_matrices=False)
+        templates = (templates - mean) @ axes[:64].T
+    expected = np.linalg.norm(templates[0] - templates[13])
+    found = be.datasets.faces(system)
+    np.testing.assert_allclose(np.asarray(found.values)[0, 13], expected, rtol=1e-9)
+    assert "divided by 255" in be.datasets.faces.__doc__
+    assert "divided by 255" in (root / "docs/faces.md").read_text(encoding="utf-8")
+
+
 def test_templates_carry_their_images():
     data, scores = be.datasets.faces(), be.datasets.faces("fisherfaces")
     names = scores.probe_meta["image"]

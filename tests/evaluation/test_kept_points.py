@@ -37,6 +37,7 @@ GROUPS = {
     "zero_far": ("zero_far", "zero_far_threshold"),
     "zero_frr": ("zero_frr",),
     "min_cost": ("min_cost", "min_cost_threshold", "eer_hull"),
+    "min_dcf": ("min_dcf",),
 }
 
 

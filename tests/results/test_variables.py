@@ -63,7 +63,7 @@ def test_a_variable_cannot_skip_the_registry():
 
 
 def test_a_scalar_has_one_name_one_label_and_one_computation():
-    every = (*scalars.VERIFICATION_SCALARS, scalars.FRR_AT_FAR, scalars.MIN_COST, scalars.DIR,
+    every = (*scalars.VERIFICATION_SCALARS, scalars.FRR_AT_FAR, scalars.MIN_DCF, scalars.DIR,
              scalars.CMS, scalars.RECOGNITION_RATE, scalars.DIR_AT_FAR)  # fmt: skip
     names = [scalar.name for scalar in every]
     labels = [scalar.label for scalar in every if scalar.label]

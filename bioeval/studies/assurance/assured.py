@@ -33,6 +33,7 @@ from bioeval.results import (
     Title,
     about_attrs,
     build,
+    rate_beside,
     threshold_text,
 )
 from bioeval.scores import (
@@ -370,7 +371,8 @@ def _refusal(
     at = 0.0
     if layer >= 0:
         at = float(shares.mean[layer])
-    said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
+    rate = rate_beside(at, target)
+    said = f"at the strictest threshold tried {rate} {shares.event} in these data"
     if at >= target:
         return f"{said}, and the target is {100 * target:g} %; more people do not help"
     needs = []
@@ -382,8 +384,8 @@ def _refusal(
     if needs:
         guaranteed = f" The guaranteed rule {', and it '.join(needs)}."
     return (
-        f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
-        f"target of {100 * target:g} %; {there} {people} are too few.{guaranteed} "
+        f"{said}, and the upper limit at {100 * confidence:g} % is {rate_beside(high, target)}, "
+        f"above the target of {100 * target:g} %; {there} {people} are too few.{guaranteed} "
         "More people help; more templates of the same people hardly do"
     )
 
@@ -643,10 +645,11 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     yield DataHeader(found)
     yield Sentence()
     over = "pairs of people" if name == "far" else "people"
+    mean, low, high = (rate_beside(v[f"{name}{end}"], v["claim"]) for end in ("", "_low", "_high"))
     yield Sentence(
-        f"{rate} on these data: {_per_cent(v[name])}, the mean over {over}. In the population it "
-        f"is at least {_per_cent(v[f'{name}_low'])} and at most {_per_cent(v[f'{name}_high'])}, "
-        f"each with {confidence} confidence ({attrs['assurance']})."
+        f"{rate} on these data: {mean}, the mean over {over}. In the population it "
+        f"is at least {low} and at most {high}, each with {confidence} confidence "
+        f"({attrs['assurance']})."
     )
     settle = v["people_to_settle"]
     if attrs["assurance"] == "estimated":
@@ -660,7 +663,3 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         yield Sentence(f"{there}; the rate is too near the claim to be settled by more people")
     said = "Valid only if the threshold and the claim were fixed before these data were seen."
     yield Note(said, indented=False)
-
-
-def _per_cent(rate: float) -> str:
-    return f"{100 * rate:.3g} %"

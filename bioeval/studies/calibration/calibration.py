@@ -42,7 +42,7 @@ from bioeval.results import (
 )
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
-from bioeval.tallies import Templates, to_user
+from bioeval.tallies import Templates, to_user, trivial_cost
 
 CALIBRATION = {
     "pav_block": Name("block of scores of equal posterior, from the strictest on"),
@@ -248,9 +248,8 @@ def _weights(
     prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of FRR and FAR in the cost, normalised by the cost without scores."""
-    miss, accept = prior * costs[0], (1 - prior) * costs[1]
-    least = np.minimum(miss, accept)
-    return miss / least, accept / least
+    trivial = trivial_cost(prior, *costs)
+    return prior * costs[0] / trivial, (1 - prior) * costs[1] / trivial
 
 
 def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:

@@ -456,9 +456,8 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     else:
         yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
     known = ~np.isnan(values)
-    yield kind_finding(
-        scores, distances[known & scores.genuine], distances[known & ~scores.genuine], 0
-    )
+    classes = distances[known & scores.genuine], distances[known & ~scores.genuine]
+    yield kind_finding(scores, *classes, 0, all_read=bool(known.all()))
     yield ties_finding(finite)
     yield Finding("label-errors", "ok", "not looked for in a list of pairs: it takes a matrix")
 
@@ -491,17 +490,23 @@ LEAST_LATTICE = 16
 
 
 def kind_finding(
-    scores: Scores, genuine: np.ndarray, impostor: np.ndarray, diagonal: int
+    scores: Scores, genuine: np.ndarray, impostor: np.ndarray, diagonal: int, *, all_read: bool
 ) -> Finding:
-    """Return the finding about the kind of the scores."""
+    """Return the finding about the kind of the scores, of all of them or of a sample."""
     if not len(genuine) or not len(impostor):
         message = f"{noun_of(scores.kind, plural=True)}; not checked without both classes"
         return Finding("kind", "ok", message)
+    number = len(genuine) + len(impostor)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
+    sample = None
+    if not all_read or len(genuine) + len(impostor) < number:
+        sample = len(genuine), len(impostor)
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
-    verdict = KindVerdict.of(eer, scores.kind, people, diagonal=diagonal, origin=scores._origin)
+    verdict = KindVerdict.of(
+        eer, scores.kind, people, diagonal=diagonal, origin=scores._origin, sample=sample
+    )
     count = 0
     if eer > 0.5:
         count = len(genuine) + len(impostor)
@@ -582,7 +587,8 @@ def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
     if len(scanned.lines):
         yield _symmetry(scores, scanned)
     if valued:
-        yield kind_finding(scores, scanned.genuine, impostor, _diagonal(scores, scanned))
+        diagonal = _diagonal(scores, scanned)
+        yield kind_finding(scores, scanned.genuine, impostor, diagonal, all_read=False)
         yield ties
     if len(scanned.medians):
         yield label_error_finding(scores, scanned.medians)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -596,9 +596,16 @@ def blocks(found: Found) -> Iterator[Block]:
     yield _table(ds, {"FRR": ds["frr_at_threshold"], "FAR": ds["far_at_threshold"]}, fewer=True)
     yield Sentence()
     targets = ds["far_target"].values.tolist()
-    yield Title("FRR at equal FAR: each number of templates at its own threshold")
-    at_far = {f"FAR <= {per_cent(x)}": ds["frr_at_far"].sel(far_target=x) for x in targets}
-    yield _table(ds, {"EER": ds["eer"], **at_far})
+    yield Title("FRR at equal FAR: the threshold is chosen anew for each number of templates")
+    rates, thresholds = {"EER": ds["eer"]}, {"EER": ds["eer_threshold"]}
+    for target in targets:
+        head = f"FAR <= {per_cent(target)}"
+        rates[head] = ds["frr_at_far"].sel(far_target=target)
+        thresholds[head] = ds["threshold_at_far"].sel(far_target=target)
+    yield _table(ds, rates)
+    yield Sentence()
+    yield Title("Thresholds of these rates")
+    yield _table(ds, thresholds, text=threshold_text)
     yield Sentence()
     yield Title("Identification, ranks of subjects")
     ranks = report_ranks(ds)
@@ -612,8 +619,18 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Warnings(found)
 
 
-def _table(ds: xr.Dataset, columns: dict[str, xr.DataArray], *, fewer: bool = False) -> Table:
-    """Return rates, one line for each number of templates."""
+def _rate_text(rate: float) -> str:
+    return percent(rate, "fine")
+
+
+def _table(
+    ds: xr.Dataset,
+    columns: dict[str, xr.DataArray],
+    *,
+    fewer: bool = False,
+    text: Callable[[float], str] = _rate_text,
+) -> Table:
+    """Return rates, or other numbers as `text`, one line for each number of templates."""
     heads = ["templates", *columns]
     fewer = fewer and bool(ds["fewer"].values.any())
     if fewer:
@@ -622,7 +639,7 @@ def _table(ds: xr.Dataset, columns: dict[str, xr.DataArray], *, fewer: bool = Fa
     for i, size in enumerate(ds["gallery_templates"].values.tolist()):
         row = [f"{size:,}"]
         for column in columns.values():
-            row.append(percent(float(column[i]), "fine"))
+            row.append(text(float(column[i])))
         if fewer:
             row.append(f"{int(ds['fewer'][i]):,}")
         rows.append(row)

@@ -17,7 +17,15 @@ import xarray as xr
 from bioeval import DataError
 from bioeval.base import doors, larger_is_closer, offered_value, printable
 from bioeval.base.study import PageSection
-from bioeval.results import ResultThresholds
+from bioeval.results import ResultThresholds, RuleOf
+from bioeval.studies.page.support import (
+    RULES,
+    doubt_of_target,
+    none_supported,
+    people_of,
+    reason_for_target,
+    rule_kept,
+)
 from bioeval.tallies import Rule
 from bioeval.views import TASKS, datasets, term_translator, value_of
 
@@ -143,6 +151,10 @@ def _items(results: Any, name: str) -> Iterator[PageItem]:
         system, task = _split(path, dataset)
         system = "/".join(filter(None, (name, system)))
         system = system or str(dataset.attrs.get("system", "")) or "results"
+        if "threshold" in dataset.coords and dataset["threshold"].dims == ("threshold",):
+            dataset = dataset.sortby("threshold")  # those of be.at are in the order given
+        if "threshold_lookup" in dataset.attrs:  # rates of be.at, those of a threshold of the grid
+            dataset = dataset.assign_coords(threshold=dataset["threshold_used"])
         yield PageItem(printable(system), task, dataset)
 
 
@@ -303,8 +315,15 @@ RATES = {
     "cmc": ("cmc_count", "queries"),
 }
 
-# An operating point is chosen where so many false accepts are expected, or else so many.
-_ENOUGH = (30, 3)
+#: Variables over the threshold, which rates at a single threshold have without this dimension.
+_AT_THRESHOLD = {
+    *("di", "ga", "gr", "fa", "fr"),
+    *(
+        f"{rate}{end}"
+        for rate in ("dir", "far", "frr", "gar", "grr")
+        for end in ("", "_low", "_high")
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -327,14 +346,18 @@ class LivePart:
         """
         if part.task == "extrapolated_far":
             return None
+        thresholds, single = np.empty(0), False
+        coordinate = part.dataset.coords.get("threshold")
+        if coordinate is not None and coordinate.dims in ((), ("threshold",)):
+            thresholds, single = np.atleast_1d(coordinate.values).astype(float), not coordinate.dims
         variables: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
         for name, values in part.dataset.data_vars.items():
-            if values.dtype.kind in "iufb":
-                variables.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
-        thresholds = np.empty(0)
-        coordinate = part.dataset.coords.get("threshold")
-        if coordinate is not None and coordinate.dims == ("threshold",):
-            thresholds = coordinate.values.astype(float)
+            if values.dtype.kind not in "iufb":
+                continue
+            dims, array = tuple(map(str, values.dims)), values.values
+            if single and name in _AT_THRESHOLD:
+                dims, array = ("threshold", *dims), array[None]
+            variables.setdefault(dims, {})[str(name)] = array
         over = bool(np.isfinite(thresholds).any())
         columns = {}
         if over:
@@ -459,7 +482,8 @@ class Chosen:
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
     rule: str = ""  # in words, of one that a study chose
-    why: str = ""  # this FAR target, and no smaller one
+    given: bool = False  # whether a user gave it, so that it was chosen for no rate
+    why: str = ""  # a sentence: how far the data support its FAR target, or that they support none
 
 
 class LiveState:
@@ -479,6 +503,8 @@ class LiveState:
             of_first = [part for part in moved if part.part.system == moved[0].part.system]
             self.leader = min(of_first, key=_precedence)
             self.chosen = _chosen_by_study(self.leader, parts) or _choose(self.leader)
+            if self.leader.row(self.chosen.exact) < 0 or len(self.leader.thresholds) == 1:
+                self.chosen = _strictest(self.leader)
         self.anchors: dict[tuple[str, str], LivePart] = {}
         for part in sorted(moved, key=lambda x: x.part.task != "verification/single"):
             known = self.anchors.get(part.group)
@@ -517,6 +543,8 @@ class LiveState:
         for group, anchor in self.anchors.items():
             if self.follows(anchor):
                 thresholds[group] = self.chosen.threshold
+            elif self.chosen.given:
+                thresholds[group] = _strictest(anchor).threshold
             elif "far" in anchor.columns:
                 thresholds[group] = LiveRow(anchor, anchor.row_at_far(far)).threshold
             else:
@@ -572,9 +600,10 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
         exact = float(part.dataset.get("threshold", np.nan))
         if np.isfinite(exact):
             (target,) = rule.values
-            usual, why = _choose(leader), ""
-            if usual.target == target:
-                why = usual.why
+            usual = _choose(leader)
+            why = usual.why
+            if usual.target != target:
+                why = _doubt_of(leader.part.dataset, target)
             return Chosen(_row_of(leader, exact), target, exact, why=why)
     return None
 
@@ -584,27 +613,57 @@ def _choose(leader: LivePart) -> Chosen:
 
     Other systems are at the loosest threshold of their own with the same FAR.
     """
-    dataset = leader.part.dataset
+    dataset, why = leader.part.dataset, ""
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:
         limits = dataset[name]
         if "rank" in limits.dims:
             limits = limits.isel(rank=0)
-        for enough in _ENOUGH:
-            fits = np.isfinite(limits.values) & (dataset["expected_false_accepts"].values >= enough)
-            if fits.any():
-                at = np.argmin(np.where(fits, dataset["far_target"].values, np.inf))
-                target = dataset["far_target"].values[at].item()
-                exact = limits.values[at].item()
-                why = f"the smallest FAR target with at least {enough} false accepts expected"
-                if enough < _ENOUGH[0]:
-                    why += f", for none has {_ENOUGH[0]}"
+        kept = _rules_kept(dataset)
+        exact_of = dict(zip(dataset["far_target"].values.tolist(), limits.values, strict=True))
+        for rule in RULES:
+            fits = [x for x in kept if kept[x] == rule and np.isfinite(exact_of[x])]
+            if fits:
+                target = min(fits)
+                exact = float(exact_of[target])
+                why = reason_for_target(target, rule, people_of(dataset))
                 return Chosen(_row_of(leader, exact), target, exact, why=why)
+        if kept and not any(kept.values()):
+            why = none_supported([*kept], people_of(dataset))
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])
-        return Chosen(_row_of(leader, exact), None, exact)
+        return Chosen(_row_of(leader, exact), None, exact, why=why)
     middle = float(leader.thresholds[len(leader.thresholds) // 2])
     return Chosen(middle, None, np.nan)
+
+
+def _strictest(leader: LivePart) -> Chosen:
+    """Choose the strictest threshold of a result that has none for an operating point."""
+    strictest = float(leader.thresholds[-1 if leader.part.accepts_larger else 0])
+    rule = "the strictest threshold"
+    if len(leader.thresholds) == 1:
+        rule = "the only threshold"
+    return Chosen(strictest, None, strictest, rule, given=True)
+
+
+def _rules_kept(dataset: xr.Dataset) -> dict[float, RuleOf | None]:
+    """Return the more demanding rule that supports each FAR target of a result, besides 0."""
+    people, targets = people_of(dataset), dataset["far_target"].values.tolist()
+    expected = dataset["expected_false_accepts"].values.tolist()
+    return {x: rule_kept(x, n, people) for x, n in zip(targets, expected, strict=True) if x > 0}
+
+
+def _doubt_of(dataset: xr.Dataset, target: float) -> str:
+    """Return a sentence on the FAR target of a study that the data do not support, or not well."""
+    if "expected_false_accepts" not in dataset:
+        return ""
+    people = people_of(dataset)
+    positive = dataset["far_target"].values > 0
+    attempts = (dataset["expected_false_accepts"] / dataset["far_target"]).values[positive]
+    if not len(attempts):
+        return ""
+    kept = rule_kept(target, target * float(attempts[0]), people)
+    return doubt_of_target(target, kept, people)
 
 
 def _row_of(leader: LivePart, threshold: float) -> float:

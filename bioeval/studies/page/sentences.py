@@ -6,6 +6,7 @@ several are in a table, each at its own threshold, under what their paired compa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import counted
+from bioeval.results import decimals_beside
 from bioeval.studies.assurance.words import threshold_to_install
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
@@ -184,6 +186,8 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     said = ["The threshold that this page opens with, ", opened, ", "]
     if not np.isfinite(chosen.exact):
         return [*said, "is one in the middle of the scores; no operating point is known."]
+    if chosen.given:
+        return [*said, f"is {chosen.rule} of these results."]
     rule = chosen.rule or "that of the equal error rate"
     if chosen.target is not None:
         rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
@@ -198,11 +202,10 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
 
 
 def _why(state: LiveState) -> str:
-    """Return why the page opens at its FAR target, as a sentence."""
-    chosen = state.chosen
-    if chosen is None or chosen.target is None or not chosen.why:
+    """Return how far the data support the point at which the page opens, after a space."""
+    if state.chosen is None or not state.chosen.why:
         return ""
-    return f" FAR {per_cent(chosen.target)} is {chosen.why}."
+    return f" {state.chosen.why}"
 
 
 def _score(value: float, part: PageItem) -> Text:
@@ -254,10 +257,15 @@ def _over_folds(study: PageItem, rate: str, what: str) -> list[Any]:
 def _mean(study: PageItem, name: str) -> Bounded:
     """Return a mean over folds, with its interval where it has one."""
     value = float(study.dataset[f"{name}_mean"])
-    decimals = _fine(value)
-    mean = Number(study, f"{name}_mean", value, "percent", decimals, strong=True)
     low = value_of(study.dataset, f"{name}_low")
     high = value_of(study.dataset, f"{name}_high")
+    decimals = _fine(value)
+    target, _ = _target_of(study, name)
+    if target is not None:
+        for end in (value, low, high):
+            if end is not None:
+                decimals = decimals_beside(end, target, least=decimals)
+    mean = Number(study, f"{name}_mean", value, "percent", decimals, strong=True)
     if low is None or high is None or np.isnan([low, high]).any():
         return Bounded(mean)
     return Bounded(
@@ -283,7 +291,8 @@ def _missed(study: PageItem, rate: str) -> Text | None:
     """Say that the target of FAR or FRR was not kept on new people."""
     ds = study.dataset
     target, said = _target_of(study, rate)
-    if target is None or not float(ds[f"{rate}_mean"]) > target:
+    mean = float(ds[f"{rate}_mean"])
+    if target is None or not mean > target or math.isclose(mean, target, rel_tol=1e-12):
         return None
     if float(ds[f"{rate}_low"]) <= target:
         return Text(f"{said}, but the interval contains it", warns=False)
@@ -308,7 +317,8 @@ def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
     eer = float(np.mean([far, frr]))
     if not float(ds[f"{rate}_mean"]) > _CLEARLY * eer:
         return None, ""
-    return eer, f"more than the EER of {words.percent(eer)} where the threshold was chosen"
+    at = words.percent(eer, decimals_beside(eer, float(ds[f"{rate}_mean"])))
+    return eer, f"more than the EER of {at} where the threshold was chosen"
 
 
 def _searched(rows: list[LiveRow]) -> str:
@@ -383,7 +393,10 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Pa
     rule = "the equal error rate"
     if state.chosen.target is not None:
         rule = f"FAR at most {per_cent(state.chosen.target)}"
-    caption = translate(f"{ranked[0].part.title}, each system at the same FAR")
+    shared = "the same FAR"
+    if state.chosen.given:
+        rule = shared = f"{state.chosen.rule} of its results"
+    caption = translate(f"{ranked[0].part.title}, each system at {shared}")
     note = translate(f"The page opens at {rule}; in the order of FRR there.")
     near: dict[str, list[str]] = {"far": [], "frr": []}  # the systems whose interval keeps it
     warned = False
@@ -477,6 +490,8 @@ def _common(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> I
     if chosen_on:
         where = f"on {chosen_on}"
     said = f"Each system is at its own loosest threshold with {rule}, chosen {where}."
+    if state.chosen.given:
+        said = f"Each system is at {state.chosen.rule} of its results."
     yield [translate(said + _why(state))]
     if not any(map(_is_study, parts)):
         yield _on_new_people(None)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import SCALARS
-from bioeval.results import ComparedPeople, RuleOf
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
@@ -25,6 +24,7 @@ from bioeval.studies.page.parts import (
     section_of,
     section_told,
 )
+from bioeval.studies.page.support import people_of, support
 from bioeval.studies.page.words import (
     LONG,
     Bounded,
@@ -441,40 +441,8 @@ def _target_row(
         expected = number("expected_false_accepts", "count")
         row += [expected, ""]
         if expected:
-            row[-1] = support(target, float(expected.value), _people_of(dataset))
+            row[-1] = support(target, float(expected.value), people_of(dataset))
     return row
-
-
-def _people_of(dataset: Any) -> ComparedPeople | None:
-    """Return the people of verification attempts; None where unknown, and of open set."""
-    if "subjects" not in dataset or "impostor_pairs" not in dataset:
-        return None
-    both, attrs = int(dataset["subjects"]), dataset.attrs
-    sides = int(attrs.get("probe_subjects", 0)), int(attrs.get("gallery_subjects", 0))
-    # Sides of listed pairs and of drawn claims are not known: any two may be compared.
-    known = max(sides) <= both <= sum(sides)
-    if known:
-        return ComparedPeople.of_sides((*sides, both))
-    return ComparedPeople.among(both)
-
-
-def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
-    """Return the evidence for a FAR target, by the rules of 30 and 3, of pairs or false accepts."""
-    if np.isnan(expected) or not target > 0:
-        return ""
-    attempts = expected / target * (1 + 1e-12)
-    if RuleOf(30).supports(target, attempts, people):
-        return ""
-    if RuleOf(3).supports(target, attempts, people):
-        rule = RuleOf(30)
-    else:
-        rule = RuleOf(3)
-    needed = rule.needed(target, attempts, people)
-    if rule == RuleOf(30):
-        return f"weak: {needed} are needed (rule of 30)"
-    if expected >= 1:
-        return f"not supported at 95 %, even without an error: {needed} are needed (rule of 3)"
-    return "not supported: the same as at FAR = 0"
 
 
 def rank_table(section: ScalarSection) -> PageTable | None:

@@ -16,7 +16,8 @@ from bioeval.studies.page.parts import PageItem
 
 #: Short labels of what has none of its own.
 _LABELS = {
-    "min_cost": "smallest cost",
+    "min_dcf": "minDCF",
+    "min_cost": "smallest cost, not normalised",
     "min_cost_threshold": "at threshold",
     "cost_prior": "genuine attempts, proportion",
     "cost_miss": "cost of a false reject",

@@ -41,7 +41,7 @@ def summary(
         By task, such as ``"verification/single"`` or ``"open_set"``, the variables of its dataset
         as floats and ints; of several systems, such a mapping for each. What depends on a target,
         a rank or the prior of a cost is a mapping by it: ``frr_at_far`` and ``far_at_frr`` of the
-        targets, ``cms`` and ``cmc`` of the ranks that tables show, ``min_cost`` of the card's
+        targets, ``cms`` and ``cmc`` of the ranks that tables show, ``min_dcf`` of the card's
         priors; ``dir_at_far`` of the targets at rank 1. NaN where a number is not defined.
 
     Raises

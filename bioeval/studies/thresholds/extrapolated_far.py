@@ -12,7 +12,17 @@ import xarray as xr
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, Name, RandomState, larger_is_closer, reported_to, stage
-from bioeval.results import Block, Found, Note, Sentence, Title, about_attrs, build, threshold_text
+from bioeval.results import (
+    Block,
+    Found,
+    Note,
+    Sentence,
+    Title,
+    about_attrs,
+    build,
+    rate_beside,
+    threshold_text,
+)
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, require_scores
 from bioeval.stats import IntervalOptions, quantiles
 from bioeval.studies.assurance.assured import require_named_people
@@ -358,7 +368,7 @@ def _out_of_reach(target: float | None, shares: PairShares) -> str:
     needed = int(np.ceil(DEEPEST / target - 1e-9))
     if not shares.fixed_gallery:
         needed *= 2
-    below = f"FAR {100 * target:g} % is below {100 * least:.3g} %"
+    below = f"FAR {rate_beside(target, least)} is below {rate_beside(least, target)}"
     return f"{below}, a hundredth of the measurable FAR; {needed:,} people are needed"
 
 

@@ -31,6 +31,7 @@ from bioeval.results import (
     Variables,
     about_attrs,
     build,
+    decimals_beside,
 )
 from bioeval.scores import (
     BlockReader,
@@ -760,7 +761,8 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
-    measured = f"On {new_people(divided)} the FAR was {100 * far:.3f} %"
+    decimals = decimals_beside(far, target, least=3)  # as in the table
+    measured = f"On {new_people(divided)} the FAR was {100 * far:.{decimals}f} %"
     if not target:
         return f"{measured}; the target was 0."
     times = far / target

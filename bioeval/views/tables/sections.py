@@ -19,7 +19,7 @@ from bioeval.base.scalars import (
     FRR_AT_FAR,
     GOM_POINTS,
     INTERPOLATED_PRECISION,
-    MIN_COST,
+    MIN_DCF,
     OPEN_SET_EER,
     RANKED_LISTS,
     RETRIEVED_SETS,
@@ -48,7 +48,7 @@ _LEVELS = (0.0, 0.5, 1.0)
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
     *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
-    *("zero_far", "zero_frr", "auc", "min_cost", "d_prime"),
+    *("zero_far", "zero_frr", "auc", "min_dcf", "d_prime"),
 )
 
 
@@ -61,7 +61,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
         FRR_AT_FAR,
         FAR_AT_FRR,
         *WITH_FAILURES,
-        MIN_COST,
+        MIN_DCF,
     )
     for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
         if scalar.label:
@@ -297,14 +297,12 @@ def _row(
 
 
 def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
-    """Return the least cost at each prior except one half, over that of a fixed decision."""
+    """Return the normalised least cost at each prior except one half, where it is defined."""
     for i in range(dataset.sizes["cost"]):
         prior = _value_at(dataset, "cost_prior", cost=i)
-        miss = prior * _value_at(dataset, "cost_miss", cost=i)
-        blind = min(miss, (1 - prior) * _value_at(dataset, "cost_false_accept", cost=i))
-        if prior != 0.5 and blind > 0:
-            value = _value_at(dataset, "min_cost", cost=i) / blind
-            threshold = _value_at(dataset, "min_cost_threshold", cost=i)
+        value = _value_at(dataset, scalar.name, cost=i)
+        if prior != 0.5 and not math.isnan(value):
+            threshold = _value_at(dataset, scalar.threshold, cost=i)
             label = scalar.label.format(prior=f"{prior:g}")
             yield _row(scalar, value, over, threshold, label=label)
 
@@ -370,14 +368,17 @@ def _targets(dataset: xr.Dataset, name: str) -> Iterator[_AtTarget]:
 
 def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:
     """Return all thresholds if they are few; else three, unless the table has `instead`."""
-    count = dataset.sizes.get("threshold", 0)
+    single = "threshold" in dataset.coords and not dataset["threshold"].ndim
+    count = dataset.sizes.get("threshold", int(single))
     places: Iterable[int] = range(count)
     if count > FEW:
         places = ()
         if instead not in dataset:
             places = [round(i * (count - 1) / 4) for i in (1, 2, 3)]
+    # Rates of be.at are those of a threshold of the result that they were looked up in.
+    used = "threshold_used" if "threshold_lookup" in dataset.attrs else "threshold"
     for i in places:
-        yield i, _value_at(dataset, "threshold", threshold=i)
+        yield i, _value_at(dataset, used, threshold=i)
 
 
 def _classes(dataset: xr.Dataset) -> Classes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -659,3 +660,18 @@ def test_labels_are_doubted_where_a_metric_gave_the_kind():
     given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
     with pytest.warns(be.BioevalWarning, match='`kind="similarity"` reverses them'):
         be.verification(given)
+
+
+def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
+    """All listed pairs are read; of a matrix, each pair of templates once in sampled rows."""
+    rng = np.random.default_rng(0)
+    genuine = rng.random(4000) < 0.3
+    pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
+    eer = be.verification(pairs).eer.item()
+    assert be.check_data(pairs)["kind"].message == f"distances; EER {100 * eer:.2f} %"
+    message = checked(distances())["kind"].message
+    assert re.fullmatch(
+        r"distances; EER about [\d.]+ % in a sample of the scores \(480 genuine, [\d,]+ impostor; "
+        r"an evaluation counts all\)",
+        message,
+    )

@@ -319,3 +319,18 @@ def test_a_class_without_attempts():
     one = be.gallery_templates(be.Scores(np.ones((2, 2)), ["a", "a"]), 1)
     assert np.isnan(one.far).all() and np.isnan(one.eer).all()
     assert "no impostor attempt: FAR is not defined" in one.attrs["warnings"]
+
+
+def test_the_thresholds_of_each_number_of_templates_are_shown(capsys):
+    """In the text, as in the result and in its JSON, where FRR is at equal FAR."""
+    scores = be.simulate(12, 4, random_state=1)
+    ds = be.gallery_templates(scores, [1, 2, 3], far_targets=(0.1, 0.02))
+    be.show(ds)
+    _, _, rest = capsys.readouterr().out.partition("Thresholds of these rates")
+    head, *rows = rest.strip().splitlines()[:4]
+    assert head.split("  ")[0].strip() == "templates" and "EER" in head and "FAR <= 2 %" in head
+    for i, row in enumerate(rows):
+        shown = [float(cell) for cell in row.split()[1:]]
+        expected = [ds.eer_threshold[i].item(), *ds.threshold_at_far[i].values.tolist()]
+        assert shown == pytest.approx(expected, rel=1e-5)
+    assert len({row.split()[1] for row in rows}) == 3

@@ -19,7 +19,7 @@ from bioeval.studies.page.words import Text
 TARGET = 0.01
 
 
-def matrix(seed: int, people: int = 10, kind: str = "distance", step: float = 0.0) -> be.Scores:
+def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
     """Simulated scores of three templates each; in steps where many are to be equal."""
     simulated = be.simulate(people, 3, random_state=seed)
     values = np.asarray(simulated.values)
@@ -73,14 +73,18 @@ def check_counts(numbers: list[dict], scores: be.Scores, dataset, threshold: flo
 def without_reason(rest: str, scores: be.Scores, targets: list[float]) -> str:
     """Return a sentence without the reason for the FAR of the page, which holds for the scores."""
     found = re.search(
-        r"FAR 1 % is the smallest FAR target with at least (30?) false accepts expected"
-        r"(, for none has 30)?",
+        r"FAR 1 % is the smallest FAR target at which at least (30?) false accepts are expected"
+        r"( with one attempt of each pair of people)?(; at none are 30 expected)?",
         rest,
     )
     impostors = len(listed(scores)[1])
-    assert found is not None and int(found[1]) <= TARGET * impostors
+    assert found is not None
+    if found[2]:
+        people = len(scores.subjects)
+        impostors = min(impostors, people * (people - 1) // 2)
+    assert int(found[1]) <= TARGET * impostors
     assert all(x * impostors < int(found[1]) for x in targets if x < TARGET)
-    assert bool(found[2]) == (found[1] == "3")
+    assert bool(found[3]) == (found[1] == "3")
     return rest.replace(found[0], "")
 
 
@@ -247,7 +251,7 @@ def test_open_set_alone_opens_with_a_point_of_its_own(tmp_path):
 
 @pytest.mark.slow
 def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
-    scores = matrix(1, people=24)
+    scores = matrix(1)
     tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100, far_targets=[TARGET])
     study = be.study_threshold(scores, ("far", TARGET), folds=4, repeats=2)
     tree = tree.assign({"threshold_study": xr.DataTree(study)})
@@ -281,6 +285,23 @@ def test_a_rate_on_new_people_above_its_target_is_flagged(rule):
                 assert (said.index(text) < said.index(", and ")) == (rate == "far")
 
 
+def test_a_rate_on_new_people_is_visibly_above_the_target_that_it_is_said_to_exceed():
+    study = be.study_threshold(
+        matrix(1, people=12), ("far", 0.01), folds=3, repeats=1, replicates=100
+    )
+    for mean, low, text in ((0.010001, 0.0100002, "1.0001 %"), (0.0101, 0.0098, "1.01 %")):
+        made = study.assign(far_mean=mean, far_low=low, far_high=0.02)
+        said = _on_new_people(PageItem("a", "threshold_study", made))
+        texts = [getattr(x, "text", x) for x in said]
+        assert texts[1].startswith(text[:4]) and float(texts[1].split()[0]) > 1
+        assert any(x.startswith("more than the 1 % that") for x in texts)
+        low_text = next(x for x in said if getattr(x, "variable", "") == "far_low").text
+        assert (float(low_text) > 1) == (low > 0.01)
+    made = study.assign(far_mean=0.010000000000000002, far_low=0.01, far_high=0.02)
+    said = _on_new_people(PageItem("a", "threshold_study", made))
+    assert not any("more than" in getattr(x, "text", x) for x in said)
+
+
 def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
     for kind, value, text in (
         ("distance", 3.9479866700763275, "3.94798"),
@@ -288,3 +309,86 @@ def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
     ):
         part = PageItem("a", "verification/single", xr.Dataset(attrs={"kind": kind}))
         assert _score(value, part).text == text
+
+
+@pytest.mark.parametrize("people", [100, 30, 10])
+def test_a_page_opens_where_its_table_finds_support(people, tmp_path):
+    """By the same rule, in pairs of people; if no target is supported, the answer says so."""
+    scores = be.simulate(people, 3, random_state=1)
+    tree = be.evaluate(scores, far_targets=[0.01, 0.001, 0.0001])
+    text = be.report(tree, tmp_path / "page.html").read_text(encoding="utf-8")
+    (answer,) = (x.text for x in Answer(text).sentences if "opens with" in x.text)
+    pairs = people * (people - 1) // 2
+    table = text[text.index(">False accepts expected<") :].partition("</table>")[0]
+    lacks: dict[str, str] = {}
+    for row in re.findall(r"<tr>.*?</tr>", table, re.S):
+        cells = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)]
+        (target,) = {"1 %", "0.1 %", "0.01 %"}.intersection(cells)
+        lacks.setdefault(target, cells[-1])  # of single-template verification, which is first
+    assert len(lacks) == 3 and all(lacks[x] for x in ("0.1 %", "0.01 %"))
+    if pairs < 3 / 0.01:
+        assert "not supported" in lacks["1 %"]
+        assert "No FAR target of these results is supported: even at FAR 1 %" in answer
+    else:
+        assert "not supported" not in lacks["1 %"]
+        assert "FAR 1 % is the smallest FAR target at which at least" in answer
+    assert ("at least 30 false accepts" in answer) == (lacks["1 %"] == "")
+
+
+@pytest.mark.parametrize(
+    ("target", "doubt"), [(0.01, "is weakly supported"), (0.001, "is not supported")]
+)
+def test_a_page_doubts_the_target_of_a_study(target, doubt, tmp_path):
+    """Where a study chose a threshold for a FAR target that the data do not support."""
+    scores = be.simulate(40, 3, random_state=1)
+    tree = be.evaluate(scores, far_targets=[0.1, 0.01, 0.001])
+    study = be.study_threshold(scores, ("far", target), folds=4, repeats=1, replicates=100)
+    tree = tree.assign({"threshold_study": xr.DataTree(study)})
+    text = be.report(tree, tmp_path / "page.html").read_text(encoding="utf-8")
+    (answer,) = (x.text for x in Answer(text).sentences if "opens with" in x.text)
+    assert f"FAR {100 * target:g} % {doubt} by these data" in answer
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_a_page_of_rates_at_one_threshold_opens_there(kind, tmp_path):
+    """It names the threshold and its rates, with the dimension of the threshold or without."""
+    scores = matrix(1, people=10, kind=kind)
+    at = 5.0 if kind == "distance" else 0.4
+    genuine, impostor = listed(scores)
+    limit = at if kind == "distance" else -at
+    accepted = f"({(impostor <= limit).sum():,} of {len(impostor):,})"
+    rejected = f"({(genuine > limit).sum():,} of {len(genuine):,})"
+    for results in (
+        be.at(scores, at),
+        be.at(scores, [at]),
+        be.verification(scores, thresholds=[at]),
+        be.at(scores, at, protocol="course-all-vs-all"),
+    ):
+        text = be.report(results, tmp_path / "page.html").read_text(encoding="utf-8")
+        first, second, *_ = (x.text for x in Answer(text).sentences)
+        assert accepted in first and rejected in first and "n/a" not in first
+        assert f"opens with, {at:g}, is the only threshold of these results." in second
+
+
+def test_a_page_opens_at_the_strictest_threshold_where_none_is_an_operating_point(tmp_path):
+    """Thresholds that were given in any order, all looser than the operating points."""
+    scores = matrix(1, people=10)
+    at = be.at(scores, [7.0, 6.0, 6.5])
+    text = be.report(at, tmp_path / "page.html").read_text(encoding="utf-8")
+    first, second, *_ = (x.text for x in Answer(text).sentences)
+    fa = (listed(scores)[1] <= 6.0).sum()
+    assert f"({fa:,} of" in first
+    assert "opens with, 6, is the strictest threshold of these results." in second
+    systems = {"a": be.at(scores, 5.0), "b": be.at(matrix(2, people=10), 4.0)}
+    text = be.report(systems, tmp_path / "page.html").read_text(encoding="utf-8")
+    said = [x.text for x in Answer(text).sentences]
+    assert "Each system is at the only threshold of its results." in said
+    used = [re.sub(r"\s+", " ", row.text) for row in Answer(text).rows[1:]]
+    assert any("5" in row for row in used) and not any("n/a" in row for row in used)
+
+
+def test_rates_of_a_result_are_shown_at_the_threshold_that_they_are_of(tmp_path):
+    """Between two thresholds of a result, the rates are those of the stricter one."""
+    results = be.verification(matrix(1, people=10), thresholds=[4.0, 6.0])
+    text = be.report(be.at(results, 5.0), tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "At the threshold 4, " in Answer(text).sentences[0].text

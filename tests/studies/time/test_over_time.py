@@ -449,3 +449,16 @@ def test_the_page_on_galleries_over_time_runs(root):
     with np.printoptions(legacy=False):
         failed, tried = doctest.testfile(str(root / "docs" / "time.md"), module_relative=False)
     assert tried > 15 and not failed
+
+
+def test_nothing_is_said_to_be_left_out_without_times_of_enrolment(capsys):
+    made = be.simulate(8, 3, random_state=1)
+    meta = {"seen_at": np.arange(24)}
+    for enrolled, said in ({}, ""), ({"enrolled_at": np.arange(24) - 9}, "not-enrolled"):
+        scores = be.Scores(made.values, made.probe_labels, probe_meta=meta | enrolled)
+        found = be.over_time(scores, bins=2)
+        be.show(found)
+        out = " ".join(capsys.readouterr().out.split())
+        assert found.attrs["exclude"] == said
+        assert ("excluded: templates that are not enrolled" in out) == bool(said)
+        assert ("each probe is compared with all templates" in out) != bool(said)
