@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bioeval.base.elsewhere import EntryPoint, load_entry, report, said
+from bioeval.base.elsewhere import EntryPoint, guest, load_entry, report, said
 from bioeval.base.study import (
     BY_NAME,
     OLDEST_SCHEMA,
@@ -98,6 +98,9 @@ def _wrong(study: Study) -> str:
                 return f"its {field_name} are no tuple of {expected.__name__}"
             if wrong := _wrong_fields(offer):
                 return wrong
+    for view in study.views:
+        if not all(isinstance(task, str) for task in view.tasks):
+            return f"tasks of a View are {view.tasks!r}; expected a tuple of text"
     for field_name in ("calls", "stats"):
         for names in getattr(study, field_name).values():
             if not isinstance(names, tuple):
@@ -227,7 +230,9 @@ def _guarded(package: str, scalar: Any) -> Any:
 
     def of_rates(far: Any, frr: Any) -> Any:
         try:
-            return np.broadcast_to(function(far, frr), np.shape(far)) * 1.0
+            with guest(package, f"{scalar.name} of FAR and FRR"):
+                values = function(far, frr)
+            return np.broadcast_to(values, np.shape(far)) * 1.0
         except Exception as error:
             report(package, f"{scalar.name} of FAR and FRR failed ({said(error)})")
             return np.full(np.shape(far), np.nan)
