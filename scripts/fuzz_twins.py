@@ -78,6 +78,9 @@ class People:
         values, vectors = self.values, self.vectors
         if copied:
             values, vectors = values.copy(), vectors.copy()
+        if kind == "crowd":
+            crowd = np.random.default_rng(len(name)).normal(size=(300, 16)).astype("f4")
+            return be.Scores.from_embeddings(crowd, np.arange(300) // 3, metric="cosine")
         if kind == "square":
             return be.Scores(values, who, **about)
         if kind == "embeddings":
@@ -148,13 +151,18 @@ def threads_of_libraries() -> list[int]:
 def in_threads(rng: random.Random) -> None:
     """Make calls of shared scores at once: each gives what it gives alone, and leaves no trace."""
     people = People.drawn(rng)
-    kinds = [rng.choice(KINDS) for _ in range(4)]
-    jobs = [(kind, *drawn_call(rng, kind)) for kind in kinds]
+    jobs = []
+    for kind in (*rng.choices(KINDS, k=4), *["crowd"] * 4):
+        name, call = "verification", be.verification
+        if kind != "crowd":  # whose products need several threads
+            name, call = drawn_call(rng, kind)
+        jobs.append((kind, name, call))
     expected = [call(people.scores(kind)) for kind, _, call in jobs]
-    shared = {kind: people.scores(kind) for kind in kinds}
+    shared = {kind: people.scores(kind) for kind in KINDS}
+    given = [shared.get(kind) or people.scores(kind) for kind, _, _ in jobs]
     threads, filters = threads_of_libraries(), list(warnings.filters)
-    with ThreadPoolExecutor(4) as pool:
-        running = [pool.submit(call, shared[kind]) for kind, _, call in jobs]
+    with ThreadPoolExecutor(8) as pool:
+        running = [pool.submit(job[-1], of) for job, of in zip(jobs, given, strict=True)]
         results = [job.result() for job in running]
     for (kind, name, _), result, alone in zip(jobs, results, expected, strict=True):
         require_same(result, alone, f"{name} of {kind} in a thread")
