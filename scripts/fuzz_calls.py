@@ -34,7 +34,7 @@ import bioeval as be
 
 SECONDS = 20
 LONGEST = 1_000
-EACH_TWIN = 20
+EACH_TWIN = 30
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
 READ_ONLY = np.arange(12.0)

@@ -207,6 +207,9 @@ class _StandardError:
 
     written = False
 
+    def close(self) -> None:
+        """Leave it open: it is not the guest's."""
+
     def __getattr__(self, name: str) -> Any:
         if name in ("write", "writelines", "buffer"):
             self.written = True

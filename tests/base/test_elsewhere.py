@@ -344,7 +344,9 @@ os.chdir("/")
 from bioeval.base.study import Study, View
 STUDY = Study(
     calls={"calls": ("lab_lies",)}, scalars="measures.SCALARS",
-    views=(View(("verification",), "calls"), View(("lab",), "calls"), View((), "calls", dim="fold")),
+    views=(
+        View(("verification",), "calls"), View(("lab",), "calls"), View((), "calls", dim="fold"),
+    ),
 )
 """
 LYING_CALLS = """
@@ -518,6 +520,7 @@ def test_guests_in_several_threads_leave_the_output(capfd):
         with elsewhere.guest("lab 1.0", f"call {number}"):
             together.wait()
             print("from a guest")
+            sys.stdout.close()
         together.wait()
 
     before = sys.stdout
