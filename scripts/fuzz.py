@@ -142,8 +142,15 @@ def run_here(found: Input) -> Outcome:
         if code and found.room is not None and (left := _names(name) - there):
             err.write(f"left behind: {', '.join(sorted(left))}\n")
     seconds = time.process_time() - start
-    before_damage = found.same_as and run_here(found.same_as).output
-    return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), before_damage)
+    expected = None
+    if found.same_as:
+        twin = run_here(found.same_as)
+        expected = twin.output
+        for other, name in found.names.items():
+            expected = expected.replace(other, name)
+        if found.names and code != twin.code:
+            err.write(f"exit code {code}, and {twin.code} with other names\n")
+    return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), expected)
 
 
 def run_apart(found: Input) -> Outcome:
