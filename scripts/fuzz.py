@@ -8,7 +8,8 @@ ours, and with an exit code other than 0 an error; no traceback, no warning of a
 10 s of the processor, and 1 GiB above what the process has before. Where line ends are changed or
 a chunk is removed, the output is that of the input before, or an error. Inputs run in workers that
 are used again; the last ones run as processes of their own. What breaks the rule is kept as files,
-with the command that repeats it.
+with the command that repeats it. One package that lies (fuzz_packages.py) comes with every
+`EACH_PACKAGE` inputs.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from fuzz_inputs import Input, number, valid_inputs, working_commands
+from fuzz_packages import run_packages
 
 SECONDS = 10
+EACH_PACKAGE = 300
 MEMORY = 1 << 30
 _OURS = ("bioeval: ", "wrote ")
 _NO_ROOM = re.compile("not enough memory|does not fit into memory")
@@ -139,8 +142,15 @@ def run_here(found: Input) -> Outcome:
         if code and found.room is not None and (left := _names(name) - there):
             err.write(f"left behind: {', '.join(sorted(left))}\n")
     seconds = time.process_time() - start
-    before_damage = found.same_as and run_here(found.same_as).output
-    return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), before_damage)
+    expected = None
+    if found.same_as:
+        twin = run_here(found.same_as)
+        expected = twin.output
+        for other, name in found.names.items():
+            expected = expected.replace(other, name)
+        if found.names and code != twin.code:
+            err.write(f"exit code {code}, and {twin.code} with other names\n")
+    return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), expected)
 
 
 def run_apart(found: Input) -> Outcome:
@@ -354,9 +364,15 @@ def main() -> int:
         for index in range(end - apart, end):
             found = number(valid, given.seed, index)
             note(index, run_apart(found) if found.args else run_here(found))
+        packages = given.inputs // EACH_PACKAGE
+        scores = valid[0].files["s.npz"]
+        lies = run_packages(packages, given.seed, scores, Path(folder) / "packages")
+        for index, complaints in lies.items():
+            print(f"package {index}:", *complaints, sep="\n  ", file=sys.stderr)
     show(rows)
-    broken = sum(row.broken for row in rows.values())
-    print(f"\n{given.inputs:,} inputs, {broken} broken, {time.monotonic() - start:.0f} s")
+    broken = sum(row.broken for row in rows.values()) + len(lies)
+    seconds = time.monotonic() - start
+    print(f"\n{given.inputs:,} inputs and {packages} packages, {broken} broken, {seconds:.0f} s")
     if broken:
         print(f"kept in {kept}: in each folder, run what `command` says")
     return 1 if broken else 0

@@ -1,9 +1,10 @@
 """Odd arguments for every public callable: scripts/fuzz --calls 3000 --seed 1.
 
 A call is valid but for one or two of its arguments, which are drawn from `HOSTILE` and from the
-valid values of their parameter. The rule: a result; an error derived from BioevalError; or a
-TypeError that names the argument. Anything else, a warning of a library included, is printed with
-the call.
+valid values of their parameter. The rule: a result; an error derived from BioevalError, of no more
+than `LONGEST` characters; or a TypeError that names the argument. Anything else, a warning of a
+library included, is printed with the call. One call in `EACH_TWIN` is a pair of calls that give the
+same (fuzz_twins.py).
 """
 
 from __future__ import annotations
@@ -18,18 +19,50 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter
+from collections import Counter, UserDict
 from collections.abc import Callable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
+from fuzz_twins import CASES
 
 import bioeval as be
 
 SECONDS = 20
+LONGEST = 1_000
+EACH_TWIN = 30
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
+READ_ONLY = np.arange(12.0)
+READ_ONLY.flags.writeable = False
+
+
+class Liar:
+    """An object that says that it is something else, or nothing at all."""
+
+    def __init__(self, says: str):
+        self.says = says
+
+    def __repr__(self) -> str:
+        return self.says
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __len__(self) -> int:
+        return 12
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self
+
+
 HOSTILE: dict[str, Any] = {
     **{repr(x): x for x in (None, True, -1, 0, 0.5, 10**30, 1e308, 1j, "", "no such", b"x", ...)},
     **{repr(x): x for x in ([], {}, (), [[1, 2], [3]], {"a": [1]}, [None], ["a", 1], range(0))},
@@ -44,7 +77,13 @@ HOSTILE: dict[str, Any] = {
     "bools": np.ones(12, bool),
     "ragged labels": [[1], [2, 3]] * 6, "complex labels": [1j] * 12, "a set": {1, "a"},
     "big integers": [2**70] * 12, "a path": Path("no/such\0file"),
-    "bytes": np.array([b"\xff"] * 12),
+    "bytes": np.array([b"\xff"] * 12), "0-d arrays": [np.array(i % 3) for i in range(12)],
+    "a mapping that is no dict": MappingProxyType({"a": [1]}), "a UserDict": UserDict(camera=[1]),
+    "says that it is eer": Liar("'eer'"), "says nothing": Liar(""),
+    "says very much": Liar("x" * 100_000),
+    "a DataArray": xr.DataArray(np.arange(5000.0).reshape(50, 100)), "read-only": READ_ONLY,
+    "terms": ["FAR", "EER", "-1", "nan", "genuine", "impostor"] * 2,
+    "a term": "FAR-net", "a DataFrame": pd.DataFrame(np.ones((100, 30))),
 }  # fmt: skip
 
 
@@ -251,6 +290,8 @@ def broken(name: str, call: Callable[..., Any], given: dict[str, Any]) -> str:
             warnings.simplefilter("ignore", be.BioevalWarning)
             call(**given)
     except be.BioevalError as error:
+        if len(str(error)) > LONGEST:
+            return f"a message of {len(str(error)):,} characters: " + where(error)
         return "" if str(error) else "an empty message"
     except TypeError as error:
         if any(x in str(error) for x in given):
@@ -283,10 +324,16 @@ def run(calls: int, seed: int) -> int:
         rng = random.Random(seed)
         names = sorted(public)
         for number in range(calls):
-            name = names[number % len(names)]
-            arguments, odd = draw(rng, name, public[name], valid)
+            if number % EACH_TWIN:
+                name = names[number % len(names)]
+                call = public[name]
+                arguments, odd = draw(rng, name, call, valid)
+            else:
+                twins = number // EACH_TWIN
+                call = CASES[twins % len(CASES)]
+                name, arguments, odd = call.__name__, {"rng": random.Random(f"{seed}/{number}")}, {}
             with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
-                complaint = broken(name, public[name], arguments)
+                complaint = broken(name, call, arguments)
             if number % 50 == 0 and "matplotlib.pyplot" in sys.modules:
                 sys.modules["matplotlib.pyplot"].close("all")
             if complaint:

@@ -9,7 +9,7 @@ import random
 import re
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,8 @@ class Input:
     #: The input whose result this one has too, unless it is refused.
     same_as: Input | None = None
     room: int | None = None  # bytes that a file may take: a disk that is full
+    #: Names in the result of `same_as`, and those in their place: this one is not refused.
+    names: dict[str, str] = field(default_factory=dict)
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -629,10 +631,53 @@ def full_disk(rng: random.Random, valid: list[Input]) -> Input:
     return Input(f"no room for {name}", files, args, room=int(10 ** rng.uniform(0, 5)))
 
 
+# ------------------------------------------------------------------------- names
+
+#: Names of files and of subjects that are also terms, numbers or words of the options; without -1,
+#: which `bioeval check` takes for unknown people.
+TERMS = (
+    *("FAR-net", "EER", "FRR", "FMR", "FNMR of FAR", "DIR, rank 1", "mAP", "AUC", "GAR vs FAR"),
+    *("genuine", "impostor", "threshold", "rank", "subject", "+1", "1e3", "--json", "all", "mean"),
+)
+
+#: Commands that print the names of systems or of subjects.
+_NAMING = ("run", "explain", "threshold", "zoo", "groups", "over-time", "check", "calibration")
+
+
+def with_terms(rng: random.Random, valid: list[Input]) -> Input:
+    """Return a command on a file and on subjects whose names are terms of the field.
+
+    Its output is that of names that mean nothing, of the same length and in the same order.
+    """
+    subjects = sorted(rng.sample(TERMS, 6))
+    system = rng.choice([term for term in TERMS if not term.startswith("-")])
+    names = {}
+    for name, letter in zip((*subjects, system), "JKQVWXZ", strict=True):
+        names[re.sub(r"\w", letter, name)] = name
+    name = rng.choice(_NAMING)
+    words = [name, *WORKING.get(name, ["s.npz"])]
+    command = root.get_command(click.Context(root), name)
+    assert command is not None
+    in_terms = any(option.name == "terms" for option in command.params)
+    # Remarks on groups have the names of groups in their text, where they are put into terms.
+    if in_terms and name != "groups" and rng.random() < 0.5:
+        words += ["--terms", "iso"]
+    arrays = dict(np.load(io.BytesIO(valid[0].files["s.npz"])))
+    inputs = []
+    for labels, file in ((list(names)[:6], list(names)[6]), (subjects, system)):
+        arrays["labels"] = np.repeat(labels, 3)
+        args = [f"{file}.npz" if word == "s.npz" else word for word in words]
+        inputs.append(Input(f"names in {name}", {f"{file}.npz": _npz(**arrays)}, args))
+    plain, named = inputs
+    return replace(named, same_as=plain, names=names)
+
+
 def number(valid: list[Input], seed: int, index: int) -> Input:
     """Return the input of this number: the same for the same seed, always."""
     rng = random.Random(f"{seed}/{index}")
     kind = rng.random()
     if kind >= 0.97:
         return full_disk(rng, valid)
+    if kind >= 0.96:
+        return with_terms(rng, valid)
     return odd_options(rng, valid) if kind < 0.25 else damaged(rng, rng.choice(valid))

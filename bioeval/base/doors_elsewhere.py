@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bioeval.base.elsewhere import EntryPoint, load_entry, report
+from bioeval.base.elsewhere import EntryPoint, ProgramEndedError, guest, load_entry, report
 from bioeval.base.errors import DataError
 from bioeval.base.study import (
     BY_NAME,
@@ -99,6 +99,9 @@ def _wrong(study: Study) -> str:
                 return f"its {field_name} are no tuple of {expected.__name__}"
             if wrong := _wrong_fields(offer):
                 return wrong
+    for view in study.views:
+        if not all(isinstance(task, str) for task in view.tasks):
+            return f"tasks of a View are {view.tasks!r}; expected a tuple of text"
     for field_name in ("calls", "stats"):
         for names in getattr(study, field_name).values():
             if not isinstance(names, tuple):
@@ -207,7 +210,13 @@ def scalars_of(package: str, offered: Any, taken: set[str], kind: type[Any]) -> 
             report(package, f"its scalars have {scalar!r}; expected a Scalar; it is left out")
             continue
         try:
-            checked = scalar.checked(taken)
+            with guest(package, f"{scalar.name} of FAR and FRR"):
+                checked = scalar.checked(taken)
+        except ProgramEndedError as error:
+            report(
+                package, f"its scalar {scalar.name!r} is left out: it ended the program ({error})"
+            )
+            continue
         except DataError as error:
             report(package, f"its scalar {scalar.name!r} is left out: {error}")
             continue
@@ -228,8 +237,9 @@ def _guarded(package: str, scalar: Any) -> Any:
 
     def of_rates(far: Any, frr: Any) -> Any:
         try:
-            return function(far, frr)
-        except DataError as error:
+            with guest(package, f"{scalar.name} of FAR and FRR"):
+                return function(far, frr)
+        except (DataError, ProgramEndedError) as error:
             report(package, f"its scalar {scalar.name!r}: {error}")
             return np.full(np.shape(far), np.nan)
 

@@ -11,6 +11,9 @@ A package that is installed beside bioeval names in its ``pyproject.toml`` what 
 
 What cannot be loaded is left out, with one warning, and the rest works. The working directory is
 never searched. ``BIOEVAL_PLUGINS=off`` leaves all packages out.
+
+Code of packages runs as a guest (:func:`guest`): it cannot print into the output of a command, and
+relative paths of the user mean the same before and after it.
 """
 
 from __future__ import annotations
@@ -20,8 +23,9 @@ import functools
 import importlib
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bioeval.base.distribution import distribution, way_out
@@ -210,12 +214,132 @@ def _import(home: str) -> Any:
     return importlib.import_module(home)
 
 
+class Terminated(SystemExit):
+    """The end of the program that its user asked for, by a signal: code of packages may run on."""
+
+
+class ProgramEndedError(Exception):
+    """A package that ended the program, as an error in place of an end without a word."""
+
+
+class _StandardError:
+    """Standard error in the place of standard output, which notes whether it is written to."""
+
+    written = False
+
+    def close(self) -> None:
+        """Leave it open: it is not the guest's."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("write", "writelines", "buffer"):
+            self.written = True
+        return getattr(sys.stderr, name)
+
+
+class _Host:
+    """Standard output and the working directory, as they were before any guest was there.
+
+    Both belong to the whole process, and guests may be there in several threads: the first one that
+    comes finds them, and the last one that goes leaves them as they were.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.guests = 0
+        self.output: Any = None
+        self.folder = ""
+        self.for_guests = _StandardError()
+
+    def welcome(self) -> None:
+        """Let a guest come."""
+        with self.lock:
+            self.guests += 1
+            if self.guests > 1:
+                return
+            self.output = sys.stdout
+            self.folder = _working_directory()
+            self.for_guests = _StandardError()
+            if sys.stdout is not None and sys.stderr is not None:
+                sys.stdout = self.for_guests
+
+    def see_off(self) -> list[str]:
+        """Let a guest go; return what it did that it must not do."""
+        wrongs = []
+        with self.lock:
+            self.guests -= 1
+            if self.for_guests.written:
+                self.for_guests.written = False
+                wrongs.append("printed, which goes to standard error")
+            folder = _working_directory()
+            if self.folder and folder != self.folder:
+                wrongs.append(f"changed the working directory to {folder}; it was changed back")
+                with contextlib.suppress(OSError):
+                    os.chdir(self.folder)
+            if self.guests == 0 and sys.stdout is self.for_guests:
+                sys.stdout = self.output
+        return wrongs
+
+
+_host = _Host()
+
+
+def _working_directory() -> str:
+    """Return the working directory; empty if it is gone."""
+    with contextlib.suppress(OSError):
+        return os.getcwd()
+    return ""
+
+
+@contextlib.contextmanager
+def guest(package: str, what: str) -> Iterator[None]:
+    """Run code of a package: what it prints goes to standard error, and the folder stays.
+
+    `what` is the code, as in "the function ``lab.rate``"; what it did that it must not do is
+    reported. Raise :class:`ProgramEndedError` if it ends the program.
+    """
+    _host.welcome()
+    try:
+        yield
+    except Terminated:
+        raise
+    except SystemExit as error:
+        raise ProgramEndedError(said(error)) from error
+    finally:
+        for wrong in _host.see_off():
+            report(package, f"{what} {wrong}")
+
+
+def called(package: str, what: str, function: Callable[..., Any], *given: Any, **more: Any) -> Any:
+    """Return what a function of a package returns, run as a guest.
+
+    Raises
+    ------
+    PluginError
+        If it raises an error that is not bioeval's, or ends the program.
+    """
+    from bioeval.base.errors import BioevalError, PluginError
+
+    try:
+        with guest(package, what):
+            return function(*given, **more)
+    except BioevalError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{package}: {what} failed ({said(error)})") from error
+
+
+def owner_of_module(name: str) -> str:
+    """Return the package that has a module; empty for bioeval, and for libraries."""
+    return owners.get(name.partition(".")[0], "")
+
+
 def load_entry(point: EntryPoint) -> Any:
     """Return the module of an entry point; None, and a warning, if it cannot be loaded."""
     began = time.perf_counter()
     with _reported(point.package, f"bioeval.{point.group} {point.name!r}", point):
         owners[point.module.partition(".")[0]] = point.package
-        module = _import(point.module)
+        with guest(point.package, f"the import of {point.module}"):
+            module = _import(point.module)
         seconds = time.perf_counter() - began
         if seconds > SLOW:
             report(
@@ -232,7 +356,7 @@ def _reported(package: str, what: str, point: EntryPoint | None = None) -> Itera
     """Report an error in place of raising it."""
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         line = f"{what} cannot be loaded ({said(error)})"
         if point is not None:
             line += point.unmet()
@@ -242,6 +366,8 @@ def _reported(package: str, what: str, point: EntryPoint | None = None) -> Itera
 def said(error: BaseException) -> str:
     """Return an error as one line, with its class."""
     words = " ".join(str(error).split())
+    if isinstance(error, ProgramEndedError):
+        return words
     return f"{type(error).__name__}: {words}".removesuffix(": ")
 
 
@@ -249,9 +375,8 @@ def owner_of(error: BaseException) -> str:
     """Return the package that raised an error, or whose function did; empty for bioeval."""
     step = error.__traceback__
     while step is not None:
-        top = str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        if top in owners:
-            return owners[top]
+        if package := owner_of_module(str(step.tb_frame.f_globals.get("__name__", ""))):
+            return package
         step = step.tb_next
     return ""
 
@@ -264,12 +389,13 @@ def import_offered(home: str) -> Any:
     PluginError
         If it is one of another package and cannot be imported.
     """
-    package = owners.get(home.partition(".")[0])
-    if package is None:
+    package = owner_of_module(home)
+    if not package:
         return importlib.import_module(home)
     try:
-        return _import(home)
-    except (Exception, SystemExit) as error:
+        with guest(package, f"the import of {home}"):
+            return _import(home)
+    except Exception as error:
         from bioeval.base.errors import PluginError
 
         raise PluginError(f"{package}: {home} cannot be imported ({said(error)})") from error
@@ -282,8 +408,8 @@ def offered_value(place: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError as error:
-        package = owners.get(home.partition(".")[0])
-        if package is None:
+        package = owner_of_module(home)
+        if not package:
             raise
         from bioeval.base.errors import PluginError
 

@@ -205,7 +205,7 @@ class MissingDependencyError(BioevalError, ImportError):
 
 
 class PluginError(BioevalError, AttributeError):
-    """What another package offers, if it cannot be used or two packages offer it."""
+    """What another package offers, if it cannot be used, fails, or two packages offer it."""
 
 
 class BioevalWarning(UserWarning):
@@ -216,7 +216,7 @@ class BioevalWarning(UserWarning):
 
 
 class PluginWarning(BioevalWarning):
-    """What another package offers and that was left out."""
+    """What another package offers and was left out, or does and must not do."""
 
 
 #: Names in other programs, and their equivalents here.

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bioeval.base.elsewhere import (
+    called,
     entry_points,
+    guest,
     import_offered,
     offered_value,
     report,
@@ -99,16 +101,25 @@ _WITHOUT_ANSWER: dict[str, Callable[..., Any]] = {
 
 def _guarded(package: str, name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
     """Return an answer that is reported in place of its error."""
-    if name not in _WITHOUT_ANSWER:
+    if isinstance(answer, type):
         return answer
+    if name not in _WITHOUT_ANSWER:
+        return functools.partial(called, package, name, answer)
 
     @functools.wraps(answer)
     def guarded(*given: Any) -> Any:
+        without = _WITHOUT_ANSWER[name](*given)
         try:
-            return answer(*given)
+            with guest(package, name):
+                answered = answer(*given)
         except Exception as error:
             report(package, f"{name} failed ({said(error)})")
-            return _WITHOUT_ANSWER[name](*given)
+            return without
+        if not isinstance(answered, type(without)):
+            expected = type(without).__name__
+            report(package, f"{name} returned {type(answered).__name__}; expected a {expected}")
+            return without
+        return answered
 
     return guarded
 

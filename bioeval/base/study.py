@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from bioeval.base.elsewhere import offered_value
 
@@ -37,6 +37,12 @@ class Offer:
             listed = ", ".join(sorted(unknown))
             raise TypeError(f"{type(self).__name__} of doors of schema {SCHEMA} has no {listed}")
         vars(self).update(zip(names, given, strict=False), **named)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return one with other values of some fields."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), **fields)
+        return made
 
 
 class Subcommand(Offer):
@@ -115,6 +121,8 @@ class PageSection(Offer):
     images: Mapping[str, tuple[str, ...]] = _NONE
 
 
+T = TypeVar("T", Subcommand, Plot, View)
+
 #: What the core asks of studies, by name, and how it calls a study's function or class.
 HOOKS = {
     "why_undefined": "(scores, protocol): why nothing can be evaluated of scores; empty if unknown",
@@ -183,20 +191,33 @@ class Study(Offer):
     package: str = ""  # name and version, of a study that is not bioeval's; set when it is loaded
 
     def stand_in(self, package: str) -> Study:
-        """Give its modules their full names; return it."""
+        """Return it with the full names of its modules.
+
+        The study itself stays as it is: several threads may open the doors at once.
+        """
         before = package and f"{package}."
-        offers: tuple[Subcommand | Plot | View, ...] = (*self.commands, *self.plots, *self.views)
-        for offer in offers:
-            offer.home = f"{before}{offer.home}"
-        self.calls = {f"{before}{home}": names for home, names in self.calls.items()}
-        self.formats = tuple(f"{before}{home}" for home in self.formats)
-        self.scalars = self.scalars and f"{before}{self.scalars}"
-        for field_name in BY_NAME:
-            homes = {name: f"{before}{home}" for name, home in getattr(self, field_name).items()}
-            setattr(self, field_name, homes)
-        self.stats = {f"{before}{home}": names for home, names in self.stats.items()}
-        self.hooks = {name: f"{before}{home}" for name, home in self.hooks.items()}
-        for section in self.sections:
-            section.tables = section.tables and f"{before}{section.tables}"
-            section.whole = section.whole and f"{before}{section.whole}"
-        return self
+
+        def at_home(offer: T) -> T:
+            return offer.changed(home=f"{before}{offer.home}")
+
+        def with_homes(homes: Mapping[str, str]) -> dict[str, str]:
+            return {name: f"{before}{home}" for name, home in homes.items()}
+
+        return self.changed(
+            commands=tuple(map(at_home, self.commands)),
+            plots=tuple(map(at_home, self.plots)),
+            views=tuple(map(at_home, self.views)),
+            sections=tuple(
+                section.changed(
+                    tables=section.tables and f"{before}{section.tables}",
+                    whole=section.whole and f"{before}{section.whole}",
+                )
+                for section in self.sections
+            ),
+            calls={f"{before}{home}": names for home, names in self.calls.items()},
+            stats={f"{before}{home}": names for home, names in self.stats.items()},
+            formats=tuple(f"{before}{home}" for home in self.formats),
+            scalars=self.scalars and f"{before}{self.scalars}",
+            hooks=with_homes(self.hooks),
+            **{name: with_homes(getattr(self, name)) for name in BY_NAME},
+        )

@@ -9,8 +9,15 @@ from typing import Any
 
 import click
 
-from bioeval.base.elsewhere import import_offered, report
-from bioeval.base.errors import nearest_name
+from bioeval.base.elsewhere import (
+    Terminated,
+    import_offered,
+    owner_of,
+    owner_of_module,
+    report,
+    said,
+)
+from bioeval.base.errors import PluginError, nearest_name
 from bioeval.base.offers import clashes_of, doors
 from bioeval.base.study import Study, Subcommand
 from bioeval.base.version import __version__
@@ -183,9 +190,18 @@ class LazyGroup(click.Group):
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _closed_pipes():
-            return super().invoke(ctx)
+        """Run the command; only one of another package's own may be ended by that package."""
+        try:
+            with _closed_pipes():
+                return super().invoke(ctx)
+        except Terminated:
+            raise
+        except SystemExit as error:
+            command = COMMANDS.get(ctx.invoked_subcommand or "")
+            package = owner_of(error)
+            if not package or command is None or owner_of_module(command.home):
+                raise
+            raise PluginError(f"{package}: ended the program ({said(error)})") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings, without importing them."""

@@ -188,6 +188,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         EngineError,
         MissingDependencyError,
         NoResultError,
+        PluginError,
     )
     from bioeval.cli.console import flush
 
@@ -221,7 +222,10 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
-        failed = isinstance(error, (EngineError, MissingDependencyError, NoResultError))
+        if isinstance(error, PluginError) and sys.flags.dev_mode:
+            raise
+        failures = (EngineError, MissingDependencyError, NoResultError, PluginError)
+        failed = isinstance(error, failures)
         lines = [str(error)]
         if isinstance(error, CardError):
             lines = lines[0].splitlines()
@@ -286,4 +290,6 @@ def _say(message: str, code: int) -> int:
 
 def _terminate(number: int, frame: Any) -> NoReturn:
     """Exit on SIGTERM by an exception, so that temporary files are removed."""
-    raise SystemExit(128 + number)
+    from bioeval.base.elsewhere import Terminated
+
+    raise Terminated(128 + number)

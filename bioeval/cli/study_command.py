@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import click
 
+from bioeval.base.elsewhere import called, owner_of_module
 from bioeval.base.errors import NoResultError
 from bioeval.base.offers import hooks
 from bioeval.base.progress import rows_reported_to
@@ -179,7 +180,11 @@ class StudyCommand:
     def count(self, function: Callable[..., T], *given: Any, **options: Any) -> T:
         """Return the result of a function of the library, with progress, on the chosen cluster."""
         self.stages("counting")
-        return function(*given, **options, **self.place(), progress=self.stages.counting)
+        options |= {**self.place(), "progress": self.stages.counting}
+        package = owner_of_module(getattr(function, "__module__", ""))
+        if package:
+            return called(package, function.__name__, function, *given, **options)
+        return function(*given, **options)
 
     reword = staticmethod(reword)
     warnings = staticmethod(warnings_of)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pages import ROOT
 
+import bioeval as be
 from bioeval.base import elsewhere
 from tests.installed import install, install_source, run
 
@@ -124,6 +127,11 @@ def test_the_example_passes_its_own_tests(tmp_path):
             {"broken_lab.py": f"{HEAD}STUDY = Study(views=(View(['x'], 'y'),))"},
             "broken_lab",
             "tasks of a View is ['x']; expected a tuple",
+        ),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = Study(views=(View((1,), 'y'),))"},
+            "broken_lab",
+            "tasks of a View are (1,); expected a tuple of text",
         ),
         (
             {"broken_lab.py": f"{HEAD}STUDY = Study(examples='bioeval x')"},
@@ -327,3 +335,208 @@ SCALARS = (
         "its scalar 'min_zero' is left out: of_rates fails on arrays of FAR and FRR",
     ):
         assert said in done.stderr
+
+
+#: A door that prints, changes the directory and ends the program where it can.
+LIES = """
+import os, sys
+print("loading the lab")
+os.chdir("/")
+from bioeval.base.study import Study, View
+STUDY = Study(
+    calls={"calls": ("lab_lies",)}, scalars="measures.SCALARS",
+    views=(
+        View(("verification",), "calls"), View(("lab",), "calls"), View((), "calls", dim="fold"),
+    ),
+)
+"""
+LYING_CALLS = """
+import sys
+def blocks(found):
+    print("blocks")
+    return None
+def lab_lies():
+    return 1
+"""
+LYING_MEASURES = """
+import sys
+from bioeval.base import Scalar
+given = {"best": "min", "label": "lies", "results": ("task", "comparison")}
+def prints(far, frr):
+    print("rates")
+    return (far + frr) / 2
+def ends(far, frr):
+    sys.exit(0)
+SCALARS = (
+    Scalar("prints", name="min_prints", of_rates=prints, **given),
+    Scalar("ends", name="min_ends", of_rates=ends, **given),
+)
+"""
+LYING_FORMAT = """
+import os, sys
+from bioeval import Scores
+from bioeval.scores import Format
+def looks(file):
+    if file.path.stem == "looks":
+        print("looks")
+        sys.exit(0)
+    return True
+def reads(path, options):
+    if path.stem == "ends":
+        sys.exit(0)
+    if path.stem == "none":
+        return None
+    if path.stem == "fault":
+        return 1 / 0
+    print("reading")
+    os.chdir("/")
+    return Scores.from_pairs([0.1, 0.9], [1, 0], kind="distance")
+def losses(scores):
+    return None
+def writes(scores, path):
+    sys.exit(0)
+FORMAT = Format(
+    name="lies", holds="a lie", recognise=looks, read=reads, suffixes=(".lie",),
+    written="nothing", write=writes, losses=lambda scores: [],
+)
+"""
+
+
+def lies(site):
+    """Install a package whose door, measures, tables and formats lie."""
+    files = {"lies/__init__.py": LIES, "lies/calls.py": LYING_CALLS}
+    files |= {"lies/measures.py": LYING_MEASURES, "lies/lie.py": LYING_FORMAT}
+    install(site, "lies", files, {"studies": {"lab": "lies"}, "formats": {"lab": "lies.lie"}})
+    here = site / "here"
+    here.mkdir()
+    for name in ("reads", "ends", "none", "fault", "looks"):
+        (here / f"{name}.lie").write_text("0 1\n", encoding="utf-8")
+    return here
+
+
+def test_the_output_of_a_command_has_no_word_of_packages(tmp_path):
+    here = lies(tmp_path)
+    words = ("run", "reads.lie", "--json", "--out", "out")
+    done, said = help_of(tmp_path, *words, "--interval", "wilson", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["file"] == "reads.lie"
+    assert (here / "out" / "summary.json").exists()
+    assert {"loading the lab", "reading", "rates"} <= {*said}
+    problems = [line.removeprefix("bioeval: warning: lies 1.0: ") for line in said]
+    moved = "changed the working directory to /; it was changed back"
+    for expected in (
+        "the import of lies printed, which goes to standard error",
+        f"the import of lies {moved}",
+        f"the reader of the format 'lies' {moved}",
+        "its scalar 'min_ends' is left out: it ended the program (SystemExit: 0)",
+    ):
+        assert problems.count(expected) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (
+            ("run", "none.lie"),
+            1,
+            "none.lie: the reader of lies 1.0 returned NoneType; expected Scores, PairScores or "
+            "TopKScores",
+        ),
+        (
+            ("run", "ends.lie", "--json"),
+            1,
+            "ends.lie: the reader of lies 1.0 ended the program (SystemExit: 0)",
+        ),
+        (
+            ("run", "fault.lie"),
+            2,
+            "fault.lie: is truncated or damaged, or the reader of lies 1.0 has a fault "
+            "(ZeroDivisionError: division by zero); expected a lie",
+        ),
+        (
+            ("convert", "reads.lie", "new.lie"),
+            1,
+            "lies 1.0: the writer of the format 'lies' failed (SystemExit: 0)",
+        ),
+    ],
+)
+def test_a_format_that_lies_is_one_line(tmp_path, words, code, says):
+    here = lies(tmp_path)
+    done, said = help_of(tmp_path, *words, cwd=here)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert said[-1] == f"bioeval: error: {says}"
+
+
+@pytest.mark.slow
+def test_a_format_that_ends_the_program_at_a_look(tmp_path):
+    here = lies(tmp_path)
+    done, said = help_of(tmp_path, "run", "looks.lie", "--json", cwd=here)
+    assert (done.returncode, done.stdout) == (2, "")
+    could_not = "the format 'lies' could not look at looks.lie (SystemExit: 0)"
+    assert f"bioeval: warning: lies 1.0: {could_not}" in said
+
+
+def test_tables_of_bioeval_stay_its_own(tmp_path):
+    lies(tmp_path)
+    program = (
+        "import bioeval as be\n"
+        "scores = be.simulate(6, 3, random_state=1)\n"
+        "found = be.verification(scores)\n"
+        "be.show(found)\n"
+        "try:\n"
+        "    be.show(found.assign_attrs(task='lab'))\n"
+        "except be.PluginError as error:\n"
+        "    print(error)\n"
+        "folds = be.cross_evaluate(scores, be.partition.SubjectKFold(2))\n"
+        "be.show(folds.assign_attrs(task='lab'))\n"
+    )
+    done = run(tmp_path, "-c", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("EER") >= 2
+    assert "lies 1.0: lies.calls.blocks returned no blocks; expected those of" in done.stdout
+    assert "NoneType" not in done.stderr
+    kept = "bioeval's own; the view of the package is left out"
+    for task in ("verification, single-template", "lab"):
+        assert f"lies 1.0: the table of results of the task {task!r} is {kept}" in done.stderr
+
+
+@pytest.mark.slow
+def test_two_packages_with_one_table(tmp_path):
+    for name in ("lab-one", "lab-two"):
+        lab(tmp_path, name, name.replace("-", "_"), name, 'views=(View(("lab",), "calls"),),')
+    for door in tmp_path.glob("*/__init__.py"):
+        text = door.read_text(encoding="utf-8").replace("import Study", "import View, Study")
+        door.write_text(text, encoding="utf-8")
+    program = "import bioeval as be\nfound = be.verification(be.simulate(6, 3, random_state=1))\n"
+    done = run(tmp_path, "-c", f"{program}be.show(found.assign_attrs(task='lab'))\n")
+    both = "is offered by lab-one 1.0 and lab-two 1.0; uninstall one of them"
+    assert f"PluginError: the table of results of the task 'lab' {both}" in done.stderr
+
+
+def test_guests_in_several_threads_leave_the_output(capfd):
+    together = threading.Barrier(4, timeout=60)
+
+    def calls(number):
+        with elsewhere.guest("lab 1.0", f"call {number}"):
+            together.wait()
+            print("from a guest")
+            sys.stdout.close()
+        together.wait()
+
+    before = sys.stdout
+    with (
+        pytest.warns(be.PluginWarning, match="printed, which goes to standard error"),
+        ThreadPoolExecutor(4) as pool,
+    ):
+        list(pool.map(calls, range(4)))
+    assert sys.stdout is before
+    print("after them")
+    said = capfd.readouterr()
+    assert said.out == "after them\n"
+    assert said.err.count("from a guest") == 4
+
+
+def test_a_signal_ends_the_program_while_a_guest_runs():
+    with pytest.raises(elsewhere.Terminated), elsewhere.guest("lab 1.0", "a call"):
+        raise elsewhere.Terminated(143)

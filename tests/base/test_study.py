@@ -38,6 +38,17 @@ def test_each_question_is_asked_and_studies_answer_no_other():
         assert all(map(callable, hooks(name)))
 
 
+def test_doors_are_opened_by_several_threads_at_once():
+    from bioeval.studies.zoo import STUDY
+
+    first, second = (STUDY.stand_in("bioeval.studies.zoo") for _ in range(2))
+    assert [view.home for view in (*first.views, *second.views, *STUDY.views)] == [
+        *["bioeval.studies.zoo.zoo"] * 2,
+        "zoo",
+    ]
+    assert first.calls == second.calls == own_doors()["zoo"].calls
+
+
 def test_names_of_be_stats_come_from_doors():
     assert be.stats.nadeau_bengio.__module__ == "bioeval.studies.folds.intervals"
     assert {"nadeau_bengio", "RepeatedMean", "wilson"} <= {*be.stats.__all__}

@@ -5,12 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from bioeval.base.elsewhere import entry_points, load_entry, report, said
-from bioeval.base.errors import DataError
+from bioeval.base.elsewhere import (
+    ProgramEndedError,
+    called,
+    entry_points,
+    guest,
+    load_entry,
+    report,
+    said,
+)
+from bioeval.base.errors import BioevalError, DataError, PluginError
 from bioeval.base.offers import doors, value_from_elsewhere
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.format import Format, Found, ReadOptions
+from bioeval.scores.matrix import Scores
 
 #: The message of each format that two packages have, by its word.
 clashes: dict[str, str] = {}
@@ -66,16 +76,21 @@ def _of_packages() -> Iterator[tuple[str, Any]]:
 
 
 def _guarded(package: str, form: Format) -> Format:
-    """Return a format that recognises nothing where looking at a file raises an error."""
+    """Return a format whose functions run as guests, and return what is expected of them.
 
-    def guarded(looks: Callable[[Found], bool]) -> Callable[[Found], bool]:
+    It recognises nothing where looking at a file raises an error.
+    """
+    of_format = f"of the format {form.word!r}"
+
+    def looking(looks: Callable[[Found], bool]) -> Callable[[Found], bool]:
         """Return a look at a file whose errors are reported."""
 
         @functools.wraps(looks)
         def recognised(file: Found) -> bool:
             """Look at a file."""
             try:
-                return bool(looks(file))
+                with guest(package, f"a look at a file {of_format}"):
+                    return bool(looks(file))
             except DataError as error:  # advice for a near miss
                 if str(file.path) in str(error):
                     raise
@@ -87,9 +102,75 @@ def _guarded(package: str, form: Format) -> Format:
 
         return recognised
 
+    def read(path: Path, options: ReadOptions) -> Scores:
+        """Read a file; an error of the reader may as well be one of the file."""
+        try:
+            with guest(package, f"the reader {of_format}"):
+                scores = form.read(path, options)
+        except (BioevalError, ImportError, MemoryError, Warning):
+            raise
+        except ProgramEndedError as error:
+            raise PluginError(
+                f"{path}: the reader of {package} ended the program ({said(error)})"
+            ) from error
+        except Exception as error:
+            raise DataError(
+                f"{path}: is truncated or damaged, or the reader of {package} has a fault "
+                f"({said(error)}); expected {form.expected}"
+            ) from error
+        if not isinstance(scores, Scores):
+            raise PluginError(
+                f"{path}: the reader of {package} returned {type(scores).__name__}; expected "
+                "Scores, PairScores or TopKScores"
+            )
+        return scores
+
+    def returning(
+        name: str, function: Callable[..., Any], expected: type[Any], members: type[Any] | None
+    ) -> Callable[..., Any]:
+        """Return a function whose result is of a type, or a list of members of a type."""
+
+        @functools.wraps(function)
+        def answered(*given: Any) -> Any:
+            """Call the function."""
+            answer = called(package, f"{name} {of_format}", function, *given)
+            right = isinstance(answer, expected)
+            if right and members is not None:
+                right = all(isinstance(member, members) for member in answer)
+            if not right:
+                wanted = expected.__name__
+                if members is not None:
+                    wanted = f"{wanted} of {members.__name__}"
+                raise PluginError(
+                    f"{package}: {name} {of_format} returned {type(answer).__name__}; expected a "
+                    f"{wanted}"
+                )
+            return answer
+
+        return answered
+
+    def writing(write: Callable[[Scores, Path], None]) -> Callable[[Scores, Path], None]:
+        """Return a way to write whose errors name the package."""
+        return functools.wraps(write)(
+            functools.partial(called, package, f"the writer {of_format}", write)
+        )
+
+    losses = None
+    if form.losses is not None:
+        losses = returning("losses", form.losses, list, str)
+    otherwise = []
+    for way in form.otherwise:
+        in_way = returning("losses", way.losses, list, str)
+        otherwise.append(replace(way, write=writing(way.write), losses=in_way))
     return replace(
         form,
         package=package,
-        recognise=guarded(form.recognise),
-        first_line=guarded(form.first_line),
+        recognise=looking(form.recognise),
+        first_line=looking(form.first_line),
+        read=read,
+        write=writing(form.write),
+        losses=losses,
+        files=returning("files", form.files, list, Path),
+        check=returning("check", form.check, Path, None),
+        otherwise=tuple(otherwise),
     )

@@ -156,7 +156,7 @@ def _recognised_by(forms: Iterable[Format], file: Found) -> Format | None:
 
 def _by_word(word: str) -> Format:
     by_word = {form.word: form for form in formats()}
-    if word in clashes:
+    if isinstance(word, str) and word in clashes:
         raise DataError(clashes[word])
     require_choice("format_", word, by_word)
     return by_word[word]

@@ -6,17 +6,17 @@ and tables are loaded when they are shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import xarray as xr
 from rich.console import Group
 
-from bioeval.base.elsewhere import offered_value
-from bioeval.base.errors import DataError, printable
+from bioeval.base.elsewhere import called, offered_value, owner_of_module, report
+from bioeval.base.errors import DataError, PluginError, printable
 from bioeval.base.offers import doors
 from bioeval.base.study import View
-from bioeval.results.blocks import Table as BlockTable
+from bioeval.results.blocks import Block, Table as BlockTable
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.paper import SystemsTable, with_sd
 from bioeval.views.tables.result_table import ResultTable
@@ -27,43 +27,110 @@ from bioeval.views.terms import TermTranslator, term_translator
 #: Writes a warning for its reader, for example with options of the command line.
 Reword = Callable[[str], str]
 
-#: The views of the ranks of the best mates, and of the results of studies.
+#: The views of the ranks of the best mates, and of the results of studies, each with its package;
+#: those of bioeval have none, and come first.
 _VIEWS = [
-    View(
-        ("ranks of the best mates",),
-        "bioeval.evaluation.identification",
-        "rank_blocks",
-        rates="identification",
+    (
+        "",
+        View(
+            ("ranks of the best mates",),
+            "bioeval.evaluation.identification",
+            "rank_blocks",
+            rates="identification",
+        ),
     )
 ]
-_WHOLE: list[View] = []
+_WHOLE: list[tuple[str, View]] = []
 for _study in doors().values():
     for _view in _study.views:
-        (_WHOLE if _view.whole else _VIEWS).append(_view)
+        (_WHOLE if _view.whole else _VIEWS).append((_study.package, _view))
+_OWN = [view for package, view in (*_VIEWS, *_WHOLE) if not package]
+
+#: How the attribute `task` of bioeval's results begins that have the usual table, without a view.
+_WITHOUT_VIEW = (
+    *("verification, ", "open-set identification", "closed-set identification"),
+    *("re-identification", "GOM", "top-K lists", "ranked lists", "agreement of measures"),
+)
+
+
+def _view_of(dataset: xr.Dataset, views: Sequence[tuple[str, View]]) -> View | None:
+    """Return the view of a dataset; None if it has the usual table.
+
+    Results of bioeval keep their tables: views of other packages that fit them are reported.
+    """
+    task = str(dataset.attrs.get("task", ""))
+    is_own = task.startswith(_WITHOUT_VIEW) or any(view.fits(dataset) for view in _OWN)
+    of_packages: dict[str, View] = {}
+    for package, view in views:
+        if not view.fits(dataset):
+            continue
+        if package and is_own:
+            what = f"the table of results of the task {task!r} is bioeval's own"
+            report(package, f"{what}; the view of the package is left out")
+        else:
+            of_packages.setdefault(package, view)
+    if len(of_packages) > 1:
+        listed = " and ".join(of_packages)
+        raise PluginError(
+            f"the table of results of the task {task!r} is offered by {listed}; uninstall one of "
+            "them"
+        )
+    return next(iter(of_packages.values()), None)
 
 
 def _of_class(results: Any) -> View | None:
     """Return the view of results that are no datasets, by their class; None without one."""
-    names = {kind.__name__ for kind in type(results).__mro__}
-    for view in _VIEWS:
-        if view.of in names:
-            return view
+    if isinstance(results, xr.Dataset | xr.DataTree | Mapping):
+        return None
+    kinds = type(results).__mro__
+    for package, view in _VIEWS:
+        for kind in kinds:
+            top = kind.__module__.partition(".")[0]
+            # Classes of bioeval and of Python are not for others to show.
+            if kind.__name__ == view.of and not (package and top in ("bioeval", "builtins")):
+                return view
     return None
+
+
+def _blocks(view: View, found: Mapping[str, xr.Dataset]) -> Iterable[Block]:
+    """Return the blocks of results; those of another package are checked."""
+    place = f"{view.home}.{view.name}"
+    blocks = offered_value(place)
+    package = owner_of_module(view.home)
+    if not package:
+        return blocks(found)
+
+    def listed() -> list[Any] | None:
+        """Call the function, which may be a generator."""
+        answer = blocks(found)
+        if isinstance(answer, Iterable):
+            return list(answer)
+        return None
+
+    of_package = called(package, place, listed)
+    if of_package is None or not all(isinstance(block, Block) for block in of_package):
+        raise PluginError(
+            f"{package}: {place} returned no blocks; expected those of bioeval.results"
+        )
+    return of_package
 
 
 def _shown(view: View, results: Any, reword: Reword) -> Any:
     """Return results in the class of a view."""
-    table = offered_value(f"{view.home}.{view.name}")
+    place = f"{view.home}.{view.name}"
+    table = offered_value(place)
+    given = [results]
     if view.reworded:
-        return table(results, reword)
-    return table(results)
+        given.append(reword)
+    if package := owner_of_module(view.home):
+        return called(package, place, table, *given)
+    return table(*given)
 
 
 def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list[Any]:
     """Return the tables of the results of a study, by name."""
     if view.is_class:
         return [_shown(view, dataset, reword) for dataset in found.values()]
-    blocks = offered_value(f"{view.home}.{view.name}")
     first = next(iter(found.values()))
     if not view.several:
         parts: list[Mapping[str, xr.Dataset]] = [{"": dataset} for dataset in found.values()]
@@ -72,7 +139,7 @@ def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list
     else:
         parts = [found]
     translate = term_translator(first, view.rates)
-    return [StudyReport(blocks(part), translate, reword, view.lines) for part in parts]
+    return [StudyReport(_blocks(view, part), translate, reword, view.lines) for part in parts]
 
 
 def table_of(results: Any, reword: Reword = printable) -> Any:
@@ -98,8 +165,9 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
 
 def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
     """Return the tables of a view of whole evaluations if one fits, else the usual table."""
-    for view in _WHOLE:
-        if any(view.fits(dataset) for _, dataset in datasets(tree)):
+    for _, dataset in datasets(tree):
+        view = _view_of(dataset, _WHOLE)
+        if view is not None:
             return _tables(view, {"": tree}, reword)
     return [ResultTable(tree, reword)]
 
@@ -127,9 +195,9 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
 
 def _summarised(dataset: xr.Dataset) -> dict[str, str]:
     """Return the mean and the standard deviation of each figure over partitions."""
-    view = next(view for view in _VIEWS if view.in_rows and view.fits(dataset))
-    blocks = offered_value(f"{view.home}.{view.name}")({"": dataset})
-    table = next(block for block in blocks if isinstance(block, BlockTable))
+    view = _view_of(dataset, _VIEWS)
+    assert view is not None  # since it may stand in rows
+    table = next(block for block in _blocks(view, {"": dataset}) if isinstance(block, BlockTable))
     cells = {}
     for label, mean, sd, *_ in table.rows:
         cells[str(label)] = with_sd(str(mean), str(sd))
@@ -178,7 +246,7 @@ def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, View | None]]:
             )
         view = None
         if not path.endswith("gom"):  # that of an evaluation is one of its tasks
-            view = next((view for view in _VIEWS if view.fits(dataset)), None)
+            view = _view_of(dataset, _VIEWS)
         yield path, dataset, view
 
 
