@@ -210,7 +210,7 @@ def require_array(name: str, values: Any) -> np.ndarray:
     refuse_masked(name, values)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # the last of tensors with a gradient
         raise DataError(f"{subject(name)} is {values!r}; expected an array ({error})") from None
 
 

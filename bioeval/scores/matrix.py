@@ -37,9 +37,11 @@ class Scores(LabelledMatrix):
         change in it afterwards changes the scores. Labels and metadata are copies that cannot be
         changed. zarr, h5py and dask arrays are read in blocks of rows.
     probe_labels : sequence, shape (m,)
-        The subject of each probe, any hashable values. May be left out where `mask` is given, and
-        where `values` is a DataFrame of pandas with labels in its index and columns; of several
-        levels, that called label or subject holds them, and the others are metadata.
+        The subject of each probe, any hashable values that define when two of them are equal; an
+        array or tensor of no dimension is the value that it holds, here and in metadata. May be
+        left out where `mask` is given, and where `values` is a DataFrame of pandas with labels in
+        its index and columns; of several levels, that called label or subject holds them, and the
+        others are metadata.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.

@@ -18,7 +18,7 @@ from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
 from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue, end_note
 from bioeval.scores.labelled_matrix import NanPolicy
-from bioeval.scores.labels import Codes, as_labels, digest, fixed, plain
+from bioeval.scores.labels import Codes, as_labels, digest, fixed, one_dimensional, plain
 from bioeval.scores.listed_templates import (
     ListedTemplates,
     ListRules,
@@ -349,4 +349,6 @@ def _both_sides(names: Any, what: str, length: int) -> Any:
         raise DataError(
             f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
+    if array.dtype.kind == "O":
+        array = one_dimensional(array.ravel(), what).reshape(array.shape)
     return fixed(array, names)

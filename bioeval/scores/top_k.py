@@ -91,13 +91,12 @@ class TopKScores(Scores):
             raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
         self.indices = _as_lists(indices, n)
         q = len(self.indices)
-        require_array("probe_labels", probe_labels)
-        if np.ndim(probe_labels) == 1 and len(probe_labels) != q:
+        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")))
+        if len(self.probe_labels) != q:
             raise DataError(
-                f"{Argument('probe_labels')} has {len(probe_labels)} labels for {q} lists; "
+                f"{Argument('probe_labels')} has {len(self.probe_labels)} labels for {q} lists; "
                 "expected one per query"
             )
-        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
         self.distances: np.ndarray | None = None
         if distances is not None:
             self.distances = self._as_distances(distances)
