@@ -172,6 +172,10 @@ class RemovedNameError(BioevalError, AttributeError):
     """A public name that was removed; the message names its replacement."""
 
 
+class FrozenError(BioevalError, AttributeError):
+    """An attribute that cannot be set; the message names what makes a changed object."""
+
+
 class DataError(BioevalError, ValueError):
     """Scores, labels, metadata, thresholds or a file that cannot be used as they are."""
 

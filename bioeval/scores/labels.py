@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import refuse_masked, require_array
+from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError
 
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.

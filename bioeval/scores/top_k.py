@@ -6,7 +6,7 @@ of the entries below them only a bound is known, and what needs their scores is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -68,7 +68,10 @@ class TopKScores(Scores):
     bioeval.base.errors.ProtocolError: ... the 2 nearest ...
     """
 
+    indices: np.ndarray
+    distances: np.ndarray | None = None
     _kinds = VALUED
+    _layout = "top-k"
 
     def __init__(
         self,
@@ -83,28 +86,31 @@ class TopKScores(Scores):
         name: str | None = None,
     ):
         """Check the lists and their distances."""
-        self.kind, self.nan, self.name = kind, "raise", name
-        self.layout = "top-k"
-        self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
-        n = len(self.gallery_labels)
+        self._set_words(kind, "raise", name)
+        enrolled = as_labels(gallery_labels, str(Argument("gallery_labels")))
+        n = len(enrolled)
         if n == 0:
             raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
-        self.indices = _as_lists(indices, n)
-        q = len(self.indices)
-        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")))
-        if len(self.probe_labels) != q:
+        lists = _as_lists(indices, n)
+        q = len(lists)
+        searched = as_labels(probe_labels, str(Argument("probe_labels")))
+        if len(searched) != q:
             raise DataError(
-                f"{Argument('probe_labels')} has {len(self.probe_labels)} labels for {q} lists; "
-                "expected one per query"
+                f"{Argument('probe_labels')} has {len(searched)} labels for {q} lists; expected "
+                "one per query"
             )
-        self.distances: np.ndarray | None = None
+        self._set(
+            indices=lists,
+            probe_labels=searched,
+            gallery_labels=enrolled,
+            probe_ids=np.arange(n, n + q, dtype=np.int64),
+            gallery_ids=np.arange(n, dtype=np.int64),
+            _probe_meta=as_meta(probe_meta, q, "probe_meta"),
+            _gallery_meta=as_meta(gallery_meta, n, "gallery_meta"),
+            _codes=Codes(searched, enrolled),
+        )
         if distances is not None:
-            self.distances = self._as_distances(distances)
-        self.probe_ids = fixed(np.arange(n, n + q, dtype=np.int64))
-        self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
-        self.probe_meta = as_meta(probe_meta, q, "probe_meta")
-        self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
-        self._codes = Codes(self.probe_labels, self.gallery_labels)
+            self._set(distances=fixed(self._as_distances(distances), distances))
 
     def _as_distances(self, distances: Any) -> np.ndarray:
         """Return the distances of the lists, checked."""
@@ -187,11 +193,18 @@ class TopKScores(Scores):
             name=self.name,
         )
 
+    def replace(self, **changes: Any) -> Self:
+        """Return the same lists as scores of another kind or name; see :meth:`Scores.replace`."""
+        view = super().replace(**changes)
+        if view.distances is not None:
+            view._as_distances(view.distances)
+        return view
+
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
         """Return what a single index chooses: queries."""
         return index, None
 
-    def excluding(self, *columns: str) -> NoReturn:
+    def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
         raise ProtocolError(
             f"{Argument('exclude')} has no meaning for top-K lists; give removed= to bioeval.top_k "

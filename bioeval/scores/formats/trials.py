@@ -489,8 +489,7 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
     )
     folds = counted(int(listed.fold[-1]) + 1, "folds")
     said = f"scores in the order of the {len(names):,} pairs of {listed.path.name}, in {folds}"
-    pairs._reading = (said,)
-    return pairs
+    return pairs._with(_reading=(said,))
 
 
 @dataclass(frozen=True)

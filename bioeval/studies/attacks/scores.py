@@ -115,7 +115,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
-        bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
+        bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
     _require_targets(given, rows)
     return AttackedScores(bona_fide, given, species, bona, rows, notes)
 
@@ -136,7 +136,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
         )
     genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
     assert isinstance(spoofs, PairScores)
-    spoofs.attack = np.full(len(rows), "spoof", dtype=object)
+    names = ["spoof"] * len(rows)
     if spoofs.pair_subjects is not None:
         claimed, real = spoofs.pair_subjects.T.tolist()
         people = set(claimed)
@@ -146,7 +146,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
             if subject in people or name in ("", "attack"):
                 name = "spoof"
             names.append(name)
-        spoofs.attack = np.array(names)
+    spoofs = spoofs._with(attack=np.array(names))
     if not genuine:
         return spoofs, ()
     return spoofs, (

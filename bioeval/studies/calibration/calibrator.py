@@ -378,8 +378,7 @@ class Calibrator(ScoreTransformer):
             raw = ", raw ends"
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        made._remarks = (*X._remarks, *self.remarks_)
-        return made
+        return made._with(_remarks=(*X._remarks, *self.remarks_))
 
 
 class _Steps:

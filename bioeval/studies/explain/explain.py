@@ -385,8 +385,7 @@ class RowExplainer:
             )
         self.given = scores
         if self.ordered:  # within one row, an order is a distance
-            scores = scores.select()
-            scores.kind = "distance"
+            scores = scores.replace(kind="distance")
         self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
         self.scores = self.plan.scores
         self.cells = RowCells(self.plan.reader, scores, self.card)
@@ -682,14 +681,18 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if kept is scores or are_pairs(scores):
         return kept, probe
     attacks = []
+    kept_meta = []
     sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
-    for (own, meta), number in zip(sides, scores.shape, strict=True):
+    for (columns, meta), number in zip(sides, scores.shape, strict=True):
+        columns = dict(columns)
         of_side = np.zeros(number, dtype=bool)
         if "attack" in meta:
             of_side = species_of(meta["attack"]) != ""
         if set(NAME_COLUMNS).isdisjoint(meta):
-            own["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
+            columns["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
         attacks.append(of_side)
+        kept_meta.append(columns)
+    kept = kept._with(_probe_meta=kept_meta[0], _gallery_meta=kept_meta[1])
     names = template_names(kept.probe_meta, kept.shape[0])
     if isinstance(probe, str) and probe.isdecimal() and len(probe) < 19 and probe not in names:
         probe = int(probe)

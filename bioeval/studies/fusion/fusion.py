@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -224,10 +223,8 @@ class Fusion(ScoreTransformer):
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
         made = derived([systems[name] for name in names], self._fuse, kind, origin)
-        made.name = "fused"
         remarks = chain.from_iterable(scores._remarks for scores in systems.values())
-        made._remarks = tuple(dict.fromkeys([*remarks, *self.remarks_]))
-        return made
+        return made._with(name="fused", _remarks=tuple(dict.fromkeys([*remarks, *self.remarks_])))
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
         """Return the fused scores of blocks of rows, one of each system."""
@@ -298,7 +295,7 @@ def fuse(
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
         said = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        fused._remarks = (*fused._remarks, said)
+        return fused._with(_remarks=(*fused._remarks, said))
     return fused
 
 
@@ -337,8 +334,7 @@ def _align(systems: dict[str, Scores], first: str, other: str) -> None:
     """Take the part that two systems have in common, by the names of their templates."""
     a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
     if notes:
-        a = copy(a)
-        a._remarks = (*a._remarks, *notes)
+        a = a._with(_remarks=(*a._remarks, *notes))
     systems[first], systems[other] = a, b
 
 

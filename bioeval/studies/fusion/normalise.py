@@ -126,8 +126,7 @@ def normalise(
         kind = "similarity"
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
-    made._remarks = scores._remarks
-    return made
+    return made._with(_remarks=scores._remarks)
 
 
 class CohortMoments(NamedTuple):
