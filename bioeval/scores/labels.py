@@ -28,6 +28,10 @@ ATTACK = "attack"
 #: Names under which the column of identities is recognised, the first that is there wins.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
+#: Metadata columns that hold names of images, and those of templates; the first there is wins.
+IMAGE_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
+NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
+
 # Types of labels that are taken as they are, without a look at each.
 _SINGLE = {str, int, float, bool, bytes, type(None)}
 
@@ -309,6 +313,14 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
             )
         columns[str(name)] = fixed(array, column)
     return columns
+
+
+def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
+    """Return the names of templates, from a metadata column of names; else their positions."""
+    for name in NAME_COLUMNS:
+        if name in meta:
+            return list(map(str, meta[name].tolist()))
+    return list(map(str, range(number)))
 
 
 def columns_of(table: Any) -> Mapping[str, Any] | None:

@@ -167,6 +167,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         raise DataError(no_labels(file, len(lists), n))
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
+    saved_ids = not options.names_arrays and "probe_ids" in file
     lists_of = TopKScores(
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
@@ -176,7 +177,18 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
+        leave_out_query=False if saved_ids else None,
     )
+    if saved_ids:
+        ids = named.ids("probe_ids", len(lists))
+        queries = np.flatnonzero(ids < n)
+        labels = lists_of.probe_labels[queries], lists_of.gallery_labels[ids[queries]]
+        if (ids < 0).any() or not np.array_equal(*labels):
+            raise DataError(
+                f"{file.path}: 'probe_ids' names gallery entries of other subjects than the "
+                "queries; expected the entry that a query is itself, or a larger number"
+            )
+        lists_of = lists_of._with(probe_ids=ids)
     return lists_of._with(_reading=named.notes)
 
 
@@ -554,7 +566,7 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
     """Return labels, metadata and, if needed, template identities."""
     arrays = {}
-    square = is_square(scores)
+    square = is_square(scores) and scores.layout != "top-k"
     if scores._labelled:
         arrays["probe_labels"] = scores.probe_labels
         if not square:

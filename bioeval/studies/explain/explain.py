@@ -15,15 +15,16 @@ from bioeval.base import Argument, larger_is_closer, nearest_name, require_integ
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.scores import (
+    NAME_COLUMNS,
     BlockReader,
     are_pairs,
     codes_of,
     knows_people,
     species_of,
+    template_names,
     without_attacks,
 )
 from bioeval.studies.explain.lists import (
-    NAME_COLUMNS,
     Candidate,
     Lister,
     QueryRow,
@@ -35,7 +36,6 @@ from bioeval.studies.explain.lists import (
     matches_of,
     places,
     subjects,
-    template_names,
     templates,
 )
 from bioeval.studies.explain.results import (

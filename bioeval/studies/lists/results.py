@@ -396,6 +396,13 @@ def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedM
         positives = positives - here
         whole = np.bincount(cameras.gallery[usable], minlength=width)[cameras.probe]
         candidates = candidates - (whole if removed == "same-camera" else here)
+    # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
+    entry = scores._entry_of_query
+    itself = (entry >= 0) & usable[entry]
+    if removed != "none":
+        itself &= cameras.gallery[entry] != cameras.probe
+    positives = positives - itself
+    candidates = candidates - itself
     hits = kept & own
     ranks = np.cumsum(kept, axis=1)
     any_hit = hits.any(axis=1)
