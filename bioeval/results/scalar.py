@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.scalars import COUNTS, SCALARS, Scalar
 
 #: Rates with which a function is tried.
@@ -140,7 +140,9 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low, high = np.nan, np.nan
     if not low < high:
-        raise DataError(f"{Argument('bounds')} is {bounds!r}; expected two increasing numbers")
+        raise DataError(
+            f"{Argument('bounds')} is {received(bounds)}; expected two increasing numbers"
+        )
     return low, high
 
 
@@ -154,7 +156,8 @@ def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(
-            f"{Argument('quotient')} is {quotient!r}; expected two tuples of the counts {listed}"
+            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the "
+            f"counts {listed}"
         )
     return above, below
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, PairScores, Scores
-from bioeval.base import Argument, counted, nearest_name, require_text
+from bioeval.base import Argument, counted, nearest_name, received, require_text
 from bioeval.scores import (
     are_pairs,
     codes_of,
@@ -52,7 +52,8 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
         if meta:
             there = f"they have: {', '.join(meta)}"
         raise DataError(
-            f"{Argument('attack')} is {name!r}, but the probe metadata of {what} have no such "
+            f"{Argument('attack')} is {received(name)}, but the probe metadata of {what} have "
+            "no such "
             f"column; {there}.{nearest_name(str(name), [*meta])} Expected the column with the "
             "attack instrument species of each row"
         )

@@ -189,6 +189,9 @@ _LEAST_COLUMNS = 8
 # allows: by a power law through the least distances of the others, fewer than this number would be.
 _NEAR, _CHANCE = 1e-3, 0.01
 
+# Near copies of one label are below this part of every other genuine distance.
+_APART = 0.01
+
 # Least sampled distances of impostors for it, least genuine ones that are no near copies, and the
 # most rows that are read again.
 _LEAST_SAMPLED, _LEAST_GENUINE, _MOST_ROWS = 200, 30, 200
@@ -249,14 +252,19 @@ def distance_of_copy(kind: str, distances: np.ndarray) -> float:
 def genuine_near_limit(distances: np.ndarray, comparisons: int) -> float:
     """Return the largest genuine distance of a near copy; 0 where it might be due to chance.
 
-    Those that may be near copies, perhaps many, are not among the distances that chance makes.
+    Those that may be near copies, perhaps many, are not among the distances that chance makes; they
+    are far below all others.
     """
     away = abs(distances)
     away = away[away > 0]
     if not len(away):
         return 0.0
     others = away[away > _NEAR * np.median(away)]
-    return near_limit(others, comparisons, least=_LEAST_GENUINE)
+    limit = near_limit(others, comparisons, least=_LEAST_GENUINE)
+    largest = away[away <= limit].max(initial=0.0)
+    if largest > _APART * away[away > limit].min(initial=np.inf):
+        return 0.0
+    return limit
 
 
 def near_limit(distances: np.ndarray, comparisons: int, least: int = _LEAST_SAMPLED) -> float:

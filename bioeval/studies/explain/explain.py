@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, larger_is_closer, nearest_name, require_integer
+from bioeval.base import Argument, larger_is_closer, nearest_name, received, require_integer
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.scores import (
@@ -403,7 +403,8 @@ class RowExplainer:
         elif probe in self.names:
             if self.names.count(probe) > 1:
                 raise DataError(
-                    f"{Argument('probe')} is {probe!r}, the name of {self.names.count(probe)} "
+                    f"{Argument('probe')} is {received(probe)}, the name of "
+                    f"{self.names.count(probe)} "
                     "templates; give a position"
                 )
             return self.names.index(probe)
@@ -411,7 +412,8 @@ class RowExplainer:
             i = int(probe)
         else:
             raise DataError(
-                f"{Argument('probe')} is {probe!r}; expected a position from 0 to {m - 1}, or the "
+                f"{Argument('probe')} is {received(probe)}; expected a position from 0 to "
+                f"{m - 1}, or the "
                 f"name of a template.{nearest_name(probe, self.names[:10_000])}"
             )
         if i >= m:

@@ -12,7 +12,14 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, larger_is_closer, noun_of, require_choice, require_number
+from bioeval.base import (
+    Argument,
+    larger_is_closer,
+    noun_of,
+    received,
+    require_choice,
+    require_number,
+)
 from bioeval.scores import require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -133,7 +140,7 @@ class Fusion(ScoreTransformer):
         if (method == "weighted") != (weights is not None):
             given = "is missing" if weights is None else "is given"
             raise DataError(
-                f"{Argument('weights')} {given}, and {Argument('method')} is {method!r}; "
+                f"{Argument('weights')} {given}, and {Argument('method')} is {received(method)}; "
                 f"expected weights with {Argument('method', 'weighted')}, and only with it"
             )
         self.method, self.normalise, self.weights = method, normalise, weights
@@ -343,7 +350,9 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
     for what in ("exclude", "nan"):
         x, y = getattr(a, what), getattr(b, what)
         if x != y:
-            raise DataError(f"{Argument(what)} is {x!r} and {y!r}; expected the same of both")
+            raise DataError(
+                f"{Argument(what)} is {received(x)} and {y!r}; expected the same of both"
+            )
     if a.layout == "pairs":
         return
     mask, other = a.mask, b.mask
@@ -367,7 +376,7 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """Return the weights of systems in their order."""
     if not isinstance(weights, Mapping):
         raise DataError(
-            f"{Argument('weights')} is {weights!r}; expected a mapping of system to number"
+            f"{Argument('weights')} is {received(weights)}; expected a mapping of system to number"
         )
     for name in weights:
         require_choice(f"{Argument('weights')}: the system", name, names)

@@ -15,6 +15,7 @@ from bioeval.base import (
     Argument,
     Name,
     names_of,
+    received,
     require_choice,
     require_flag,
     require_integer,
@@ -422,7 +423,9 @@ def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedM
 def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
-        raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
+        raise DataError(
+            f"junk_ids is {received(junk_ids)}; expected a sequence, such as ({junk_ids!r},)"
+        )
     labels = list(junk_ids)
     codes = map(codes_of(scores).code, [*labels, *map(str, labels)])
     return sorted({*codes} - {-1})
