@@ -45,7 +45,7 @@ def as_array(values: Any, what: str) -> np.ndarray:
         )
     try:
         array = in_memory(values, what)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # the last of tensors with a gradient
         raise DataError(f"{what} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)

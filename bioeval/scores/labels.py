@@ -146,12 +146,14 @@ def scalar_of(value: Any) -> Any:
         if getattr(value, "shape", None) == () and hasattr(value, "item"):
             return value.item()  # also of a dtype that NumPy lacks, or in the memory of a device
         try:
-            value = np.asarray(value)
+            array = np.asarray(value)
         except (TypeError, ValueError, RuntimeError):
             return value
-    if value.ndim:
+    else:
+        array = value
+    if array.ndim:
         return value
-    scalar = value[()]
+    scalar = array[()]
     if isinstance(scalar, np.generic) and scalar.dtype.kind not in "mM":
         return scalar.item()
     return scalar  # item() of nanoseconds is a number, that of a masked value what is below

@@ -378,6 +378,22 @@ def test_lists_of_scalars_of_any_library_are_their_values(scalar):
     assert pairs.subjects.tolist() == [False, True]
 
 
+class TensorWithGradient(Tensor):
+    """A tensor that becomes no array while its gradient is recorded."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
+def test_tensors_with_a_gradient_are_an_error_of_the_package():
+    for call in (
+        lambda: be.Scores(TensorWithGradient(1), [1]),
+        lambda: be.Scores(np.zeros((1, 1)), TensorWithGradient(1)),
+    ):
+        with pytest.raises(be.DataError, match="requires grad"):
+            call()
+
+
 def test_scalars_stay_what_they_are():
     day = np.datetime64("2024-03-31T12:30:00.000000001")
     held = as_labels([np.array(day), Tensor("a"), (Tensor(1), 2), np.array("b")], "labels")
