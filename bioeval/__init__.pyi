@@ -8,6 +8,7 @@ from bioeval.base.errors import (
     CheckpointError as CheckpointError,
     DataError as DataError,
     EngineError as EngineError,
+    FrozenError as FrozenError,
     MergeError as MergeError,
     PluginError as PluginError,
     PluginWarning as PluginWarning,

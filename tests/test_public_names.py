@@ -147,7 +147,7 @@ SCORES = """
     from_embeddings from_pairs at_pairs
     values shape dtype kind name layout subjects probe_labels gallery_labels probe_ids gallery_ids
     probe_meta gallery_meta distractor_ids mask nan fingerprint
-    select exclude excluding with_mask with_values
+    select exclude excluding replace with_mask with_values
 """
 
 
@@ -165,7 +165,7 @@ def test_scores_show_few_names():
     of_pairs, of_lists = pairs - square, lists - square
     print(*(f"{len(x)}: {' '.join(sorted(x))}" for x in (square, of_pairs, of_lists)), sep="\n")
     assert square == {*SCORES.split()}
-    assert len(square) <= 26 and len(of_pairs) <= 8 and len(of_lists) <= 8
+    assert len(square) <= 27 and len(of_pairs) <= 8 and len(of_lists) <= 8
     assert not square & {*FORMER}
 
 
@@ -193,12 +193,8 @@ def what_is(scores: be.Scores, name: str) -> str:
         return repr(error)
 
 
-def test_a_former_name_of_scores_may_be_set_and_another_is_an_error():
+def test_a_former_method_of_scores_works_and_another_name_is_an_error():
     scores = be.simulate(5, 2)
-    with pytest.warns(FutureWarning, match=r"Scores\.origin is now results") as caught:
-        scores.origin = "a net"
-    assert caught[0].filename == __file__
-    assert scores._origin == "a net" and "origin" not in vars(scores)
     with pytest.warns(FutureWarning, match=r"Scores\.within is now memory_limit= of"):
         assert scores.within("100 MiB")._memory_limit == 100 << 20
     with pytest.raises(AttributeError, match="'Scores' object has no attribute 'strems'"):

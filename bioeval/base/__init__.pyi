@@ -21,6 +21,7 @@ from bioeval.base.errors import (
     counted as counted,
     nearest_name as nearest_name,
     printable as printable,
+    received as received,
     renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,

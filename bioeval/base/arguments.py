@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, subject
+from bioeval.base.errors import Argument, DataError, counted, received, subject
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
 
 #: Confidence level by default.
 CONFIDENCE = 0.95
+
+#: What Python and NumPy would convert to numbers, although it is none.
+NO_NUMBERS = (bool, str, bytes, bytearray, memoryview)
 
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
@@ -40,7 +43,7 @@ def require_integer(
     except TypeError:
         whole = None
     if whole is None or whole < low:
-        raise DataError(f"{subject(name)} is {value!r}; expected an integer >= {low}")
+        raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
     if high is not None and whole > high:
         said = "is too large"
         if whole < 10**6:
@@ -63,7 +66,7 @@ def require_number(
     infinities are outside.
     """
     try:
-        if isinstance(value, bool | str):
+        if isinstance(value, NO_NUMBERS):
             real = math.nan
         else:
             real = float(value)
@@ -73,7 +76,7 @@ def require_number(
     inside = inside and (low is None or real >= low) and (above is None or real > above)
     if not inside or (high is not None and real > high):
         if low is None and above is None and high is None:
-            raise DataError(f"{subject(name)} is {value!r}; expected a finite number")
+            raise DataError(f"{subject(name)} is {received(value)}; expected a finite number")
         if low is None and above is None:
             above = -math.inf
         if above is None:
@@ -83,7 +86,9 @@ def require_number(
         end = "inf)"
         if high is not None:
             end = f"{high:g}]"
-        raise DataError(f"{subject(name)} is {value!r}; expected a number in {start}, {end}")
+        raise DataError(
+            f"{subject(name)} is {received(value)}; expected a number in {start}, {end}"
+        )
     return real
 
 
@@ -126,12 +131,13 @@ def as_float64(name: str, values: Any) -> np.ndarray:
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
     value = np.nan
-    if not isinstance(confidence, (bool, str)):
+    if not isinstance(confidence, NO_NUMBERS):
         with contextlib.suppress(TypeError, ValueError):
             value = float(confidence)
     if not 0.0 < value < 1.0:
         raise DataError(
-            f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"
+            f"{Argument(name)} is {received(confidence)}; expected a number between 0 and 1, "
+            "such as 0.95"
         )
     return value
 
@@ -149,14 +155,14 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
 def require_flag(name: str, value: Any) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
-        raise DataError(f"{subject(name)} is {value!r}; expected True or False")
+        raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
     return bool(value)
 
 
 def require_text(name: str, value: Any) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
-        raise DataError(f"{subject(name)} is {value!r}; expected text")
+        raise DataError(f"{subject(name)} is {received(value)}; expected text")
     return value
 
 
@@ -169,7 +175,7 @@ def require_list(name: str, values: Any) -> list[Any]:
     except TypeError:
         items = None
     if items is None:
-        raise DataError(f"{subject(name)} is {values!r}; expected a list")
+        raise DataError(f"{subject(name)} is {received(values)}; expected a list")
     return items
 
 
@@ -182,7 +188,7 @@ def require_path(name: str, value: Any) -> Path:
     except (TypeError, ValueError):
         raw = None
     if raw is None or b"\0" in raw:
-        raise DataError(f"{subject(name)} is {value!r}; expected the path of a file")
+        raise DataError(f"{subject(name)} is {received(value)}; expected the path of a file")
     if len(raw) > _LONGEST_PATH or max(map(len, raw.split(b"/"))) > _LONGEST_NAME:
         raise DataError(f"{subject(name)}: {os.fspath(value)!r} is too long for the name of a file")
     return Path(value)
@@ -191,7 +197,7 @@ def require_path(name: str, value: Any) -> Path:
 def require_callable(name: str, value: Any) -> Any:
     """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
     if value is not None and not callable(value):
-        raise DataError(f"{subject(name)} is {value!r}; expected a function")
+        raise DataError(f"{subject(name)} is {received(value)}; expected a function")
     return value
 
 
@@ -210,8 +216,10 @@ def require_array(name: str, values: Any) -> np.ndarray:
     refuse_masked(name, values)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{subject(name)} is {values!r}; expected an array ({error})") from None
+    except (TypeError, ValueError, RuntimeError) as error:  # the last of tensors with a gradient
+        raise DataError(
+            f"{subject(name)} is {received(values)}; expected an array ({error})"
+        ) from None
 
 
 def require_numbers(
@@ -232,11 +240,17 @@ def require_numbers(
                 return array
         except DataError:
             pass
-        raise DataError(f"{subject(name)} is {values!r}; expected {expected}")
+        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
     array = require_array(name, values)
+    if (
+        isinstance(values, bytearray | memoryview)
+        or array.dtype.kind == "O"
+        and any(isinstance(value, NO_NUMBERS[1:]) for value in array.ravel().tolist())
+    ):
+        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
     try:
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{subject(name)} is {values!r}; expected {expected}")
+    raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")

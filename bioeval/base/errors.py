@@ -69,6 +69,35 @@ def cut(text: str, longest: int) -> str:
     return f"{text[:half]} ... {text[-half:]}"
 
 
+# Longest text of a value that a message shows as it is.
+_LONGEST_VALUE = 200
+
+
+def received(value: object) -> str:
+    """Return a value as a message shows it: in one line; of a large array its type and shape.
+
+    Examples
+    --------
+    >>> received("0.1"), received(range(3))
+    ("'0.1'", 'range(0, 3)')
+    >>> import numpy as np
+    >>> received(np.zeros((100, 20), dtype="float32"))
+    'of type ndarray, shape (100, 20) and dtype float32'
+    """
+    text = repr(value)
+    if len(text) <= _LONGEST_VALUE and "\n" not in text:
+        return text
+    shape = getattr(value, "shape", None)
+    if not isinstance(shape, tuple):
+        return cut(" ".join(text.split()), _LONGEST_VALUE)
+    dtype = getattr(value, "dtype", None)
+    sizes = f"shape {tuple(shape)}"
+    if dtype is not None:
+        sizes = f"{sizes} and dtype {dtype}"
+    kind = type(value).__name__
+    return f"of type {kind}, {sizes}" if dtype is not None else f"of type {kind} and {sizes}"
+
+
 def short_name(name: str, longest: int = 80) -> str:
     r"""Return the name of a system, perhaps a file name, short and printable.
 
@@ -172,6 +201,10 @@ class RemovedNameError(BioevalError, AttributeError):
     """A public name that was removed; the message names its replacement."""
 
 
+class FrozenError(BioevalError, AttributeError):
+    """An attribute that cannot be set; the message names what makes a changed object."""
+
+
 class DataError(BioevalError, ValueError):
     """Scores, labels, metadata, thresholds or a file that cannot be used as they are."""
 
@@ -259,8 +292,10 @@ def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:
-        return f"{subject(what)} is {got!r}, but there is none."
-    return f"{subject(what)} is {got!r}; expected one of {listed}.{nearest_name(got, choices)}"
+        return f"{subject(what)} is {received(got)}, but there is none."
+    return (
+        f"{subject(what)} is {received(got)}; expected one of {listed}.{nearest_name(got, choices)}"
+    )
 
 
 def require_choice(what: str, got: object, choices: Any, error: type = DataError) -> None:

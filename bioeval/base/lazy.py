@@ -165,8 +165,8 @@ def _warn_of_former(name: str, new: str) -> None:
     warnings.warn(text, FutureWarning, stacklevel=4)
 
 
-def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Callable[..., None]]:
-    """Return ``__getattr__`` and ``__setattr__`` of a class with attributes that became private.
+def former_attributes(former: Mapping[str, str]) -> Callable[..., Any]:
+    """Return ``__getattr__`` of a class with attributes that became private.
 
     What was ``name`` is now ``_name``; `former` says what takes its place. The former names work
     with a warning, for two minor versions.
@@ -181,10 +181,7 @@ def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Ca
     def of_name(self: Any, name: str) -> Any:  # of a name that is not there: raises
         return object.__getattribute__(self, now(self, name))
 
-    def to_name(self: Any, name: str, value: Any) -> None:
-        object.__setattr__(self, now(self, name), value)
-
-    return of_name, to_name
+    return of_name
 
 
 def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

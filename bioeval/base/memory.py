@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, SupportsIndex
 
-from bioeval.base.errors import DataError, subject
+from bioeval.base.errors import DataError, received, subject
 
 _UNITS = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGT", 1):
@@ -56,7 +56,8 @@ def require_bytes(name: str, value: Any) -> int:
             size = operator.index(value)
     if size is None or size < 1:
         raise DataError(
-            f"{subject(name)} is {value!r}; expected a number of bytes >= 1, or text such as "
+            f"{subject(name)} is {received(value)}; expected a number of bytes >= 1, or text "
+            "such as "
             "'2 GiB' or '500 MB'"
         )
     return size

@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, received
 
 #: Seeds that a public call takes; see :func:`seed_sequence`.
 RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.random.RandomState
@@ -152,7 +152,8 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         seed = -1
     if seed < 0:
         raise DataError(
-            f"{Argument('random_state')} is {random_state!r}; expected an integer >= 0, None, "
+            f"{Argument('random_state')} is {received(random_state)}; expected an integer >= "
+            "0, None, "
             "a numpy SeedSequence, Generator or RandomState"
         )
     return np.random.SeedSequence(seed)

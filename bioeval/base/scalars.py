@@ -20,7 +20,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
 from bioeval.base.elsewhere import entry_points, offered_value
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.offers import doors, value_from_elsewhere
 from bioeval.base.rate_functions import tried_function
 
@@ -252,7 +252,9 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low, high = np.nan, np.nan
     if not low < high:
-        raise DataError(f"{Argument('bounds')} is {bounds!r}; expected two increasing numbers")
+        raise DataError(
+            f"{Argument('bounds')} is {received(bounds)}; expected two increasing numbers"
+        )
     return low, high
 
 
@@ -266,7 +268,7 @@ def _checked_quotient(quotient: Any, counts: Container[str] | None) -> Quotient:
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(
-            f"{Argument('quotient')} is {quotient!r}; expected two tuples of the counts {listed}"
+            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the counts {listed}"
         )
     return above, below
 

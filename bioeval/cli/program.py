@@ -205,6 +205,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
             name = "bioeval" if command is None else command.name
             # The table and the page say it, with the options of the command.
             warnings.filterwarnings("ignore", ".*is probably the wrong kind", BioevalWarning)
+            warnings.filterwarnings("ignore", ".*lists begin with", BioevalWarning)
             code = program.main(args=args, prog_name=name, standalone_mode=False)
         flush()
         if isinstance(code, int):

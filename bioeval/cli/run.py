@@ -372,8 +372,7 @@ def command(
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.all_tasks import evaluate
 
-        scores = read_scores(data, reading, stages)
-        scores.name = system_name(data, name, reading)
+        scores = read_scores(data, reading, stages).replace(name=system_name(data, name, reading))
         for one in more:
             one.require(scores)
         resolved = resolve(protocol, scores, experiment | tasks, options["random_state"])

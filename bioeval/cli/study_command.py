@@ -164,7 +164,8 @@ class StudyCommand:
             reading = self.reading
         scores = read_scores(file or self.data, reading, self.stages, mates)
         if self._named or name is not None:
-            scores.name = system_name(file or self.data, name or self._name, reading)
+            system = system_name(file or self.data, name or self._name, reading)
+            scores = scores.replace(name=system)
         self.name = scores.name
         return scores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.random import RandomState
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def drawn_galleries(
     study = offered("galleries", "drawn")
     if study is None:
         raise DataError(
-            f"{Argument('gallery')} is {gallery!r} and {Argument('sampling')} is {sampling!r}, but "
+            f"{Argument('gallery')} is {received(gallery)} and {Argument('sampling')} is "
+            f"{received(sampling)}, but "
             "no study that draws galleries is installed; leave both out: all templates are enrolled"
         )
     return study.RandomGalleries.parse(gallery, sampling, random_state)

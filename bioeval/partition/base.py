@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.errors import DataError, bad_choice, received
 from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
@@ -381,7 +381,7 @@ class Parameters:
         for name, changes in inner.items():
             nested = params.get(name, getattr(self, name))
             if not isinstance(nested, Parameters):
-                raise DataError(f"{name} is {nested!r} and has no parameters")
+                raise DataError(f"{name} is {received(nested)} and has no parameters")
             params[name] = type(nested)(**nested.get_params(deep=False)).set_params(**changes)
         changed = type(self)(**{**self.get_params(deep=False), **params})
         self.__dict__.update(changed.__dict__)
@@ -502,7 +502,7 @@ class Splitter(Division[Parts]):
 def require_flag(who: str, name: str, value: Any) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise DataError(f"{who}: {name} is {value!r}; expected True or False")
+        raise DataError(f"{who}: {name} is {received(value)}; expected True or False")
     return bool(value)
 
 

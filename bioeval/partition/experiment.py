@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.errors import Argument, DataError, counted, received, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, LabelCodes, SplitInput, place_in_subject, require_seed
@@ -81,7 +81,7 @@ def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
     if number >= able:
         asked = ""
         if number:
-            asked = f"{Argument('unseen')} is {size!r}: {counted(number, 'subjects')}; "
+            asked = f"{Argument('unseen')} is {received(size)}: {counted(number, 'subjects')}; "
         raise DataError(
             f"{samples.who}: {asked}only {able} of {len(samples.subjects)} "
             "subjects have two templates or more, one to train and one to test; at least one of "
@@ -334,7 +334,7 @@ class Experiment(Division[ExperimentParts]):
             size = getattr(self, name)
             if not _absent(size) and self._galleries is None:
                 raise DataError(
-                    f"{who}: {Argument(name)} is {size!r} without "
+                    f"{who}: {Argument(name)} is {received(size)} without "
                     f"{Argument('gallery_templates')}; give the number of templates of each "
                     f"subject to enrol: {Argument('gallery_templates', 2)}"
                 )
@@ -361,7 +361,7 @@ class Experiment(Division[ExperimentParts]):
         for name, given in needed.items():
             if given is not None and not self.chooses:
                 raise DataError(
-                    f"{who}: {Argument(name)} is {given!r} without {Argument('train')} or "
+                    f"{who}: {Argument(name)} is {received(given)} without {Argument('train')} or "
                     f"{Argument('validation')}; give the sizes of these parts, such as "
                     f"{Argument('train', 0.5)}"
                 )
@@ -435,7 +435,8 @@ class Experiment(Division[ExperimentParts]):
         given = self.gallery_templates
         if isinstance(given, Mapping) and [*given] == ["quality"] and not samples.has("quality"):
             raise DataError(
-                f"{samples.who}: {Argument('gallery_templates')} is {given!r} without a number, "
+                f"{samples.who}: {Argument('gallery_templates')} is {received(given)} without "
+                "a number, "
                 "and there is no metadata column 'quality'; give the number of templates to "
                 f"enrol: {{'quality': {given['quality']!r}, 'number': 2}}"
             )

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, received
 from bioeval.base.random import Stream
 
 # Streams of partitions are kept apart from those of simulated populations: with the same seed,
@@ -163,7 +163,7 @@ def as_size(who: str, name: str, size: Any) -> int | float:
     if isinstance(size, numbers.Real) and 0.0 < float(size) < 1.0:
         return float(size)
     raise DataError(
-        f"{who}: {name} is {size!r}; expected a share between 0 and 1 (both excluded) or a "
+        f"{who}: {name} is {received(size)}; expected a share between 0 and 1 (both excluded) or a "
         "number >= 1"
     )
 

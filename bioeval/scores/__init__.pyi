@@ -37,9 +37,11 @@ from bioeval.scores.formats.label_files import (
     read_side as read_side,
 )
 from bioeval.scores.labels import (
+    NAME_COLUMNS as NAME_COLUMNS,
     Codes as Codes,
     missing_values as missing_values,
     plain as plain,
+    template_names as template_names,
 )
 from bioeval.scores.matrix import (
     are_pairs as are_pairs,

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, counted, cut, require_choice
+from bioeval.base.errors import Argument, DataError, counted, cut, received, require_choice
 from bioeval.base.kinds import larger_is_closer
 
 
@@ -45,7 +45,7 @@ def as_array(values: Any, what: str) -> np.ndarray:
         )
     try:
         array = in_memory(values, what)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # the last of tensors with a gradient
         raise DataError(f"{what} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)
@@ -314,7 +314,7 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
         raise DataError(
-            f"{Argument('fusion')} is {fusion!r}; expected kth:K, K a whole number >= 1"
+            f"{Argument('fusion')} is {received(fusion)}; expected kth:K, K a whole number >= 1"
         )
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0

@@ -95,16 +95,16 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         probes=np.flatnonzero(~rows) if rows.any() else None,
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
-    view._attacks_left_out = int(rows.sum())
+    left_out = int(rows.sum())
     if not are_pairs(scores) and scores.probe_ids is not scores.gallery_ids:
-        view._attacks_left_out += int(columns.sum())
-    view._attacked = scores
-    view._remarks = (
-        *scores._remarks,
-        f"{counted(view._attacks_left_out, 'attack presentations')} left out (column {name!r}); "
-        "be.vulnerability (bioeval vulnerability) evaluates them",
+        left_out += int(columns.sum())
+    remark = (
+        f"{counted(left_out, 'attack presentations')} left out (column {name!r}); be.vulnerability "
+        "(bioeval vulnerability) evaluates them"
     )
-    return view
+    return view._with(
+        _attacks_left_out=left_out, _attacked=scores, _remarks=(*scores._remarks, remark)
+    )
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:

@@ -32,7 +32,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
@@ -574,7 +574,8 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
         return kind
     if kind is not None and not (isinstance(kind, str) and kind == "distance"):
         raise DataError(
-            f"{Argument('kind')} is {kind!r}, but the metric {metric!r} gives distances; leave "
+            f"{Argument('kind')} is {received(kind)}, but the metric {metric!r} gives "
+            "distances; leave "
             "the kind out, or give a function as metric"
         )
     return "distance"

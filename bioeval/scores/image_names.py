@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def parse_names(
     else:
         listed = require_list(where, names)
     if not isinstance(listed, list):
-        raise DataError(f"{where} is {names!r}; expected a sequence of names")
+        raise DataError(f"{where} is {received(names)}; expected a sequence of names")
     if not listed:
         raise DataError(f"{where} is empty; expected at least one name")
     for row, name in enumerate(listed):

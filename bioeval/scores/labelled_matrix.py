@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ from bioeval.base.engines import engine
 from bioeval.base.errors import (
     Argument,
     DataError,
+    FrozenError,
     counted,
     nearest_name,
     require_choice,
@@ -31,6 +33,7 @@ from bioeval.base.lazy import former_attributes
 from bioeval.base.memory import require_bytes
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
+    as_array,
     as_index,
     as_mask,
     as_values,
@@ -81,6 +84,23 @@ FORMER = {
     "knows_subjects": "scores.pair_subjects is not None",
 }
 
+_REPLACED = ("kind", "nan", "name", "exclude")
+
+#: What makes scores with another value of an attribute.
+_CHANGED_BY = {
+    **{name: f"scores.replace({name}=...) makes scores with another one" for name in _REPLACED},
+    "values": "scores.with_values(values, kind) makes scores with other values",
+    "mask": "scores.with_mask(mask) makes scores with another one",
+    "fingerprint": "it follows from the scores",
+    "layout": "it follows from the templates; scores.select takes some of them",
+}
+
+# Arrays that are read-only in all scores, also in copies and after unpickling.
+_FIXED = (
+    *("probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "genuine", "attack"),
+    *("pair_folds", "_pair_ids", "indices", "distances"),
+)
+
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
@@ -102,6 +122,13 @@ def as_ids(given: Any, name: str = "distractor_ids") -> tuple[int, ...]:
     return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
 
 
+def _limits(memory_limit: int | str | None) -> dict[str, Any]:
+    """Return the attributes that a stated limit of memory sets."""
+    if memory_limit is None:
+        return {}
+    return {"_memory_limit": require_bytes("memory_limit", memory_limit), "_limited": True}
+
+
 def _unless_all(index: Any) -> Any:
     if isinstance(index, slice) and index == slice(None):
         return None
@@ -111,6 +138,20 @@ def _unless_all(index: Any) -> Any:
 class LabelledMatrix:
     """Base of :class:`bioeval.Scores`; see there for the parameters."""
 
+    kind: Kind
+    nan: NanPolicy
+    name: str | None
+    probe_labels: np.ndarray
+    gallery_labels: np.ndarray
+    probe_ids: np.ndarray
+    gallery_ids: np.ndarray
+    _base: Any
+    _codes: Codes
+    _mask_is_consistent: bool
+    _probe_meta: Mapping[str, np.ndarray] = {}
+    _gallery_meta: Mapping[str, np.ndarray] = {}
+    #: The layout, where it is not that of the templates.
+    _layout: str = ""
     _verification: FileCheck | None = None
     _origin = ""
     _is_derived = False  # whether they were made of other scores, by fusion or calibration
@@ -139,7 +180,42 @@ class LabelledMatrix:
     _columns: np.ndarray | None = None
 
     if not TYPE_CHECKING:
-        __getattr__, __setattr__ = former_attributes(FORMER)
+        __getattr__ = former_attributes(FORMER)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        self._refuse_change(name)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self._refuse_change(name)
+
+    def _refuse_change(self, name: str) -> NoReturn:
+        kind = type(self).__name__
+        instead = _CHANGED_BY.get(name, f"make other ones by bioeval.{kind}(...)")
+        if name[0] == "_" or not (name in vars(self) or hasattr(type(self), name)):
+            instead = "scores.replace, with_values, with_mask and select make other ones"
+        raise FrozenError(f"{kind} do not change: {name} cannot be set; {instead}")
+
+    def _set(self, **attributes: Any) -> None:
+        """Set attributes of scores that are being made."""
+        for name in _FIXED:
+            if isinstance(attributes.get(name), np.ndarray):
+                fixed(attributes[name])
+        self.__dict__.update(attributes)
+
+    def _with(self, **attributes: Any) -> Self:
+        """Return a view with other attributes; what was computed of the former ones is dropped."""
+        view = copy(self)
+        for name in [*view.__dict__]:
+            if isinstance(getattr(type(view), name, None), cached_property):
+                del view.__dict__[name]
+        view._set(**attributes)
+        return view
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(**state)
+        for columns in (self._probe_meta, self._gallery_meta):
+            for column in columns.values():
+                fixed(column)
 
     def __init__(
         self,
@@ -158,20 +234,17 @@ class LabelledMatrix:
         memory_limit: int | str | None = None,
     ):
         """Check what is given, and mark what is left out."""
-        self.kind, self.nan, self.name = kind, nan, name
-        self._limit(memory_limit)
-        self._base = as_values(values)
+        self._set_words(kind, nan, name)
+        self._set(**_limits(memory_limit), _base=as_values(values))
         m, n = self._base.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
             (probe_labels, own), (gallery_labels, other) = sides
             probe_meta = own | dict(probe_meta or {})
             if gallery_labels is not None:
                 gallery_meta = other | dict(gallery_meta or {})
-        if mask is None:
-            self._mask = None
-        else:
-            self._mask = as_mask(mask, (m, n))
-        self._labelled = probe_labels is not None
+        if mask is not None:
+            self._set(_mask=as_mask(mask, (m, n)))
+        self._set(_labelled=probe_labels is not None)
         if not self._labelled:
             self._init_from_mask(gallery_labels)
         elif gallery_labels is None:
@@ -183,59 +256,43 @@ class LabelledMatrix:
                 "probe; give scores.T, or exchange the labels"
             )
         else:
-            self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
-            self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")), n)
-            self.probe_ids = fixed(np.arange(n, n + m, dtype=np.int64))
-            self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
-        self.probe_meta = as_meta(probe_meta, m, "probe_meta")
-        square = self.probe_ids is self.gallery_ids
-        if square:
-            self.gallery_meta = self.probe_meta
-        else:
-            self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
+            self._set(
+                probe_labels=as_labels(probe_labels, str(Argument("probe_labels")), m),
+                gallery_labels=as_labels(gallery_labels, str(Argument("gallery_labels")), n),
+                probe_ids=np.arange(n, n + m, dtype=np.int64),
+                gallery_ids=np.arange(n, dtype=np.int64),
+            )
+        columns = as_meta(probe_meta, m, "probe_meta")
+        self._set(_probe_meta=columns, _gallery_meta=columns)
+        if self.probe_ids is not self.gallery_ids:
+            self._set(_gallery_meta=as_meta(gallery_meta, n, "gallery_meta"))
         if self._labelled:
-            self._codes = Codes(self.probe_labels, self.gallery_labels)
-        self.exclude = self._as_columns(exclude)
-        self.distractor_ids = as_ids(distractor_ids)
+            self._set(_codes=Codes(self.probe_labels, self.gallery_labels))
+        self._set(exclude=self._as_columns(exclude), distractor_ids=as_ids(distractor_ids))
+
+    def _set_words(self, kind: Kind, nan: NanPolicy, name: Any) -> None:
+        """Set kind, policy of NaN and name of scores that are being made."""
+        require_choice("kind", kind, self._kinds)
+        require_choice("nan", nan, NAN_POLICIES)
+        if name is not None and not isinstance(name, os.PathLike):
+            require_text("name", name)
+        shown = short_name(str(name)) if name else None
+        self._set(kind=kind, nan=nan, name=shown)
+
+    @property
+    def probe_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata of the probes, a column by its name; read-only."""
+        return MappingProxyType(self._probe_meta)
+
+    @property
+    def gallery_meta(self) -> Mapping[str, np.ndarray]:
+        """The metadata of the gallery, a column by its name; read-only."""
+        return MappingProxyType(self._gallery_meta)
 
     @property
     def _knows_subjects(self) -> bool:
         """Whether the subjects of all attempts are known."""
         return self._labelled
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the scores."""
-        return self._kind
-
-    @kind.setter
-    def kind(self, kind: Kind) -> None:
-        require_choice("kind", kind, self._kinds)
-        self._kind = kind
-
-    @property
-    def nan(self) -> NanPolicy:
-        """What a comparison that failed means."""
-        return self._nan
-
-    @nan.setter
-    def nan(self, nan: NanPolicy) -> None:
-        require_choice("nan", nan, NAN_POLICIES)
-        self._nan = nan
-
-    @property
-    def name(self) -> str | None:
-        """The name of the system, short and printable."""
-        return self._name
-
-    @name.setter
-    def name(self, name: str | None) -> None:
-        if name is not None and not isinstance(name, os.PathLike):
-            require_text("name", name)
-        if name is None or name == "":
-            self._name = None
-        else:
-            self._name = short_name(str(name))
 
     @property
     def _no_person(self) -> np.ndarray:
@@ -284,9 +341,9 @@ class LabelledMatrix:
             raise DataError(
                 f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
             )
-        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
-        self.gallery_labels = self.probe_labels
-        self.probe_ids = self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
+        labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
+        ids = np.arange(n, dtype=np.int64)
+        self._set(probe_labels=labels, gallery_labels=labels, probe_ids=ids, gallery_ids=ids)
 
     def _init_from_mask(self, gallery_labels: Any) -> None:
         """Take as subjects what a mask says of each cell."""
@@ -301,13 +358,19 @@ class LabelledMatrix:
             )
         m, n = self._base.shape
         square = m == n and not self._mask.diagonal().any()
-        probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)
-        self.probe_labels, self.gallery_labels = probe, gallery
-        self._codes = Codes(probe, gallery)
-        self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
-        self.probe_ids = self.gallery_ids
+        probe, gallery, consistent = subjects_of_mask(self._mask, square)
+        gallery_ids = np.arange(n, dtype=np.int64)
+        probe_ids = gallery_ids
         if not square:
-            self.probe_ids = fixed(np.arange(n, n + m, dtype=np.int64))
+            probe_ids = np.arange(n, n + m, dtype=np.int64)
+        self._set(
+            _mask_is_consistent=consistent,
+            probe_labels=probe,
+            gallery_labels=gallery,
+            probe_ids=probe_ids,
+            gallery_ids=gallery_ids,
+            _codes=Codes(probe, gallery),
+        )
 
     # ---------------------------------------------------------------- what it is
 
@@ -343,8 +406,8 @@ class LabelledMatrix:
 
         A matrix is all-against-all where every probe is itself one of the gallery's templates.
         """
-        if self._part_of:
-            return self._part_of
+        if self._layout or self._part_of:
+            return self._layout or self._part_of
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         inside = np.isin(self.probe_ids, self.gallery_ids).all()
@@ -415,8 +478,54 @@ class LabelledMatrix:
         >>> int(be.verification(scores.excluding("session")).genuine_attempts)
         4
         """
-        view = self.select()
-        view.exclude = self._as_columns(columns)
+        return self.replace(exclude=columns)
+
+    def replace(
+        self,
+        *,
+        kind: Kind | None = None,
+        exclude: Sequence[str] | None = None,
+        nan: NanPolicy | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return the same values as scores of another kind, policy or name.
+
+        Scores do not change: what was evaluated before keeps what it says.
+
+        Parameters
+        ----------
+        kind : {"distance", "similarity", "llr"}, optional
+            What the values are; they stay as they are.
+        exclude : sequence of str, optional
+            As for :class:`Scores`; an empty one takes all pairs in again.
+        nan : {"raise", "reject", "exclude"}, optional
+        name : str, optional
+            An empty one leaves the scores without a name.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied. What is left out stays as it is.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> scores = be.Scores([[0.9, 0.1], [0.2, 0.8]], ["a", "b"], ["a", "b"])
+        >>> scores.replace(kind="similarity", name="net").kind
+        'similarity'
+        """
+        if kind is not None and self._streams:
+            from bioeval.scores.embeddings import kind_of_metric
+
+            kind_of_metric(self._base.metric, kind)  # raises where the metric gives another one
+        view = self._with()
+        view._set_words(
+            self.kind if kind is None else kind,
+            self.nan if nan is None else nan,
+            self.name if name is None else name,
+        )
+        if exclude is not None:
+            view._set(exclude=self._as_columns(exclude))
         return view
 
     @cached_property
@@ -489,9 +598,7 @@ class LabelledMatrix:
 
     def _as_part_of(self, layout: str) -> Self:
         """Return a view of some columns of a matrix, with the layout of that matrix."""
-        view = self.select()
-        view._part_of = layout
-        return view
+        return self._with(_part_of=layout)
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.
@@ -535,26 +642,28 @@ class LabelledMatrix:
         <Scores probes from the gallery, 2 x 4 float64 distance, 2 subjects, nan='raise'>
         """
         probes, gallery = self._chosen(index, probes, gallery)
-        view = copy(self)
-        for cached in ("fingerprint", "layout", "_enrolment_times"):  # cached, of the whole
-            view.__dict__.pop(cached, None)
-        view._codes = copy(self._codes)
+        codes = copy(self._codes)
+        view = self._with(_codes=codes)
         if probes is not None:
             places = as_index(probes, self.shape[0], "probes")
-            view._rows = self._base_rows(places)
-            view.probe_ids = fixed(self.probe_ids[places])
-            view.probe_labels = fixed(self.probe_labels[places])
-            view.probe_meta = {k: fixed(v[places]) for k, v in self.probe_meta.items()}
-            view._codes.probe = self._codes.probe[places]
+            codes.probe = self._codes.probe[places]
+            view._set(
+                _rows=self._base_rows(places),
+                probe_ids=self.probe_ids[places],
+                probe_labels=self.probe_labels[places],
+                _probe_meta={k: fixed(v[places]) for k, v in self.probe_meta.items()},
+            )
         if gallery is not None:
             places = as_index(gallery, self.shape[1], "gallery")
             if (np.diff(places) <= 0).any() and len(np.unique(places)) != len(places):
                 raise DataError("gallery selects a template more than once")
-            view._columns = self._base_columns(places)
-            view.gallery_ids = fixed(self.gallery_ids[places])
-            view.gallery_labels = fixed(self.gallery_labels[places])
-            view.gallery_meta = {k: fixed(v[places]) for k, v in self.gallery_meta.items()}
-            view._codes.gallery = self._codes.gallery[places]
+            codes.gallery = self._codes.gallery[places]
+            view._set(
+                _columns=self._base_columns(places),
+                gallery_ids=self.gallery_ids[places],
+                gallery_labels=self.gallery_labels[places],
+                _gallery_meta={k: fixed(v[places]) for k, v in self.gallery_meta.items()},
+            )
         return view
 
     def __getitem__(self, index: Any) -> Self:
@@ -594,13 +703,7 @@ class LabelledMatrix:
 
     def _within(self, memory_limit: int | str | None) -> Self:
         """Return the same scores, evaluated within a limit; None changes nothing."""
-        view = copy(self)
-        view._limit(memory_limit)
-        return view
-
-    def _limit(self, memory_limit: int | str | None) -> None:
-        if memory_limit is not None:
-            self._memory_limit, self._limited = require_bytes("memory_limit", memory_limit), True
+        return self._with(**_limits(memory_limit))
 
     def _held(self) -> Self:
         """Return a view of the values of a container in memory, for more than one sweep.
@@ -615,10 +718,8 @@ class LabelledMatrix:
         size = math.prod(base.shape) * base.dtype.itemsize
         if not self._labelled or size > MEMORY_LIMIT:
             return self
-        view = copy(self)
         with stage("reading"):
-            view._base = base[:]
-        return view
+            return self._with(_base=base[:])
 
     def _reading_own_columns(self) -> Self:
         """Return a view that computes or inflates no columns but its own.
@@ -628,14 +729,13 @@ class LabelledMatrix:
         base, columns = self._base, self._columns
         if columns is None or self._mask is not None or 2 * len(columns) > base.shape[1]:
             return self
-        view = copy(self)
         if rows_of(base) == "embeddings":
-            view._base, view._columns = base.of_columns(columns), None
-        elif rows_of(base) == "container" and not base.is_graph:
+            return self._with(_base=base.of_columns(columns), _columns=None)
+        if rows_of(base) == "container" and not base.is_graph:
             low = int(columns.min())
-            view._base = base.of_columns(low, int(columns.max()) + 1)
-            view._columns = columns - low
-        return view
+            part = base.of_columns(low, int(columns.max()) + 1)
+            return self._with(_base=part, _columns=columns - low)
+        return self
 
     @property
     def _by_rows(self) -> SelectedRows:
@@ -643,25 +743,57 @@ class LabelledMatrix:
         return SelectedRows(self)
 
     def with_mask(self, mask: Any) -> Self:
-        """Return a view with another mask of its rows and columns, an array or read by rows."""
-        view = self.select()
+        """Return the same values with another mask.
+
+        Parameters
+        ----------
+        mask : array_like of int, shape (m, n)
+            As for :class:`Scores`; perhaps an object that is read by rows.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied.
+        """
+        if isinstance(mask, np.ndarray | Sequence):
+            mask = as_mask(mask, (self.shape[0], self.shape[1]))
+        view = self._with(_mask=mask)
         if self._rows is not None or self._columns is not None:
-            view._base, view._embeddings = self._by_rows, self._embedded_probes
-            view._rows = view._columns = None
-        view._mask = mask
+            view._set(_base=self._by_rows, _embeddings=self._embedded_probes)
+            view._set(_rows=None, _columns=None)
         return view
 
     def with_values(self, values: Any, kind: Kind) -> Self:
-        """Return a view with other values, an array or an object read by rows."""
-        view = copy(self)
-        view.__dict__.pop("fingerprint", None)  # cached, of the other values
-        if self._mask is None:
-            view._mask = None
-        else:
-            view._mask = self.mask
-        view._base, view._rows, view._columns = values, None, None
-        view.kind, view._verification, view._embeddings = kind, None, None
-        return view
+        """Return other values of the same comparisons.
+
+        Parameters
+        ----------
+        values : array_like, shape as that of the scores
+            Perhaps an object that is read by rows.
+        kind : {"distance", "similarity", "llr"}
+            What these values are.
+
+        Returns
+        -------
+        Scores
+            Labels, metadata and what is left out are as they were.
+        """
+        require_choice("kind", kind, self._kinds)
+        if not hasattr(values, "shape"):
+            values = as_array(values, "values")
+        if tuple(values.shape) != self.shape:
+            raise DataError(
+                f"values has shape {tuple(values.shape)}; expected {self.shape}, as the scores"
+            )
+        return self._with(
+            _base=values,
+            kind=kind,
+            _mask=self.mask,
+            _rows=None,
+            _columns=None,
+            _verification=None,
+            _embeddings=None,
+        )
 
     @property
     def _keeps_embeddings(self) -> bool:

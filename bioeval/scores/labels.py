@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Hashable, Mapping, Sequence
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import refuse_masked
+from bioeval.base.arguments import require_array
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError
 
@@ -27,6 +28,13 @@ ATTACK = "attack"
 
 #: Names under which the column of identities is recognised, the first that is there wins.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
+
+#: Metadata columns that hold names of images, and those of templates; the first there is wins.
+IMAGE_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
+NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
+
+# Types of labels that are taken as they are, without a look at each.
+_SINGLE = {str, int, float, bool, bytes, type(None)}
 
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
@@ -66,14 +74,13 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
         raise DataError(f"{what} is {type(labels).__name__}; expected a sequence of labels")
-    refuse_masked(what, labels)
     if hasattr(labels, "__array__"):
-        array = np.asarray(labels)
+        array = require_array(what, labels)
+        if array.dtype.kind == "O" and array.ndim == 1:
+            array = _single_values(array.tolist(), what)
     else:
         # A list of mixed types (1, "1") must not be turned into strings, nor tuples into rows.
-        array = np.empty(len(labels), dtype=object)
-        for i, label in enumerate(labels):
-            array[i] = label
+        array = _single_values(labels, what)
         kinds = {*map(type, array)}
         if len(kinds) == 1 and kinds <= _NARROW.keys():
             array = _narrow(array)
@@ -87,6 +94,70 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
             f"{what} has {held}; expected hashable labels, such as real numbers or text"
         )
     return array
+
+
+def _single_values(labels: Sequence[Any], what: str) -> np.ndarray:
+    """Return labels as an array of objects, each of them one hashable value."""
+    array = np.empty(len(labels), dtype=object)
+    for i, label in enumerate(labels):
+        array[i] = label
+    if all(kind in _SINGLE or issubclass(kind, np.generic) for kind in {*map(type, array)}):
+        return array
+    for i, label in enumerate(labels):
+        try:
+            array[i] = _single_value(label)
+        except DataError as error:
+            raise error.preceded_by(f"{what}: the value at position {i} is ") from None
+    return array
+
+
+def _single_value(label: Any) -> Any:
+    """Return a label as one value; raise :class:`DataError` where equal labels are not equal.
+
+    An array or tensor of no dimension is the value that it holds. What Python compares by the place
+    in memory would be another subject each time.
+    """
+    if isinstance(label, tuple):
+        return tuple(map(_single_value, label))
+    value = scalar_of(label)
+    kind = type(value)
+    if value is np.ma.masked:
+        return value
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        raise DataError(
+            f"of type {kind.__name__} and shape {np.shape(value)}; expected a single value, such "
+            "as a number or text"
+        )
+    if kind.__hash__ is None:
+        raise DataError(f"of type {kind.__name__}; expected a hashable value")
+    compares_by_place = kind.__eq__ is object.__eq__
+    if compares_by_place and value is not None and not isinstance(value, Enum | type):
+        raise DataError(
+            f"of type {kind.__name__}, which does not define when two of its values are equal "
+            "(__eq__); expected values such as numbers or text"
+        )
+    return value
+
+
+def scalar_of(value: Any) -> Any:
+    """Return the value that an array or tensor of no dimension holds; other values unchanged."""
+    if isinstance(value, np.generic) or not hasattr(value, "__array__"):
+        return value
+    if not isinstance(value, np.ndarray):
+        if getattr(value, "shape", None) == () and hasattr(value, "item"):
+            return value.item()  # also of a dtype that NumPy lacks, or in the memory of a device
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError, RuntimeError):
+            return value
+    else:
+        array = value
+    if array.ndim:
+        return value
+    scalar = array[()]
+    if isinstance(scalar, np.generic) and scalar.dtype.kind not in "mM":
+        return scalar.item()
+    return scalar  # item() of nanoseconds is a number, that of a masked value what is below
 
 
 def _types(array: np.ndarray) -> set[type]:
@@ -203,7 +274,8 @@ def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def plain(label: Any) -> Any:
-    """Return a NumPy scalar as the Python value that it holds; other values unchanged."""
+    """Return a scalar, of NumPy or of any library, as the Python value that it holds."""
+    label = scalar_of(label)
     if isinstance(label, np.generic):
         return label.item()
     return label
@@ -244,6 +316,14 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
             )
         columns[str(name)] = fixed(array, column)
     return columns
+
+
+def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
+    """Return the names of templates, from a metadata column of names; else their positions."""
+    for name in NAME_COLUMNS:
+        if name in meta:
+            return list(map(str, meta[name].tolist()))
+    return list(map(str, range(number)))
 
 
 def columns_of(table: Any) -> Mapping[str, Any] | None:

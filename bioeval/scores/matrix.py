@@ -37,9 +37,11 @@ class Scores(LabelledMatrix):
         change in it afterwards changes the scores. Labels and metadata are copies that cannot be
         changed. zarr, h5py and dask arrays are read in blocks of rows.
     probe_labels : sequence, shape (m,)
-        The subject of each probe, any hashable values. May be left out where `mask` is given, and
-        where `values` is a DataFrame of pandas with labels in its index and columns; of several
-        levels, that called label or subject holds them, and the others are metadata.
+        The subject of each probe, any hashable values that define when two of them are equal; an
+        array or tensor of no dimension is the value that it holds, here and in metadata. May be
+        left out where `mask` is given, and where `values` is a DataFrame of pandas with labels in
+        its index and columns; of several levels, that called label or subject holds them, and the
+        others are metadata.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
@@ -96,7 +98,9 @@ class Scores(LabelledMatrix):
 
     Notes
     -----
-    Definitions: ``docs/definitions.md``, "Input".
+    Definitions: ``docs/definitions.md``, "Input". Scores do not change: :meth:`replace`,
+    :meth:`with_values`, :meth:`with_mask` and :meth:`select` make new ones, and setting an
+    attribute raises :class:`FrozenError`. An array of values stays the one that was given.
     """
 
     @classmethod
@@ -222,11 +226,10 @@ class Scores(LabelledMatrix):
             exclude=exclude,
             distractor_ids=distractor_ids,
         )
-        made._embeddings, made._origin = left, describe_metric(source.metric, left)
+        origin = describe_metric(source.metric, left)
         if names:
-            made._origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
-        made._memory_limit = memory_limit
-        return made
+            origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
+        return made._with(_embeddings=left, _origin=origin, _memory_limit=memory_limit)
 
     def _repr_html_(self) -> str:
         from bioeval.base.panels import panel
@@ -364,10 +367,13 @@ class Scores(LabelledMatrix):
         pairs = PairScores(
             values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
-        pairs._origin, pairs._reading = self._origin, self._reading
-        pairs.distractor_ids, pairs._junk_ids = self.distractor_ids, self._junk_ids
-        pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
-        return pairs
+        return pairs._with(
+            _origin=self._origin,
+            _reading=self._reading,
+            distractor_ids=self.distractor_ids,
+            _junk_ids=self._junk_ids,
+            _pair_ids=np.column_stack([self.probe_ids[i], self.gallery_ids[j]]),
+        )
 
     def _places(self, chosen: Any, gallery_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and the columns that an index of both sides, or a pair, chooses.

@@ -174,9 +174,8 @@ def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
     if scores._streams and callable(base.metric):
         return None, "the metric is a function"
     if m * n <= MOST_SCORES and not scores._streams:
-        view, said = scores.select(), "All scores"
-        view._verification = None  # a picture does not wait for the checksum of a file
-        return view, said
+        # A picture does not wait for the checksum of a file.
+        return scores._with(_verification=None), "All scores"
     if not scores._streams and not isinstance(base, np.ndarray):
         return None, "the matrix is large and read by rows; be.plot.matrix draws it"
     if scores._streams and scores._has_mask:
@@ -188,8 +187,7 @@ def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
     columns = _thinned(np.flatnonzero(np.isin(scores._codes.gallery, chosen)))
     if not len(rows):
         rows = _thinned(np.arange(m))
-    view = scores.select(rows, columns)._reading_own_columns()
-    view._verification = None
+    view = scores.select(rows, columns)._reading_own_columns()._with(_verification=None)
     size, subjects = f"{len(rows):,} x {len(columns):,}", f"{number:,} of {len(enrolled):,}"
     return view, f"A sample: {size} templates of {subjects} enrolled subjects, evenly taken"
 

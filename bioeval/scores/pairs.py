@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import copy
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -18,7 +17,7 @@ from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
 from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue, end_note
 from bioeval.scores.labelled_matrix import NanPolicy
-from bioeval.scores.labels import Codes, as_labels, digest, fixed, plain
+from bioeval.scores.labels import Codes, as_labels, digest, fixed, one_dimensional, plain
 from bioeval.scores.listed_templates import (
     ListedTemplates,
     ListRules,
@@ -50,10 +49,16 @@ class PairScores(Scores):
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
 
+    genuine: np.ndarray
+    pair_folds: np.ndarray | None
     missing = 0
-    _labelled = False
     unordered = False
     attack: np.ndarray | None = None
+    _layout = "pairs"
+    _labelled = False
+    _subjects: Any
+    _templates: Any
+    _pair_ids: np.ndarray | None = None
 
     def __init__(
         self,
@@ -68,7 +73,7 @@ class PairScores(Scores):
         templates: Any = None,
     ):
         """Check what is given of each pair."""
-        self.kind, self.nan, self.name = kind, nan, name
+        self._set_words(kind, nan, name)
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")
@@ -80,21 +85,23 @@ class PairScores(Scores):
         known = flags.dtype == bool
         if not known and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
-        self._base = array
-        self.layout = "pairs"
-        self.genuine = flags.astype(bool)
-        self._subjects = _both_sides(subjects, "subjects", len(array))
-        self._templates = _both_sides(templates, "templates", len(array))
-        if isinstance(self._templates, np.ndarray):
-            self._templates = CodedSides.of(self._templates, "templates")
-        if folds is None:
-            self.pair_folds = None
-        else:
-            self.pair_folds = as_labels(folds, "folds")
-        if self.pair_folds is not None and len(self.pair_folds) != len(array):
-            raise DataError(
-                f"folds has {len(self.pair_folds)} values; expected {len(array)}, one per pair"
-            )
+        coded = _both_sides(templates, "templates", len(array))
+        if isinstance(coded, np.ndarray):
+            coded = CodedSides.of(coded, "templates")
+        fold_of_pair = None
+        if folds is not None:
+            fold_of_pair = as_labels(folds, "folds")
+            if len(fold_of_pair) != len(array):
+                raise DataError(
+                    f"folds has {len(fold_of_pair)} values; expected {len(array)}, one per pair"
+                )
+        self._set(
+            _base=array,
+            genuine=flags.astype(bool),
+            pair_folds=fold_of_pair,
+            _subjects=_both_sides(subjects, "subjects", len(array)),
+            _templates=coded,
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -203,8 +210,10 @@ class PairScores(Scores):
 
     @cached_property
     def pair_ids(self) -> np.ndarray:
-        """The position of each pair in the list."""
-        return np.arange(len(self._base), dtype=np.int64)[:, None]
+        """The position of each pair in the list, or the identities of its two templates."""
+        if self._pair_ids is not None:
+            return self._pair_ids
+        return fixed(np.arange(len(self._base), dtype=np.int64)[:, None])
 
     def _pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the scores of pairs and their classes, in pieces, until the end of the list."""
@@ -237,7 +246,7 @@ class PairScores(Scores):
     def _repr_html_(self) -> str:
         return panel(type(self).__name__, lines_of_pairs(self))
 
-    def excluding(self, *columns: str) -> NoReturn:
+    def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: pairs have no metadata."""
         raise ProtocolError("a pair list has no metadata to exclude by; leave the pairs out")
 
@@ -249,9 +258,7 @@ class PairScores(Scores):
         if probes is None:
             return self
         places = as_index(probes, len(self._base), "probes")
-        view = self._taking(places)
-        view.pair_ids = self.pair_ids[places]
-        return view
+        return self._taking(places)._with(_pair_ids=self.pair_ids[places])
 
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
         """Return what a single index chooses: pairs."""
@@ -275,29 +282,23 @@ class PairScores(Scores):
             name=self.name,
             templates=None if self._templates is None else self._templates.take(rows),
         )
-        view.unordered, view._origin, view._reading = self.unordered, self._origin, self._reading
-        if self.attack is None:
-            view.attack = None
-        else:
-            view.attack = self.attack[rows]
-        if "pair_ids" in self.__dict__:
-            view.pair_ids = self.pair_ids[rows]
+        view._set(unordered=self.unordered, _origin=self._origin, _reading=self._reading)
+        if self.attack is not None:
+            view._set(attack=self.attack[rows])
+        if self._pair_ids is not None:
+            view._set(_pair_ids=self._pair_ids[rows])
         return view
 
     def _with_sides_exchanged(self, turned: np.ndarray) -> Self:
         """Return a view in which the two sides of some pairs are exchanged."""
-        view = copy(self)
-        for name in ("pair_subjects", "_pair_codes", "fingerprint"):  # cached, of the others
-            view.__dict__.pop(name, None)
-        if self._templates is None:
-            view._templates = None
-        else:
-            view._templates = self._templates.exchanged(turned)
-        if isinstance(self._subjects, CodedSides):
-            view._subjects = self._subjects.exchanged(turned)
-        elif self._subjects is not None:
-            view._subjects = np.where(turned[:, None], self._subjects[:, ::-1], self._subjects)
-        return view
+        templates, subjects = self._templates, self._subjects
+        if templates is not None:
+            templates = templates.exchanged(turned)
+        if isinstance(subjects, CodedSides):
+            subjects = subjects.exchanged(turned)
+        elif subjects is not None:
+            subjects = np.where(turned[:, None], subjects[:, ::-1], subjects)
+        return self._with(_templates=templates, _subjects=subjects)
 
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
@@ -305,8 +306,7 @@ class PairScores(Scores):
         kept = self
         if keep is not None:
             kept = self._taking(keep)
-        kept._remarks = tuple(notes)
-        return kept
+        return kept._with(unordered=rules.unordered, _remarks=tuple(notes))
 
     def _examined(
         self, rules: ListRules, where: Where, classes: bool = True
@@ -331,7 +331,6 @@ class PairScores(Scores):
             listed = ListedTemplates(self._templates, self._base, self.genuine, where)
             keep, more = listed.kept(rules)
             notes += more
-            self.unordered = rules.unordered
         elif rules.unordered:
             raise DataError(
                 f"{Argument('unordered')} needs the names of the templates of both sides of each "
@@ -349,4 +348,6 @@ def _both_sides(names: Any, what: str, length: int) -> Any:
         raise DataError(
             f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
+    if array.dtype.kind == "O":
+        array = one_dimensional(array.ravel(), what).reshape(array.shape)
     return fixed(array, names)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, nearest_name
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
 from bioeval.scores.labels import missing_values, one_dimensional
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -54,7 +54,8 @@ def _column(scores: Scores, name: str, what: str) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
     if are_pairs(scores):
         raise DataError(
-            f"{Argument(what)} is {name!r}, but a list of pairs has no metadata; in Python, give a "
+            f"{Argument(what)} is {received(name)}, but a list of pairs has no metadata; in "
+            "Python, give a "
             f"pair of arrays: {_lengths(scores)}"
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
@@ -71,7 +72,7 @@ def _column(scores: Scores, name: str, what: str) -> Sides:
     else:
         side = "the"
     raise DataError(
-        f"{Argument(what)} is {name!r}, but {side} metadata have no such column; "
+        f"{Argument(what)} is {received(name)}, but {side} metadata have no such column; "
         f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
     )
 

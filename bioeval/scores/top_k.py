@@ -6,19 +6,25 @@ of the entries below them only a bound is known, and what needs their scores is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.arguments import require_array, require_flag
+from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.description import lines_of_lists
-from bioeval.scores.labels import Codes, as_labels, as_meta, fixed
+from bioeval.scores.labels import NAME_COLUMNS, Codes, as_labels, as_meta, fixed
 from bioeval.scores.matrix import Scores
+
+# Of lists that begin with the entry at the place of their query, if an index was searched with its
+# own vectors: all but equal vectors and what an approximate index misses. Few are so by chance.
+_NEARLY_ALL, _FEW = 0.9, 10
 
 
 class TopKScores(Scores):
@@ -40,6 +46,12 @@ class TopKScores(Scores):
         What `distances` are.
     probe_meta, gallery_meta, name
         As for :class:`Scores`.
+    leave_out_query : bool, optional
+        Whether a query that is itself a gallery entry is left out of its list and of its matches:
+        an index that is searched with its own vectors returns each of them as its own nearest. By
+        default it is left out where both sides have a metadata column of template names, such as
+        ``template`` or ``image``: the entry of the same name and label. True takes query i as
+        entry i where there is no such column; False leaves every list as it is.
 
     Attributes
     ----------
@@ -55,7 +67,13 @@ class TopKScores(Scores):
     ------
     DataError
         If indices are outside of the gallery or repeated, or distances are not in the order of
-        the list.
+        the list; if `leave_out_query` is True and the queries are not the gallery's first entries.
+
+    Warns
+    -----
+    BioevalWarning
+        If the nearest entry of nearly every query seems to be the query itself, and
+        `leave_out_query` is not given.
 
     Examples
     --------
@@ -66,9 +84,20 @@ class TopKScores(Scores):
     >>> be.verification(lists)
     Traceback (most recent call last):
     bioeval.base.errors.ProtocolError: ... the 2 nearest ...
+
+    Three vectors of an index, searched with themselves:
+
+    >>> who = ["ann", "ann", "bob"]
+    >>> be.TopKScores([[0, 1], [1, 0], [2, 0]], who, who, leave_out_query=True).indices
+    array([[1],
+           [0],
+           [0]])
     """
 
+    indices: np.ndarray
+    distances: np.ndarray | None = None
     _kinds = VALUED
+    _layout = "top-k"
 
     def __init__(
         self,
@@ -81,31 +110,91 @@ class TopKScores(Scores):
         probe_meta: Mapping[str, Any] | None = None,
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
+        leave_out_query: bool | None = None,
     ):
         """Check the lists and their distances."""
-        self.kind, self.nan, self.name = kind, "raise", name
-        self.layout = "top-k"
-        self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
-        n = len(self.gallery_labels)
+        self._set_words(kind, "raise", name)
+        enrolled = as_labels(gallery_labels, str(Argument("gallery_labels")))
+        n = len(enrolled)
         if n == 0:
             raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
-        self.indices = _as_lists(indices, n)
-        q = len(self.indices)
-        require_array("probe_labels", probe_labels)
-        if np.ndim(probe_labels) == 1 and len(probe_labels) != q:
+        lists = _as_lists(indices, n)
+        q = len(lists)
+        searched = as_labels(probe_labels, str(Argument("probe_labels")))
+        if len(searched) != q:
             raise DataError(
-                f"{Argument('probe_labels')} has {len(probe_labels)} labels for {q} lists; "
-                "expected one per query"
+                f"{Argument('probe_labels')} has {len(searched)} labels for {q} lists; expected "
+                "one per query"
             )
-        self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
-        self.distances: np.ndarray | None = None
+        self._set(
+            indices=lists,
+            probe_labels=searched,
+            gallery_labels=enrolled,
+            probe_ids=np.arange(n, n + q, dtype=np.int64),
+            gallery_ids=np.arange(n, dtype=np.int64),
+            _probe_meta=as_meta(probe_meta, q, "probe_meta"),
+            _gallery_meta=as_meta(gallery_meta, n, "gallery_meta"),
+            _codes=Codes(searched, enrolled),
+        )
         if distances is not None:
-            self.distances = self._as_distances(distances)
-        self.probe_ids = fixed(np.arange(n, n + q, dtype=np.int64))
-        self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
-        self.probe_meta = as_meta(probe_meta, q, "probe_meta")
-        self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
-        self._codes = Codes(self.probe_labels, self.gallery_labels)
+            self._set(distances=fixed(self._as_distances(distances), distances))
+        if leave_out_query is None or require_flag("leave_out_query", leave_out_query):
+            self._leave_out_queries(by_place=bool(leave_out_query))
+
+    def _leave_out_queries(self, by_place: bool) -> None:
+        """Leave queries that are gallery entries themselves out of their own lists.
+
+        They are known by their names, without names `by_place`; without either, a remark and a
+        warning say where a list seems to begin with its query.
+        """
+        entry, column = _entries_by_name(self)
+        if not column:
+            q = len(self.indices)
+            begins_gallery = np.array_equal(self._codes.probe, self._codes.gallery[:q])
+            if by_place and not begins_gallery:
+                raise DataError(
+                    f"{Argument('leave_out_query')} is True, but the labels of the {q:,} queries "
+                    "are not those of the first gallery entries, and the two sides have no column "
+                    "of template names in common; expected query i to be entry i, or such a column"
+                )
+            entry = np.arange(q)
+            first = int((self.indices[:, 0] == entry).sum())
+            if not by_place:
+                alike = begins_gallery and q >= _FEW and first >= _NEARLY_ALL * q
+                mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
+                if alike and mates[self._codes.probe].any():
+                    message = (
+                        f"{first:,} of {q:,} lists begin with the entry at the place of their "
+                        "query, of the same label: if the gallery was searched with its own "
+                        "templates, rates count these as matches; leave_out_query=True of "
+                        "bioeval.TopKScores leaves them out, and leave_out_query=False states that "
+                        "they are other templates"
+                    )
+                    self._set(_remarks=(message,))
+                    warnings.warn(message, BioevalWarning, stacklevel=3)
+                return
+        itself = self.indices == entry[:, None]
+        order = np.argsort(itself | (self.indices < 0), axis=1, kind="stable")
+        indices = np.take_along_axis(np.where(itself, -1, self.indices), order, axis=1)
+        places = max(1, int((indices >= 0).any(axis=0).sum()))
+        if self.distances is not None:
+            distances = np.take_along_axis(self.distances, order, axis=1)[:, :places]
+            self._set(distances=distances)
+        known = entry >= 0
+        self._set(
+            indices=indices[:, :places],
+            probe_ids=np.where(known, entry, self.probe_ids),
+        )
+        if known.any():
+            by = f"by the column {column!r}" if column else "by their places"
+            left_out = counted(int(known.sum()), "queries")
+            remark = f"left out of its own list and matches: {left_out} from the gallery ({by})"
+            self._set(_remarks=(remark,))
+
+    @property
+    def _entry_of_query(self) -> np.ndarray:
+        """The gallery entry that each query is itself; -1 for another template."""
+        return np.where(self.probe_ids < self.gallery_size, self.probe_ids, -1)
 
     def _as_distances(self, distances: Any) -> np.ndarray:
         """Return the distances of the lists, checked."""
@@ -177,22 +266,29 @@ class TopKScores(Scores):
         if probes is None:
             return self
         rows = as_index(probes, len(self.indices), "probes")
-        return type(self)(
-            self.indices[rows],
-            self.probe_labels[rows],
-            self.gallery_labels,
+        codes = copy(self._codes)
+        codes.probe = self._codes.probe[rows]
+        return self._with(
+            indices=self.indices[rows],
             distances=None if self.distances is None else self.distances[rows],
-            kind=self.kind,
-            probe_meta={k: v[rows] for k, v in self.probe_meta.items()},
-            gallery_meta=self.gallery_meta,
-            name=self.name,
+            probe_labels=self.probe_labels[rows],
+            probe_ids=self.probe_ids[rows],
+            _probe_meta={name: fixed(column[rows]) for name, column in self.probe_meta.items()},
+            _codes=codes,
         )
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same lists as scores of another kind or name; see :meth:`Scores.replace`."""
+        view = super().replace(**changes)
+        if view.distances is not None:
+            view._as_distances(view.distances)
+        return view
 
     def _sides_of_one(self, index: Any) -> tuple[Any, Any]:
         """Return what a single index chooses: queries."""
         return index, None
 
-    def excluding(self, *columns: str) -> NoReturn:
+    def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
         raise ProtocolError(
             f"{Argument('exclude')} has no meaning for top-K lists; give removed= to bioeval.top_k "
@@ -240,6 +336,24 @@ class TopKScores(Scores):
     def _streams(self) -> bool:
         """False: lists are never computed from embeddings."""
         return False
+
+
+def _entries_by_name(scores: TopKScores) -> tuple[np.ndarray, str]:
+    """Return the gallery entry of the name and label of each query, -1 for none, and the column.
+
+    An empty column where no column of names is on both sides, each name once in the gallery.
+    """
+    for column in NAME_COLUMNS:
+        if column in scores.probe_meta and column in scores.gallery_meta:
+            names = Codes(scores.probe_meta[column], scores.gallery_meta[column], column)
+            if len(np.unique(names.gallery)) < len(names.gallery):
+                continue
+            place = np.full(len(names.values), -1, dtype=np.int64)
+            place[names.gallery] = np.arange(len(names.gallery))
+            entry = place[names.probe]
+            same = scores._codes.gallery[entry] == scores._codes.probe
+            return np.where(same, entry, -1), column
+    return np.full(len(scores.indices), -1, dtype=np.int64), ""
 
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:

@@ -44,9 +44,7 @@ class TransactionReader(BlockReader):
             self._probes = BlockReader(compared)
         else:
             self._probes = _Reordered(compared, self._order)
-        self.scores = scores.select(probes=first)
-        self.scores.exclude = ()
-        self.scores.__dict__["layout"] = scores.layout
+        self.scores = scores.select(probes=first)._with(exclude=(), _layout=scores.layout)
 
     def _read(self, low: int, high: int) -> Block:
         """Return the least distances of transactions to each template."""

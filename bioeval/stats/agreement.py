@@ -10,7 +10,7 @@ import scipy
 import xarray as xr
 
 from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import build
 
@@ -75,7 +75,7 @@ def rank_agreement(
     """
     if not isinstance(measures, Mapping) or not measures:
         raise DataError(
-            f"measures is {measures!r}; expected a mapping such as "
+            f"measures is {received(measures)}; expected a mapping such as "
             "{'mAP': [0.7, 0.8, 0.9]}, with a value for each system"
         )
     z = float(scipy.special.ndtri(0.5 + check_confidence(confidence) / 2))

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import DataError, received, require_choice
 from bioeval.results.support import RuleOf
 
 LimitSide = Literal["both", "lower", "upper"]
@@ -148,7 +148,7 @@ def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
     """
     n = require_numbers("trials", trials)
     if not (n >= 0).all():
-        raise DataError(f"trials is {trials!r}; expected numbers >= 0")
+        raise DataError(f"trials is {received(trials)}; expected numbers >= 0")
     with np.errstate(divide="ignore"):
         return -np.expm1(np.log1p(-check_confidence(confidence)) / n)
 
@@ -207,7 +207,7 @@ def rule_of_30(rate: Any) -> np.ndarray:
     """
     x = require_numbers("rate", rate)
     if not ((x >= 0) & (x <= 1)).all():
-        raise DataError(f"rate is {rate!r}; expected rates in [0, 1]")
+        raise DataError(f"rate is {received(rate)}; expected rates in [0, 1]")
     with np.errstate(divide="ignore"):
         return RuleOf(30) / x
 

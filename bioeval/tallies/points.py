@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_numbers
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, received
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
 from bioeval.tallies.thresholds import to_user
 
@@ -37,7 +37,7 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(f"{Argument(name)} is {targets!r}; expected rates in [0, 1]")
+        raise DataError(f"{Argument(name)} is {received(targets)}; expected rates in [0, 1]")
     return array
 
 
@@ -65,7 +65,8 @@ def check_costs(costs: Any) -> np.ndarray:
     good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
     if not good:
         raise DataError(
-            f"costs is {costs!r}; expected rows of (prior, c_miss, c_fa), the prior proportion of "
+            f"costs is {received(costs)}; expected rows of (prior, c_miss, c_fa), the prior "
+            "proportion of "
             "genuine attempts in [0, 1] and costs of at least 0"
         )
     return array

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import as_float64, number_in
-from bioeval.base.errors import DataError, nearest_name, subject
+from bioeval.base.errors import DataError, nearest_name, received, subject
 from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
 from bioeval.tallies.threshold_search import Attempts
@@ -108,7 +108,7 @@ class Rule:
             name, *given = threshold
         elif _is_real(threshold):
             name, given = "fixed", [threshold]
-        wrong = f"{subject(what)} is {threshold!r}"
+        wrong = f"{subject(what)} is {received(threshold)}"
         if isinstance(name, str):
             name = name.strip().lower()
         if not isinstance(name, str) or name not in RULES:

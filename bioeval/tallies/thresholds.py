@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import as_float64, require_numbers
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import cell_exponent, cell_of
@@ -70,7 +70,7 @@ def check_extra(thresholds: Any) -> np.ndarray | None:
     except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise DataError(f"{name} is {thresholds!r}; expected finite numbers")
+        raise DataError(f"{name} is {received(thresholds)}; expected finite numbers")
     return np.unique(array)
 
 

@@ -903,7 +903,7 @@ WRONG_DATA = [
     (bp.SubjectKFold(2), {"X": np.float64(1)}, "expected one entry a sample"),
     (bp.SubjectKFold(2), {"X": range(3), "y": list("ab")}, "X has 3, y has 2 samples"),
     (bp.SubjectKFold(2), {"y": ["a", None, "b"]}, "1 missing labels"),
-    (bp.SubjectKFold(2), {"y": ["a", ["b"]]}, "expected a hashable label"),
+    (bp.SubjectKFold(2), {"y": ["a", ["b"]]}, "expected a hashable value"),
     (bp.SubjectKFold(2), {"y": np.ones((3, 2))}, "expected one dimension"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc")}, "but no metadata are given"),
     (

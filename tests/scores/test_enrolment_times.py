@@ -118,10 +118,12 @@ def test_reid_and_gom(given_):
     case, scores = given_
     m, n = scores.shape
     cameras = (["a", "b"] * m)[:m], (["a", "b", "b"] * n)[:n]
-    if scores.gallery_meta is scores.probe_meta:
+    if scores._gallery_meta is scores._probe_meta:
         cameras = cameras[0], cameras[0]
-    scores.probe_meta["camera"] = np.array(cameras[0])
-    scores.gallery_meta["camera"] = np.array(cameras[1])
+    scores = scores._with(
+        _probe_meta={**scores.probe_meta, "camera": np.array(cameras[0])},
+        _gallery_meta={**scores.gallery_meta, "camera": np.array(cameras[1])},
+    )
     rule = "same-id-same-camera"
     expected = naive_reid.gom(case, cameras, [0.0, 0.25, 60.0], removed=rule, budget=2)
     found = be.gom(scores, thresholds=[0.0, 0.25, 60.0], budget=2, normalize=False, max_rank=3)

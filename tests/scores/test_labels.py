@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 import hashlib
 
 import numpy as np
@@ -155,7 +156,7 @@ def test_complex_numbers_are_no_labels_and_no_groups(wrong):
 
 @pytest.mark.parametrize("labels", [[[1], [2]], [[1, 2], [1, 2]], [{1}, {2}], [{}, {}], ["a", [1]]])
 def test_labels_that_are_not_hashable_are_refused(labels):
-    with pytest.raises(be.DataError, match="the label .* is a .*; expected a hashable label"):
+    with pytest.raises(be.DataError, match="is of type .*; expected a hashable value"):
         square(labels)
 
 
@@ -310,11 +311,118 @@ def test_the_kind_is_one_that_there_is():
     lists = be.TopKScores([[0], [1]], [1, 2], [1, 2])
     for one, name, value in (
         (scores, "kind", "bogus"), (scores, "nan", "bogus"), (lists, "kind", "order"),
-        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "kind", None),
+        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "kind", 1),
     ):  # fmt: skip
         before = getattr(one, name)
         with pytest.raises(be.DataError, match=f"{name} is .*; expected one of"):
-            setattr(one, name, value)
+            one.replace(**{name: value})
         assert getattr(one, name) == before
-    scores.kind, scores.nan = "similarity", "reject"
-    assert (scores.kind, scores.nan) == ("similarity", "reject")
+    replaced = scores.replace(kind="similarity", nan="reject")
+    assert (replaced.kind, replaced.nan) == ("similarity", "reject")
+
+
+class Tensor:
+    """A tensor of no dimension, compared by its place in memory as that of PyTorch."""
+
+    shape = ()
+    __hash__ = object.__hash__
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return self is other
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.value)
+
+
+class TensorOnDevice(Tensor):
+    """A tensor that becomes no array, such as one on a GPU."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("the tensor is in the memory of a device")
+
+    def item(self):
+        return self.value
+
+
+SCALARS = [np.array, Tensor, TensorOnDevice]
+
+
+@pytest.mark.parametrize("scalar", SCALARS)
+def test_lists_of_scalars_of_any_library_are_their_values(scalar):
+    values = np.random.default_rng(0).random((6, 6))
+    who, sessions, times = [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+
+    def scores(of):
+        meta = {"session": [*map(of, sessions)], "seen_at": times, "enrolled_at": [*map(of, times)]}
+        return be.Scores(values, [*map(of, who)], probe_meta=meta)
+
+    plain, wrapped = scores(int), scores(scalar)
+    assert wrapped.subjects.tolist() == [0, 1] and wrapped.fingerprint == plain.fingerprint
+    for column in ("session", "not-enrolled"):
+        counts = [be.verification(x.excluding(column)).genuine_attempts for x in (plain, wrapped)]
+        assert counts[0] == counts[1]
+    sexes = [3, 3, 3, 4, 4, 4]
+    groups = [be.by_group(plain, x) for x in (sexes, [*map(scalar, sexes)])]
+    assert groups[0].identical(groups[1])
+    lists = be.TopKScores([[1], [0]], [scalar(7), scalar(8)], [scalar(8), scalar(7)])
+    assert lists.subjects.tolist() == [7, 8]
+    folds = be.partition.SubjectKFold(2).split(y=[*map(scalar, who)])
+    assert len(list(folds)) == 2
+    sides = np.empty((2, 2), dtype=object)
+    for place in np.ndindex(2, 2):
+        sides[place] = Tensor(place == (1, 1))
+    pairs = be.Scores.from_pairs([1, 2], [True, False], subjects=sides)
+    assert pairs.subjects.tolist() == [False, True]
+
+
+class TensorWithGradient(Tensor):
+    """A tensor that becomes no array while its gradient is recorded."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
+def test_tensors_with_a_gradient_are_an_error_of_the_package():
+    for call in (
+        lambda: be.Scores(TensorWithGradient(1), [1]),
+        lambda: be.Scores(np.zeros((1, 1)), TensorWithGradient(1)),
+    ):
+        with pytest.raises(be.DataError, match="requires grad"):
+            call()
+
+
+def test_scalars_stay_what_they_are():
+    day = np.datetime64("2024-03-31T12:30:00.000000001")
+    held = as_labels([np.array(day), Tensor("a"), (Tensor(1), 2), np.array("b")], "labels")
+    assert held.tolist() == [day, "a", (1, 2), "b"] and isinstance(held[0], np.datetime64)
+    with pytest.raises(be.DataError, match="1 missing labels .* the first at position 1"):
+        as_labels([np.ma.array(3), np.ma.array(4, mask=True)], "labels")
+    assert as_labels(np.array([Tensor(1), Tensor(1)], dtype=object), "labels").tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("label", "problem"),
+    [
+        (object(), "of type object, which does not define when"),
+        (("a", object()), "of type object, which does not define when"),
+        (np.zeros(1), r"of type ndarray and shape \(1,\); expected a single value"),
+        (lambda: 1, "of type function, which does not define when"),
+    ],
+)
+def test_values_without_an_equality_are_refused(label, problem):
+    with pytest.raises(be.DataError, match=f"probe_labels: the value at position 1 is {problem}"):
+        be.Scores(np.zeros((2, 2)), ["a", label])
+    with pytest.raises(be.DataError, match=f"'camera'.: the value at position 0 is {problem}"):
+        be.Scores(np.zeros((2, 2)), [1, 1], probe_meta={"camera": [label, 1]})
+
+
+class Eye(enum.Enum):
+    LEFT = 1
+    RIGHT = 2
+
+
+def test_members_of_an_enumeration_are_labels():
+    assert len(square([Eye.LEFT, Eye.RIGHT, Eye.LEFT]).subjects) == 2

@@ -265,7 +265,7 @@ def test_blocks_have_the_rows_of_a_piece_up_to_64_mebibytes(n, dtype, rows):
     y, x = np.ones((n, 1), dtype="float32"), np.ones((2000, 1), dtype="float32")
     given = {"metric": "l2", "dtype": dtype, "memory_limit": 1}
     scores = be.Scores.from_embeddings(x, x[:, 0], y, y[:, 0], **given)
-    scores._memory_limit = 1 << 30
+    scores = scores._with(_memory_limit=1 << 30)
     assert BlockReader(scores).rows_per_block() == rows
 
 

@@ -324,7 +324,7 @@ class Counted(np.ndarray):
 def test_of_a_large_matrix_a_bounded_sample_is_read():
     values = np.add.outer(np.arange(900) // 3, -(np.arange(900) // 3)).astype(np.float32)
     scores = be.Scores(np.abs(values), np.arange(900) // 3)
-    scores._base = scores._base.view(Counted)
+    scores = scores._with(_base=scores._base.view(Counted))
     Counted.read = 0
     page = scores._repr_html_()
     assert 96 * 96 <= Counted.read < 2 * 96 * 96

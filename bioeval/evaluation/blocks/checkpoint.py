@@ -20,7 +20,7 @@ import xxhash
 
 from bioeval.base.arguments import require_path
 from bioeval.base.engines import RowWork
-from bioeval.base.errors import Argument, CheckpointError, DataError, counted
+from bioeval.base.errors import Argument, CheckpointError, DataError, counted, received
 from bioeval.base.json_text import parse_json
 from bioeval.base.offers import offered
 from bioeval.base.version import __version__
@@ -263,7 +263,7 @@ class Checkpoint:
     ):
         """Open the folder; refuse that of another evaluation."""
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
-            raise DataError(f"{Argument('checkpoint')} is {folder!r}; expected a folder")
+            raise DataError(f"{Argument('checkpoint')} is {received(folder)}; expected a folder")
         self.folder = Path(folder)
         self.passes = 0
         self._given = list(scores.values())

@@ -188,7 +188,7 @@ def load(
     scores = registry.read(given.pop("path"), ReadOptions.parse(**given))
     if names_of in PATTERNS:
         known = PATTERNS[names_of]
-        scores.distractor_ids, scores._junk_ids = known.distractor_ids, known.junk_ids
+        return scores._with(distractor_ids=known.distractor_ids, _junk_ids=known.junk_ids)
     return scores
 
 

@@ -112,7 +112,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         noun = "sigset"
         if len(files) > 1:
             noun = "sigsets"
-        scores._reading = (f"subjects from the {noun} {' and '.join(files)}",)
+        return scores._with(_reading=(f"subjects from the {noun} {' and '.join(files)}",))
     return scores
 
 

@@ -135,8 +135,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         name="-".join(folder.parts[-2:]),
     )
     where = "/".join(sets.parts[-2:])
-    scores._reading = (f"subjects from users.xml and enrollees.xml of {where}",)
-    return scores
+    return scores._with(_reading=(f"subjects from users.xml and enrollees.xml of {where}",))
 
 
 FORMAT = Format(

@@ -35,7 +35,7 @@ from bioeval.scores.formats.files import (
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import LABEL_COLUMNS
+from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
 MOST_COLUMNS = 1000
@@ -276,9 +276,6 @@ def as_cells(values: Iterable[Any]) -> list[Any]:
     return [as_cell(value) if isinstance(value, str) else value for value in values]
 
 
-#: Columns of a CSV file that hold names of images, the first that is there wins.
-NAME_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
-
 # What the attributes of an item of label XML are called here; others keep their names.
 _PRESENTATION = {"name": "presentation", "file-name": "image"}
 _ATTRIBUTES = {"vehicleID": "label", "cameraID": "camera", "imageName": "image"}
@@ -355,7 +352,7 @@ def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) ->
 def read_names(path: str | Path, names_of: str) -> Labels:
     """Read the identity and the metadata of each image of a list, in its order.
 
-    The list is text with one name on each line; a CSV file with a column of `NAME_COLUMNS`; or,
+    The list is text with one name on each line; a CSV file with a column of `IMAGE_COLUMNS`; or,
     for ``"label-xml"``, a label list of VeRi-776 or AI City.
     """
     require_choice("names_of", names_of, NAMES_OF)
@@ -377,14 +374,14 @@ def read_names(path: str | Path, names_of: str) -> Labels:
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     """Return the names in a CSV file, and its further columns."""
     table = read_table(path)
-    key = table.find("", *NAME_COLUMNS)
+    key = table.find("", *IMAGE_COLUMNS)
     if key is None:
         columns = list(table.columns)
         if len(columns) == 1:  # a list without a header
             return decoded_lines(path), {}
         raise DataError(
             f"{path}: no column of names; its columns are {', '.join(map(repr, columns))}, "
-            f"expected one called {', '.join(map(repr, NAME_COLUMNS))}"
+            f"expected one called {', '.join(map(repr, IMAGE_COLUMNS))}"
         )
     names = table.columns.pop(key)
     return names, table.arrays()

@@ -239,8 +239,7 @@ def as_matrix(
         gallery_meta=None if square and labels else gallery_meta,
         **how,
     )
-    scores._remarks = tuple(notes)
-    return scores
+    return scores._with(_remarks=tuple(notes))
 
 
 def _metadata(path: Path, side: Side, options: ReadOptions) -> dict[str, np.ndarray]:
@@ -351,29 +350,29 @@ def pairs_of_columns(
     listed = PairScores(
         values, pairs.genuine, folds=fold, subjects=who, templates=_templates(pairs), **how
     )
-    listed.attack = _attacks(pairs)
+    listed = listed._with(attack=_attacks(pairs))
     if options.as_ == "matrix" and listed.attack is not None:
         raise DataError(
             f"{table.path}: has attack presentations; a matrix has no place for them; leave "
             f"out {say('as_', 'matrix')}"
         )
     bona_fide = _has_classes(pairs) and listed.attack is None
-    keep, notes = listed._examined(_rules(options), pairs.where, bona_fide)
+    rules = _rules(options)
+    keep, notes = listed._examined(rules, pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
-    scores: Scores = listed
+    scores: Scores = listed._with(unordered=rules.unordered)
     if options.as_ == "matrix":
         if keep is not None:
             pairs = pairs.taking(keep)
         scores = _matrix(pairs, options, how)
     elif keep is not None:
-        scores = listed._taking(keep)
-    scores._remarks += tuple(notes)
-    scores._reading = pairs.reading
+        scores = listed._with(unordered=rules.unordered)._taking(keep)
+    reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
         said = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
-        scores._reading = (said, *scores._reading)
-    return scores
+        reading = (said, *reading)
+    return scores._with(_remarks=(*scores._remarks, *notes), _reading=reading)
 
 
 def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:

@@ -443,13 +443,13 @@ class NamedArrays:
             return []
         return np.atleast_1d(self.file.read("exclude")).astype(str).tolist()
 
-    def mark(self, scores: Scores) -> None:
-        """Say which labels are of no person, as the layout's own files do."""
-        if self.options.names_arrays:
-            return
+    def marked(self, scores: Scores) -> Scores:
+        """Return scores that know which labels are of no person, as the layout's own files do."""
+        no_person = {}
         for name, attribute in IDS_OF_NO_PERSON.items():
-            if name in self.file:
-                setattr(scores, attribute, as_ids(np.ravel(self.file.read(name)).tolist(), name))
+            if name in self.file and not self.options.names_arrays:
+                no_person[attribute] = as_ids(np.ravel(self.file.read(name)).tolist(), name)
+        return scores._with(**no_person)
 
 
 # ---------------------------------------------------------------- what is missing

@@ -189,8 +189,7 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     else:
         scores = Scores(values, np.array(who), name=path.stem, **how)
         listed = scores.at_pairs(pairs.a, pairs.b, pairs.same)
-    listed._reading = notes
-    return listed
+    return listed._with(_reading=notes)
 
 
 def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
@@ -233,11 +232,10 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
         subjects=subjects,
         name=path.stem,
     )
-    listed.pair_ids = np.column_stack([pairs.a, pairs.b])
-    listed._origin = describe_metric(metric, features)
+    origin = describe_metric(metric, features)
     if names:
-        listed._origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
-    return listed
+        origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
+    return listed._with(_origin=origin, _pair_ids=np.column_stack([pairs.a, pairs.b]))
 
 
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:
@@ -316,8 +314,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
         return pairs_of_matrix(path, values, options)
     flags = truth_in_order(path, len(values), options)
     scores = Scores.from_pairs(values, flags, kind=kind, nan=options.nan or "raise", name=path.stem)
-    scores._remarks = (in_order(options.trials),)
-    return scores
+    return scores._with(_remarks=(in_order(options.trials),))
 
 
 def _require_kind(path: Path, options: ReadOptions) -> Kind:
@@ -354,8 +351,8 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
     values = np.concatenate([genuine, impostor])
     nan = options.nan or "raise"
     scores = Scores.from_pairs(values, flags, kind=kind, nan=nan, name=path.stem)
-    scores._reading = (f"genuine scores from {path.name}, impostor scores from {other.name}",)
-    return scores
+    read = f"genuine scores from {path.name}, impostor scores from {other.name}"
+    return scores._with(_reading=(read,))
 
 
 # ---------------------------------------------------------------- a matrix
@@ -384,10 +381,10 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
         name=path.stem,
         exclude=said.get("exclude", ()),
     )
-    for name, attribute in IDS_OF_NO_PERSON.items():
-        setattr(scores, attribute, as_ids(said.get(name, ()), name))
-    scores._reading = notes
-    return scores
+    no_person = {
+        attribute: as_ids(said.get(name, ()), name) for name, attribute in IDS_OF_NO_PERSON.items()
+    }
+    return scores._with(**no_person, _reading=notes)
 
 
 def _checked(path: Path, values: Any) -> Any:

@@ -7,6 +7,7 @@ same.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -53,9 +54,7 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     """Read scores, lists or embeddings, as the file holds them or the options name them."""
     check_schema(file)
     named = NamedArrays(file, options)
-    scores = _read_named(named)
-    named.mark(scores)
-    return scores
+    return named.marked(_read_named(named))
 
 
 def _read_named(named: NamedArrays) -> Scores:
@@ -127,11 +126,10 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         name=file.path.stem,
         exclude=named.exclude,
     )
-    scores._verification = verification
-    scores._reading = named.notes
+    scores = scores._with(_verification=verification, _reading=named.notes)
     if not named.options.names_arrays and "probe_ids" in file:
-        scores.probe_ids = named.ids("probe_ids", m)
-        scores.gallery_ids = named.ids("gallery_ids", n)
+        probe_ids, gallery_ids = named.ids("probe_ids", m), named.ids("gallery_ids", n)
+        scores = scores._with(probe_ids=probe_ids, gallery_ids=gallery_ids)
     if not named.options.lists_pairs:
         return scores
     evaluated = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
@@ -169,6 +167,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         raise DataError(no_labels(file, len(lists), n))
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
+    saved_ids = not options.names_arrays and "probe_ids" in file
     lists_of = TopKScores(
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
@@ -178,9 +177,19 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
+        leave_out_query=False if saved_ids else None,
     )
-    lists_of._reading = named.notes
-    return lists_of
+    if saved_ids:
+        ids = named.ids("probe_ids", len(lists))
+        queries = np.flatnonzero(ids < n)
+        labels = lists_of.probe_labels[queries], lists_of.gallery_labels[ids[queries]]
+        if (ids < 0).any() or not np.array_equal(*labels):
+            raise DataError(
+                f"{file.path}: 'probe_ids' names gallery entries of other subjects than the "
+                "queries; expected the entry that a query is itself, or a larger number"
+            )
+        lists_of = lists_of._with(probe_ids=ids)
+    return lists_of._with(_reading=named.notes)
 
 
 def _gallery_size(file: Arrays, options: ReadOptions) -> int:
@@ -241,8 +250,7 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
         name=named.file.path.stem,
     )
     said = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
-    pairs._reading = (said, *named.notes)
-    return pairs
+    return pairs._with(_reading=(said, *named.notes))
 
 
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
@@ -256,8 +264,7 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     named.refuse("a list of pairs", refused)
     if in_order:
         pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
-        pairs._reading = (*pairs._reading, *named.notes)
-        return pairs
+        return pairs._with(_reading=(*pairs._reading, *named.notes))
     if genuine is None:
         raise DataError(
             f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
@@ -276,8 +283,7 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         keep=named.options.keep or (),
         unordered=bool(named.options.unordered),
     )
-    pairs._reading = named.notes
-    return pairs
+    return pairs._with(_reading=named.notes)
 
 
 def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
@@ -314,16 +320,15 @@ def _attempts(
     if not sides.square:
         other = evaluated.b + sides.m
     codes = evaluated.a.astype(np.int32), other.astype(np.int32)
-    pairs._templates = CodedSides(range(sides.m + sides.n), *codes)
+    pairs = pairs._with(_templates=CodedSides(range(sides.m + sides.n), *codes))
     rules = ListRules.parse(named.options.keep, named.options.unordered)
     pairs = pairs._attempts(rules, lambda rows: places("pair", rows))
     # Templates are known by their place in this file, which is none in another.
-    pairs._templates, pairs.missing = None, evaluated.missing
-    return pairs
+    return pairs._with(_templates=None, missing=evaluated.missing)
 
 
 def _pairs_to_evaluate(
-    named: NamedArrays, sides: Sides, labels: np.ndarray, meta: dict[str, np.ndarray]
+    named: NamedArrays, sides: Sides, labels: np.ndarray, meta: Mapping[str, np.ndarray]
 ) -> FoundPairs:
     """Read the pairs to evaluate: an array of indices, or a list of names."""
     file, options = named.file, named.options
@@ -561,7 +566,7 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
     """Return labels, metadata and, if needed, template identities."""
     arrays = {}
-    square = is_square(scores)
+    square = is_square(scores) and scores.layout != "top-k"
     if scores._labelled:
         arrays["probe_labels"] = scores.probe_labels
         if not square:

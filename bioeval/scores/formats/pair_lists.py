@@ -264,8 +264,7 @@ def _shape(path: Path, options: ReadOptions) -> Shape:
 def _read(path: Path, options: ReadOptions) -> Scores:
     shape = _shape(path, options)
     scores = _read_shape(path, shape, options)
-    scores._reading = (*shape.reading, *scores._reading)
-    return scores
+    return scores._with(_reading=(*shape.reading, *scores._reading))
 
 
 def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
@@ -361,8 +360,8 @@ def _two_files(
         flags = truth_in_order(shape.path, len(values), options)
         listed = PairScores(values, flags, **how)
         scores = listed._attempts(ListRules(), lambda rows: places("line", alone.lines(rows)))
-        scores._remarks += (in_order(options.trials or Path()),)
-        return scores
+        remark = in_order(options.trials or Path())
+        return scores._with(_remarks=(*scores._remarks, remark))
     other = existing_file(options.impostor)
     genuine = scores_alone(shape, layout)
     impostor, theirs = impostor_scores(other, shape.columns, options)

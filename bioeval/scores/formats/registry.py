@@ -72,11 +72,12 @@ def read(path: Any, options: ReadOptions) -> Scores:
         options.allow(form.expected, form.options)
         with _unchanged(form, place), guarded(place, expected=form.expected):
             scores = form.read(place, options)._within(options.memory_limit)
-        scores._reading = (*scores._reading, *dict.fromkeys(options.chosen_columns))
+        reading = (*scores._reading, *dict.fromkeys(options.chosen_columns))
+        scores = scores._with(_reading=reading)
         if options.keep_embeddings:
             if not scores._streams:
                 raise DataError(f"{place}: holds no embeddings that could be kept")
-            scores._keep_embeddings = True
+            scores = scores._with(_keep_embeddings=True)
         if options.exclude:
             return scores.excluding(*options.exclude)
         return scores

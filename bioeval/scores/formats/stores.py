@@ -293,8 +293,7 @@ def _read_store(arrays: _Store, options: ReadOptions) -> Scores:
     options = reid_layout(arrays, replace(options, missing_chunks=None))
     notes = arrays.transpose(options)
     scores = read_arrays(arrays, options)
-    scores._reading = (*notes, *scores._reading)
-    return scores
+    return scores._with(_reading=(*notes, *scores._reading))
 
 
 def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> Scores:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.arguments import overflows
 from bioeval.base.csv_cells import from_cell
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.memory import physical_memory
 from bioeval.base.progress import report
 from bioeval.scores.columns import PIECE, GrowingColumn
@@ -588,4 +588,4 @@ def _number(cell: str, where: str, name: str) -> float:
         hint = " (write per cent as fractions)"
     elif "," in text:
         hint = " (decimals have a point, not a comma)"
-    raise DataError(f"{where}: {name} is {cell!r}; expected a number{hint}")
+    raise DataError(f"{where}: {name} is {received(cell)}; expected a number{hint}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import Kind
 from bioeval.scores.columns import PIECE, places_among, release, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
@@ -51,7 +51,8 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
         if cell == "2" and "1" in column.values:
             more = "; 1 and 2 do not mark genuine pairs"
         raise DataError(
-            f"{table.at(row)}: {name} is {cell!r}; expected one of 1, true, genuine, target, "
+            f"{table.at(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
+            "target, "
             f"match, 0, false, impostor, nontarget, nonmatch{more}"
         )
     _one_meaning(column, table, name)
@@ -489,8 +490,7 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
     )
     folds = counted(int(listed.fold[-1]) + 1, "folds")
     said = f"scores in the order of the {len(names):,} pairs of {listed.path.name}, in {folds}"
-    pairs._reading = (said,)
-    return pairs
+    return pairs._with(_reading=(said,))
 
 
 @dataclass(frozen=True)

@@ -144,20 +144,22 @@ def wide_scores(
         probe_meta=rows.meta | dict(meta or {}),
         gallery_meta=None if square else columns.meta,
     )
+    reading = []
     if options.subject_from is not None:
         first = zip(rows.names[:EXAMPLES], rows.subjects[:EXAMPLES], strict=True)
-        scores._reading = (named_by(dict(first)),)
+        reading.append(named_by(dict(first)))
     if meta:
         noun = "column"
         if len(meta) > 1:
             noun = "columns"
-        scores._reading += (f"metadata from the {noun} {', '.join(meta)}",)
+        reading.append(f"metadata from the {noun} {', '.join(meta)}")
+    ids = {}
     m, n = len(np.unique(rows.names)), len(np.unique(columns.names))
     if templates and not square and scores.shape == (m, n):
         every = np.unique(np.concatenate([rows.names, columns.names]))
-        scores.probe_ids = np.searchsorted(every, rows.names)
-        scores.gallery_ids = np.searchsorted(every, columns.names)
-    return scores
+        ids["probe_ids"] = np.searchsorted(every, rows.names)
+        ids["gallery_ids"] = np.searchsorted(every, columns.names)
+    return scores._with(_reading=tuple(reading), **ids)
 
 
 def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray:
@@ -224,8 +226,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     scores = Scores(
         values, **given_sides(probe, gallery), kind=kind, nan=options.nan or "raise", name=path.stem
     )
-    scores._reading = (*shape.reading, *notes)
-    return scores
+    return scores._with(_reading=(*shape.reading, *notes))
 
 
 _BARE = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan", "metric")

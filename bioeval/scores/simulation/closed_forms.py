@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_number, require_numbers
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.kinds import PlainKind
 
 
@@ -17,7 +17,7 @@ def _probabilities(name: str, value: Any) -> np.ndarray:
     """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
     array = require_numbers(name, value)
     if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise DataError(f"{Argument(name)} is {value!r}; expected numbers in [0, 1]")
+        raise DataError(f"{Argument(name)} is {received(value)}; expected numbers in [0, 1]")
     return array
 
 
@@ -201,7 +201,7 @@ class GaussianScores:
         candidates, within = (others * group, 1) if rank_unit == "template" else (others, group)
         ranks = np.asarray(rank)
         if ranks.dtype.kind not in "iu" or (ranks < 1).any():
-            raise DataError(f"rank is {rank!r}; expected integers >= 1")
+            raise DataError(f"rank is {received(rank)}; expected integers >= 1")
 
         def of_best_mate(z: float) -> np.ndarray:
             # z is the best mate's place among its mates' distances, in standard deviations.

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_integer, require_number
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.arguments import require_array, require_integer, require_number, require_numbers
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.matrix import Scores
@@ -168,12 +168,12 @@ def draw_design(
     if layout == "all-against-all":
         if probes is not None:
             raise DataError(
-                f"{Argument('probes')} is {probes!r}; in layout 'all-against-all' every "
+                f"{Argument('probes')} is {received(probes)}; in layout 'all-against-all' every "
                 f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
             )
         if others:
             raise DataError(
-                f"unenrolled is {unenrolled!r}; in layout 'all-against-all' everyone is "
+                f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
             )
         gallery = _samples(template_counts, sessions, cameras)
@@ -294,14 +294,14 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     )
     array = require_array(name, value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
-        raise DataError(f"{name} is {value!r}; {expected}")
+        raise DataError(f"{name} is {received(value)}; {expected}")
     least = int(array.max()) * (people if array.ndim == 0 else 1)
     require_memory(TEMPLATE_BYTES * least, f"{least:,} {name}", FEWER)
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:
         if value[0] > value[1]:
-            raise DataError(f"{name} is {value!r}, a range that runs backwards; {expected}")
+            raise DataError(f"{name} is {received(value)}, a range that runs backwards; {expected}")
         return stream.integers(int(value[0]), int(value[1]), people)
     if len(array) != people:
         raise DataError(f"{name} has {len(array)} counts; {expected}")
@@ -319,7 +319,8 @@ def _unenrolled(value: Any, subjects: int) -> int:
         return require_integer("unenrolled", whole, low=0)
     except DataError:
         raise DataError(
-            f"{Argument('unenrolled')} is {value!r}; expected an integer >= 0, or a fraction of "
+            f"{Argument('unenrolled')} is {received(value)}; expected an integer >= 0, or a "
+            "fraction of "
             "the subjects in (0, 1)"
         ) from None
 
@@ -327,11 +328,13 @@ def _unenrolled(value: Any, subjects: int) -> int:
 def _within(value: Any, people: int) -> np.ndarray:
     """Return the spread of each person, checked."""
     try:
-        array = np.asarray(np.nan if np.iscomplexobj(value) else value, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = require_numbers("within", value)
+    except DataError:
         array = np.array(np.nan)
     if array.ndim > 1 or not ((array >= 0.0) & (array <= MOST_SD)).all():
-        raise DataError(f"{Argument('within')} is {value!r}; expected numbers in [0, {MOST_SD:g}]")
+        raise DataError(
+            f"{Argument('within')} is {received(value)}; expected numbers in [0, {MOST_SD:g}]"
+        )
     if array.ndim == 1 and len(array) != people:
         raise DataError(
             f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one per person"

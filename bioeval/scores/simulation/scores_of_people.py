@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import number_in, require_integer, require_number
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.kinds import PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -52,7 +52,7 @@ def parse_attacks(attacks: Any) -> dict[str, float]:
                 f"{Argument('attacks')} names a species twice, or no number; {expected}"
             )
     if not isinstance(attacks, Mapping) or not attacks:
-        raise DataError(f"{Argument('attacks')} is {attacks!r}; {expected}")
+        raise DataError(f"{Argument('attacks')} is {received(attacks)}; {expected}")
     if (species_of(np.array([*attacks], dtype=object), "attacks") == "").any():
         raise DataError(f"{Argument('attacks')} has a species without a name; {expected}")
     strengths = {}
@@ -307,7 +307,8 @@ def simulate(
     for name, value in refused.items():
         if value is not None:
             raise DataError(
-                f"{Argument(name)} is {value!r}, an option of model {other!r}, not of {model!r}"
+                f"{Argument(name)} is {received(value)}, an option of model {other!r}, not of "
+                f"{model!r}"
             )
     rows = None
     if attacks is None and presentations is not None:
@@ -335,7 +336,8 @@ def simulate(
         return rows.of_scores(scores, truth)
     if kind != "distance":
         raise DataError(
-            f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
+            f"{Argument('kind')} is {received(kind)}; embeddings are compared by distances. "
+            "Expected "
             f"'distance', or {Argument('model', 'gaussian-scores')}"
         )
     given.pop("metric", None)
@@ -413,7 +415,7 @@ session_sd, cameras, camera_sd, random_state
 def _offset_sd(name: str, sd: float | None, things: str, number: int | None) -> float:
     """Return the spread of sessions or of cameras; none without them, 0.3 unless given."""
     if number is None and sd is not None:
-        raise DataError(f"{name} is {sd!r} without {things}; expected both or neither")
+        raise DataError(f"{name} is {received(sd)} without {things}; expected both or neither")
     if number is None:
         return 0.0
     if sd is None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, counted, require_numbers
+from bioeval.base import Argument, counted, received, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, are_pairs, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
 from bioeval.tallies import EqualError, ErrorCurve, Rule, linear_grid, per_cent, to_user
@@ -152,7 +152,8 @@ class DetectionRule:
         except (TypeError, ValueError, ArithmeticError):
             pass
         raise DataError(
-            f"{Argument('threshold')} is {threshold!r}; expected a number, d_eer, apcer=X or "
+            f"{Argument('threshold')} is {received(threshold)}; expected a number, d_eer, "
+            "apcer=X or "
             'bpcer=X with a rate from 0 to 1, such as ("apcer", 0.05)'
         )
 
@@ -213,7 +214,8 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"{name} is {potential!r}; expected the level of each species as a mapping, and the "
+            f"{name} is {received(potential)}; expected the level of each species as a "
+            "mapping, and the "
             'largest one, such as ({"print": 1, "mask": 3}, 2)'
         ) from None
     if not within.any():

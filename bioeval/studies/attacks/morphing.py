@@ -18,6 +18,7 @@ from bioeval.base import (
     Name,
     RandomState,
     counted,
+    received,
     require_choice,
     require_list,
     rows_reported_to,
@@ -381,7 +382,7 @@ def _used(
         if rule.name == "fixed":
             thresholds[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":
-            raise DataError(f"{name} is {given!r}; expected a number or far=X")
+            raise DataError(f"{name} is {received(given)}; expected a number or far=X")
         elif system not in others:
             raise DataError(f"{name} = far=X needs the impostors of {Argument('bona_fide')}")
         else:

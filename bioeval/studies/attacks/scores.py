@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, PairScores, Scores
-from bioeval.base import Argument, counted, nearest_name, require_text
+from bioeval.base import Argument, counted, nearest_name, received, require_text
 from bioeval.scores import (
     are_pairs,
     codes_of,
@@ -52,7 +52,8 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
         if meta:
             there = f"they have: {', '.join(meta)}"
         raise DataError(
-            f"{Argument('attack')} is {name!r}, but the probe metadata of {what} have no such "
+            f"{Argument('attack')} is {received(name)}, but the probe metadata of {what} have "
+            "no such "
             f"column; {there}.{nearest_name(str(name), [*meta])} Expected the column with the "
             "attack instrument species of each row"
         )
@@ -115,7 +116,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         given = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
-        bona_fide._remarks, bona_fide._attacks_left_out = scores._remarks, 0
+        bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
     _require_targets(given, rows)
     return AttackedScores(bona_fide, given, species, bona, rows, notes)
 
@@ -136,7 +137,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
         )
     genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
     assert isinstance(spoofs, PairScores)
-    spoofs.attack = np.full(len(rows), "spoof", dtype=object)
+    names = ["spoof"] * len(rows)
     if spoofs.pair_subjects is not None:
         claimed, real = spoofs.pair_subjects.T.tolist()
         people = set(claimed)
@@ -146,7 +147,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
             if subject in people or name in ("", "attack"):
                 name = "spoof"
             names.append(name)
-        spoofs.attack = np.array(names)
+    spoofs = spoofs._with(attack=np.array(names))
     if not genuine:
         return spoofs, ()
     return spoofs, (

@@ -19,6 +19,7 @@ from bioeval.base import (
     names_of,
     noun_of,
     printable,
+    received,
     reported_to,
     require_numbers,
 )
@@ -93,7 +94,7 @@ def check_priors(priors: Any) -> np.ndarray:
         lambda array: len(array) and ((array > 0) & (array < 1)).all(),
     )
     if len(np.unique(array)) < len(array):
-        raise DataError(f"{Argument('priors')} is {priors!r}; expected each prior once")
+        raise DataError(f"{Argument('priors')} is {received(priors)}; expected each prior once")
     return array
 
 
@@ -350,7 +351,9 @@ def calibration(
         raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
     if equalise is not None:
         if not isinstance(equalise, str):
-            raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
+            raise DataError(
+                f"{Argument('equalise')} is {received(equalise)}; expected a column's name"
+            )
         values, _ = template_columns(scores, equalise, "equalise", gallery=False)
     wanted, shifts = np.empty(0), None
     if scores.kind == "llr":

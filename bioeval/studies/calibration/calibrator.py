@@ -18,7 +18,14 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval import BioevalWarning, DataError, Scores
-from bioeval.base import counted, larger_is_closer, noun_of, require_choice, require_number
+from bioeval.base import (
+    counted,
+    larger_is_closer,
+    noun_of,
+    received,
+    require_choice,
+    require_number,
+)
 from bioeval.partition import Parameters
 from bioeval.scores import are_pairs, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
@@ -253,7 +260,7 @@ ENDS: tuple[Ends, ...] = get_args(Ends)
 def check_prior(prior: Any) -> None:
     """Raise :class:`DataError` unless a prior is above 0 and below 1."""
     if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
-        raise DataError(f"prior is {prior!r}; expected a probability below 1")
+        raise DataError(f"prior is {received(prior)}; expected a probability below 1")
 
 
 class Calibrator(ScoreTransformer):
@@ -378,8 +385,7 @@ class Calibrator(ScoreTransformer):
             raw = ", raw ends"
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
-        made._remarks = (*X._remarks, *self.remarks_)
-        return made
+        return made._with(_remarks=(*X._remarks, *self.remarks_))
 
 
 class _Steps:

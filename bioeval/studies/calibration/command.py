@@ -104,7 +104,7 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
         made = calibrator.fit(train).transform(scores)
     if train is scores:
         said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
-        made._remarks = (*made._remarks, said)
+        return made._with(_remarks=(*made._remarks, said))
     return made
 
 

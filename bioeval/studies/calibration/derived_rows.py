@@ -82,8 +82,7 @@ def derived(
             rows.of([scores.values for scores in systems], np.arange(first.shape[0])), kind
         )
     elif math.prod(rows.shape) * rows.dtype.itemsize > limit:
-        made = first.with_values(rows, kind)
-        made._verification = rows  # type: ignore[assignment]
+        made = first.with_values(rows, kind)._with(_verification=rows)
     else:
         step = max(1, (1 << 19) // rows.shape[1])
         values = np.empty(rows.shape)
@@ -91,5 +90,4 @@ def derived(
             values[low : low + step] = rows[low : low + step]
         rows.verify()
         made = first.with_values(values, kind)
-    made._origin, made._is_derived = origin, True
-    return made
+    return made._with(_origin=origin, _is_derived=True)

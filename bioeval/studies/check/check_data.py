@@ -26,7 +26,14 @@ from bioeval.scores import (
     plain,
 )
 from bioeval.studies.check.counts import SHOWN, DataScan, perfect_distance, scan, sign_of
-from bioeval.studies.check.findings import SEVERITIES, DataCheck, Finding, is_or_are, listed
+from bioeval.studies.check.findings import (
+    SEVERITIES,
+    DataCheck,
+    Finding,
+    is_or_are,
+    listed,
+    place_in_words,
+)
 from bioeval.studies.check.kernel import (
     FAILED,
     FARTHEST,
@@ -182,42 +189,54 @@ _LEAST_COLUMNS = 8
 # allows: by a power law through the least distances of the others, fewer than this number would be.
 _NEAR, _CHANCE = 1e-3, 0.01
 
-# Least sampled distances of impostors for it, and the most rows that are read again.
-_LEAST_SAMPLED, _MOST_ROWS = 200, 200
+# Near copies of one label are below this part of every other genuine distance.
+_APART = 0.01
+
+# Least sampled distances of impostors for it, least genuine ones that are no near copies, and the
+# most rows that are read again.
+_LEAST_SAMPLED, _LEAST_GENUINE, _MOST_ROWS = 200, 30, 200
 
 # Similarities above 1 by more than rounding have another scale: the one of a copy is not known.
 _ROUNDING_OF_COPIES = 1e-6
 
 
 class Copies(NamedTuple):
-    """Impostor comparisons at the distance of a copy, or near it."""
+    """Impostor comparisons at the distance of a copy, or near it, and genuine ones near it."""
 
     exact: int
     near: list[tuple[int, int]]
     limit: float  # the largest distance of a near copy from that of a copy; NaN if unknown
     proven: list[tuple[int, int]]  # cells, of the first, whose templates have the same scores
+    near_genuine: list[tuple[int, int]]
+    genuine_limit: float
 
 
 def find_copies(scores: Scores, scanned: DataScan, impostor: np.ndarray) -> Copies:
     """Look for copies under two labels; `impostor` are sampled impostor distances."""
     perfect = distance_of_copy(scores.kind, scanned.rows[:, 0])
     if math.isnan(perfect):
-        return Copies(0, [], math.nan, [])
+        return Copies(0, [], math.nan, [], [], math.nan)
     exact = int(scanned.counts[PERFECT_IMPOSTOR])
     limit = near_limit(impostor - perfect, int(scanned.counts[IMPOSTOR]))
+    genuine_limit = genuine_near_limit(scanned.genuine - perfect, int(scanned.counts[GENUINE]))
     near = []
+    near_genuine = []
     rows = np.empty(0, dtype=np.int64)
-    if limit and knows_people(scores):
-        rows = np.flatnonzero(abs(scanned.rows[:, 0] - perfect) <= limit)
+    if knows_people(scores):
+        nearest = abs(scanned.rows[:, 0] - perfect)
+        rows = np.flatnonzero(nearest <= max(limit, genuine_limit))
     for i in rows[:_MOST_ROWS].tolist():
         away = abs(scanned.reader.attempted(i, i + 1)[0] - perfect)
-        hit = (away <= limit) & (away > 0) & (codes_of(scores).gallery != codes_of(scores).probe[i])
+        mate = codes_of(scores).gallery == codes_of(scores).probe[i]
+        hit = ~mate & (away <= limit) & (away > 0)
         near += [(i, j) for j in np.flatnonzero(hit).tolist()]
+        hit = mate & (away <= genuine_limit) & (away > 0)
+        near_genuine += [(i, j) for j in np.flatnonzero(hit).tolist()]
     proven = [
         *_with_equal_scores(scores, scanned.cells(PERFECT_IMPOSTOR), 0.0),
         *_with_equal_scores(scores, near[:SHOWN], 2 * limit),
     ]
-    return Copies(exact, near, limit, proven)
+    return Copies(exact, near, limit, proven, near_genuine, genuine_limit)
 
 
 def distance_of_copy(kind: str, distances: np.ndarray) -> float:
@@ -230,12 +249,30 @@ def distance_of_copy(kind: str, distances: np.ndarray) -> float:
     return perfect
 
 
-def near_limit(distances: np.ndarray, comparisons: int) -> float:
+def genuine_near_limit(distances: np.ndarray, comparisons: int) -> float:
+    """Return the largest genuine distance of a near copy; 0 where it might be due to chance.
+
+    Those that may be near copies, perhaps many, are not among the distances that chance makes; they
+    are far below all others.
+    """
+    away = abs(distances)
+    away = away[away > 0]
+    if not len(away):
+        return 0.0
+    others = away[away > _NEAR * np.median(away)]
+    limit = near_limit(others, comparisons, least=_LEAST_GENUINE)
+    largest = away[away <= limit].max(initial=0.0)
+    if largest > _APART * away[away > limit].min(initial=np.inf):
+        return 0.0
+    return limit
+
+
+def near_limit(distances: np.ndarray, comparisons: int, least: int = _LEAST_SAMPLED) -> float:
     """Return the largest distance of a near copy; 0 where it might be due to chance."""
     n = len(distances)
-    if n < _LEAST_SAMPLED:
+    if n < least:
         return 0.0
-    low = max(n // 500, 20)
+    low = max(n // 500, min(n // 10, 20))
     high = min(10 * low, n - 1)
     ordered = np.partition(distances, [low, high, n // 2])
     near, far, usual = ordered[[low, high, n // 2]].tolist()
@@ -251,8 +288,10 @@ class _EqualLines(NamedTuple):
     side: str
     places: np.ndarray
 
-    def __str__(self) -> str:
-        return f"{self.side}s {listed(self.places)}"
+    def in_words(self, scores: Scores) -> str:
+        """Return the places of the lines, with the names of their templates."""
+        meta = {"row": scores.probe_meta, "column": scores.gallery_meta}[self.side]
+        return f"{self.side}s {listed(place_in_words(i, meta) for i in self.places.tolist())}"
 
 
 def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Finding:
@@ -271,7 +310,7 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
     if not groups:
         return Finding("duplicates", "ok", "no two rows are equal")
     extra = sum(len(lines.places) - 1 for lines in groups)
-    where = listed(mixed or groups)
+    where = listed(lines.in_words(scores) for lines in mixed or groups)
     message = f"{counted(extra, 'templates')} {is_or_are(extra)} there more than once"
     message += " (equal rows or columns)"
     if mixed and knows_people(scores):
@@ -311,7 +350,10 @@ def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) 
         f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
         f"{2 * limit:.3g}, under different labels: {label!r} and {other_label!r}",
         count=len(pairs),
-        where=listed(starmap("rows {}, {}".format, ordered)),
+        where=listed(
+            f"rows {', '.join(place_in_words(i, scores.probe_meta) for i in pair)}"
+            for pair in ordered
+        ),
         remedy="correct the labels, or leave the copies out: they count as the nearest impostors",
     )
 
@@ -329,24 +371,28 @@ def distance_finding(
     scores: Scores, scanned: DataScan, copies: Copies, on_lattice: bool
 ) -> Finding:
     """Return the finding of different labels or templates at the distance of a copy."""
-    genuine = int(scanned.counts[PERFECT_GENUINE])
+    genuine = int(scanned.counts[PERFECT_GENUINE]) + len(copies.near_genuine)
     if genuine and not (copies.exact or copies.near or math.isnan(copies.limit)):
-        where = listed(_named(scores, scanned.cells(PERFECT_GENUINE)))
+        where = listed(_named(scores, [*scanned.cells(PERFECT_GENUINE), *copies.near_genuine]))
         fault = genuine < scanned.counts[GENUINE] / 2 and not on_lattice
-        return genuine_copies(scores, genuine, where, " of different templates", fault=fault)
+        return genuine_copies(scores, genuine, copies, where, " of different templates", fault)
     cells = [*scanned.cells(PERFECT_IMPOSTOR), *copies.near]
     where = listed(_named(scores, cells))
     return copy_finding(scores, copies, int(scanned.counts[IMPOSTOR]), where)
 
 
 def genuine_copies(
-    scores: Scores, number: int, where: str, what: str = "", *, fault: bool
+    scores: Scores, number: int, copies: Copies, where: str, what: str, fault: bool
 ) -> Finding:
-    """Return the finding about genuine comparisons at the distance of a copy."""
+    """Return the finding about genuine comparisons at the distance of a copy, or near it."""
+    at_distance = f"{_have(number)} {_of_copy(scores)}"
+    if copies.near_genuine:
+        limit = f"{copies.genuine_limit:.3g}"
+        at_distance = f"{is_or_are(number)} within {limit} of {_of_copy(scores)}"
     return Finding(
         "zero-distance",
         "warning" if fault else "note",
-        f"{counted(number, 'genuine comparisons')}{what} {_have(number)} {_of_copy(scores)}",
+        f"{counted(number, 'genuine comparisons')}{what} {at_distance}",
         count=number,
         where=where,
         remedy="leave copies of a template out; they are not attempts",
@@ -390,10 +436,11 @@ def _have(number: int) -> str:
 
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
-    """Return cells in words, with their labels."""
+    """Return cells in words, with their labels and names."""
     named = []
     for i, j in cells:
-        text = f"row {i}, column {j}"
+        row = place_in_words(i, scores.probe_meta)
+        text = f"row {row}, column {place_in_words(j, scores.gallery_meta)}"
         if knows_people(scores):
             text += f" ({plain(scores.probe_labels[i])!r}, {plain(scores.gallery_labels[j])!r})"
         named.append(text)
@@ -448,11 +495,22 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     near = np.flatnonzero(~scores.genuine & is_near)
     if math.isnan(copy):
         limit = math.nan
-    copies = Copies(len(exact), [(i, 0) for i in near.tolist()], limit, [])
+    genuine_limit = genuine_near_limit(
+        distances[known & scores.genuine] - copy, int(scores.genuine.sum())
+    )
+    away = abs(distances - copy)
+    copied = np.flatnonzero(scores.genuine & (away <= genuine_limit))
+    copies = Copies(
+        exact=len(exact),
+        near=[(i, 0) for i in near.tolist()],
+        limit=limit,
+        proven=[],
+        near_genuine=[(i, 0) for i in copied.tolist() if away[i]],
+        genuine_limit=genuine_limit,
+    )
     where = _listed_pairs([*exact, *near])
-    copied = np.flatnonzero(scores.genuine & (distances == copy))
     if len(copied) and not len(exact) and not len(near):
-        yield _genuine_copies(scores, copied)
+        yield _genuine_copies(scores, copied, copies)
     else:
         yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
     known = ~np.isnan(values)
@@ -470,13 +528,13 @@ def _listed_cells(cells: Iterable[Iterable[int]]) -> str:
     return listed(starmap("row {}, column {}".format, cells))
 
 
-def _genuine_copies(scores: PairScores, places: np.ndarray) -> Finding:
-    """Return the finding about genuine pairs at the distance of a copy."""
+def _genuine_copies(scores: PairScores, places: np.ndarray, copies: Copies) -> Finding:
+    """Return the finding about genuine pairs at the distance of a copy, or near it."""
     names = scores._templates
     differ = names is not None and (names.a[places] != names.b[places]).all()
     fault = len(places) < scores.genuine.sum() / 2
     what = " of different templates" if differ else ""
-    return genuine_copies(scores, len(places), _listed_pairs(places), what, fault=fault)
+    return genuine_copies(scores, len(places), copies, _listed_pairs(places), what, fault)
 
 
 # The most scores of a class by which the kind is judged.
@@ -598,7 +656,9 @@ def _failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
     number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
     lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
-    places = [f"all of row {i}" for i in np.flatnonzero(lost)[:SHOWN]]
+    places = []
+    for i in np.flatnonzero(lost)[:SHOWN].tolist():
+        places.append(f"all of row {place_in_words(i, scores.probe_meta)}")
     places.append(_listed_cells(scanned.cells(FAILED)))
     infinite = int(scanned.counts[FARTHEST]) + nearest
     return failures(scores, number, listed(places), infinite, nearest)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from bioeval.base import counted, panel
+from bioeval.scores import NAME_COLUMNS
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")
@@ -108,6 +111,14 @@ def listed(places: Iterable[Any], most: int = 3) -> str:
     if len(texts) > most:
         texts[most:] = ["..."]
     return ", ".join(texts)
+
+
+def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> str:
+    """Return the place of a template, with its name where a column of the metadata has names."""
+    for column in NAME_COLUMNS:
+        if column in meta:
+            return f"{place} ({meta[column][place]})"
+    return str(place)
 
 
 def is_or_are(number: int) -> str:

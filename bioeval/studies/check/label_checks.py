@@ -31,7 +31,7 @@ from bioeval.base import counted
 from bioeval.results import ComparedPeople, RuleOf
 from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
-from bioeval.studies.check.findings import Finding, is_or_are, listed
+from bioeval.studies.check.findings import Finding, is_or_are, listed, place_in_words
 from bioeval.tallies import per_cent
 
 # Labels that stand for no person, in lower case.
@@ -486,7 +486,7 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
         f"{least}{counted(number, 'templates')} {are} much nearer to another label than to "
         f"{their} own, of {suspects.judged:,} compared",
         count=number,
-        where=f"{row} {listed(rows, 10)}",
+        where=f"{row} {listed((place_in_words(i, scores.probe_meta) for i in rows), 10)}",
         remedy="inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, gives the label that each is nearest to",
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError
-from bioeval.base import SCALARS, Argument, Name, require_choice, require_number
+from bioeval.base import SCALARS, Argument, Name, received, require_choice, require_number
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.limits import difference_limits
 from bioeval.studies.compare.measures import PairedMeasure
@@ -46,7 +46,8 @@ def _proportion(value: Any) -> float:
     proportion = require_number("margin", value, above=0.0)
     if proportion >= 1:
         raise DataError(
-            f"{Argument('margin')} is {value!r}; expected a proportion below 1, such as 0.01 for "
+            f"{Argument('margin')} is {received(value)}; expected a proportion below 1, such "
+            "as 0.01 for "
             "1 percentage point"
         )
     return proportion

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,13 +146,11 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     """
     if isinstance(a, TopKScores) or isinstance(b, TopKScores):
         return b
-    view = copy(b)
     if are_pairs(a) and are_pairs(b):
         if knows_people(a) and knows_people(b):
-            view.__dict__["_pair_codes"] = a._pair_codes
-        return view
-    view._codes = codes_of(a)
-    return view
+            return b._with(_pair_codes=a._pair_codes)
+        return b
+    return b._with(_codes=codes_of(a))
 
 
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
@@ -208,9 +205,7 @@ def _some(scores: PairScores, places: np.ndarray) -> PairScores:
     """Return some pairs, with the remarks of the list."""
     if _whole(places, scores.shape[0]):
         return scores
-    view = scores.select(places)
-    view._remarks = scores._remarks
-    return view
+    return scores.select(places)._with(_remarks=scores._remarks)
 
 
 def _part(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> Scores:

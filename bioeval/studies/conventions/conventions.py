@@ -30,6 +30,7 @@ from bioeval.base import (
     counted,
     names_of,
     nearest_name,
+    received,
     report,
     require_callable,
     require_list,
@@ -191,7 +192,8 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
     if not isinstance(measure, str) or stem + equals not in every:
         nearest = nearest_name(stem, " ".join(every).replace("=", "").split())
         raise DataError(
-            f"{Argument('measure')} is {measure!r}; expected one of {', '.join(every)} with a "
+            f"{Argument('measure')} is {received(measure)}; expected one of "
+            f"{', '.join(every)} with a "
             f"number after =.{nearest}"
         )
     if not equals:
@@ -204,7 +206,7 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
     if stem in ("cms", "cmc"):
         right, expected = value > 0 and value.is_integer(), "a rank, as cmc=1"
     if not right:
-        raise DataError(f"{Argument('measure')} is {measure!r}; expected {expected}")
+        raise DataError(f"{Argument('measure')} is {received(measure)}; expected {expected}")
     return every[stem + equals], value
 
 

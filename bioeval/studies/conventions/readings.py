@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, larger_is_closer, require_choice, require_integer
+from bioeval.base import Argument, larger_is_closer, received, require_choice, require_integer
 from bioeval.protocol import available, for_layout, load
 from bioeval.scores import are_pairs, knows_people
 from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
@@ -38,7 +38,8 @@ class Published:
             require_choice("unit", unit, get_args(PublishedUnit))
         if isinstance(number, float) and digits is None:
             raise DataError(
-                f"{Argument('published')} is {number!r} without its printed digits; give it as "
+                f"{Argument('published')} is {received(number)} without its printed digits; "
+                "give it as "
                 f'text, "{number}", or give {Argument("digits")}'
             )
         text = number if isinstance(number, str) else repr(number)
@@ -49,7 +50,8 @@ class Published:
                 raise InvalidOperation
         except InvalidOperation:
             raise DataError(
-                f"{Argument('published')} is {number!r}; expected a number from 0 to 1, or a "
+                f"{Argument('published')} is {received(number)}; expected a number from 0 to "
+                "1, or a "
                 "percentage from 0 to 100"
             ) from None
         if unit == "fraction" and value > 1:

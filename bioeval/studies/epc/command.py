@@ -61,8 +61,8 @@ def evaluate_sets(
             raise click.UsageError("two systems have one name; name each with --name")
         datasets, documents, rows = {}, {}, []
         for called, dev_file, test_file in zip(names, dev, test, strict=True):
-            development, tested = run.read(dev_file), run.read(test_file)
-            tested.name = called
+            development = run.read(dev_file)
+            tested = run.read(test_file).replace(name=called)
             ds = run.count(study, development, tested, **run.options)
             run.require_defined([ds[defined]], [development, tested])
             curve = rows_over(ds, over)

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, larger_is_closer, nearest_name, require_integer
+from bioeval.base import Argument, larger_is_closer, nearest_name, received, require_integer
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.scores import (
+    NAME_COLUMNS,
     BlockReader,
     are_pairs,
     codes_of,
     knows_people,
     species_of,
+    template_names,
     without_attacks,
 )
 from bioeval.studies.explain.lists import (
-    NAME_COLUMNS,
     Candidate,
     Lister,
     QueryRow,
@@ -35,7 +36,6 @@ from bioeval.studies.explain.lists import (
     matches_of,
     places,
     subjects,
-    template_names,
     templates,
 )
 from bioeval.studies.explain.results import (
@@ -385,8 +385,7 @@ class RowExplainer:
             )
         self.given = scores
         if self.ordered:  # within one row, an order is a distance
-            scores = scores.select()
-            scores.kind = "distance"
+            scores = scores.replace(kind="distance")
         self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
         self.scores = self.plan.scores
         self.cells = RowCells(self.plan.reader, scores, self.card)
@@ -404,7 +403,8 @@ class RowExplainer:
         elif probe in self.names:
             if self.names.count(probe) > 1:
                 raise DataError(
-                    f"{Argument('probe')} is {probe!r}, the name of {self.names.count(probe)} "
+                    f"{Argument('probe')} is {received(probe)}, the name of "
+                    f"{self.names.count(probe)} "
                     "templates; give a position"
                 )
             return self.names.index(probe)
@@ -412,7 +412,8 @@ class RowExplainer:
             i = int(probe)
         else:
             raise DataError(
-                f"{Argument('probe')} is {probe!r}; expected a position from 0 to {m - 1}, or the "
+                f"{Argument('probe')} is {received(probe)}; expected a position from 0 to "
+                f"{m - 1}, or the "
                 f"name of a template.{nearest_name(probe, self.names[:10_000])}"
             )
         if i >= m:
@@ -682,14 +683,18 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if kept is scores or are_pairs(scores):
         return kept, probe
     attacks = []
+    kept_meta = []
     sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
-    for (own, meta), number in zip(sides, scores.shape, strict=True):
+    for (columns, meta), number in zip(sides, scores.shape, strict=True):
+        columns = dict(columns)
         of_side = np.zeros(number, dtype=bool)
         if "attack" in meta:
             of_side = species_of(meta["attack"]) != ""
         if set(NAME_COLUMNS).isdisjoint(meta):
-            own["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
+            columns["template"] = np.flatnonzero(~of_side).astype(str).astype(object)
         attacks.append(of_side)
+        kept_meta.append(columns)
+    kept = kept._with(_probe_meta=kept_meta[0], _gallery_meta=kept_meta[1])
     names = template_names(kept.probe_meta, kept.shape[0])
     if isinstance(probe, str) and probe.isdecimal() and len(probe) < 19 and probe not in names:
         probe = int(probe)

@@ -7,16 +7,16 @@ some comparisons are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from bioeval import Protocol, Scores
 from bioeval.base import larger_is_closer
 from bioeval.protocol import with_exclusions
-from bioeval.scores import BlockReader, Mask, knows_people, plain
+from bioeval.scores import BlockReader, Mask, knows_people, plain, template_names
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
@@ -28,12 +28,6 @@ from bioeval.studies.explain.results import (
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.jobs import Lists, RowReader
 from bioeval.tallies import Claim, place_weights
-
-#: Metadata columns of names of templates, and of images; the first that is there wins.
-NAME_COLUMNS = (
-    *("template", "name", "image", "image_name"),
-    *("file", "filename", "path", "img_path"),
-)
 
 ITSELF = "the probe itself: a template is never compared with itself"
 
@@ -154,14 +148,6 @@ class _Reasons:
             if value == plain(gallery[name][column]):
                 return f"{name} ({value})"
         return "metadata"
-
-
-def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
-    """Return the names of templates, from a metadata column of names; else their positions."""
-    for name in NAME_COLUMNS:
-        if name in meta:
-            return list(map(str, meta[name].tolist()))
-    return list(map(str, range(number)))
 
 
 #: Most templates of a subject whose scores are listed beside its fused score.

@@ -70,9 +70,10 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
     if are_pairs(scores) and isinstance(splitter, partition.PredefinedPairFolds):
         folds = LabelCodes(splitter.fold_of_pair, "fold_of_pair").labels
         if len(folds) == scores.shape[0]:
-            attacks.pair_folds = folds[parts.attack_rows]
+            attacks = attacks._with(pair_folds=folds[parts.attack_rows])
             folds = folds[parts.bona_fide_rows]
-        bona_fide.pair_folds = folds
+        bona_fide = bona_fide._with(pair_folds=folds)
+        parts = replace(parts, bona_fide=bona_fide, attacks=attacks)
         splitter = partition.PredefinedPairFolds(
             folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
         )

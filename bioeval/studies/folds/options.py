@@ -13,6 +13,7 @@ from bioeval.base import (
     Bootstrap,
     RandomState,
     chosen_task,
+    received,
     require_array,
     require_choice,
 )
@@ -203,5 +204,5 @@ def parse_ranks(ranks: Any) -> np.ndarray:
     """Return ranks in increasing order as int64, or raise :class:`DataError`."""
     array = np.atleast_1d(require_array("ranks", ranks))
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
-        raise DataError(f"ranks is {ranks!r}; expected whole numbers from 1 up")
+        raise DataError(f"ranks is {received(ranks)}; expected whole numbers from 1 up")
     return np.unique(array).astype(np.int64)

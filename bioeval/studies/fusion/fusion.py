@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +12,14 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, larger_is_closer, noun_of, require_choice, require_number
+from bioeval.base import (
+    Argument,
+    larger_is_closer,
+    noun_of,
+    received,
+    require_choice,
+    require_number,
+)
 from bioeval.scores import require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -134,7 +140,7 @@ class Fusion(ScoreTransformer):
         if (method == "weighted") != (weights is not None):
             given = "is missing" if weights is None else "is given"
             raise DataError(
-                f"{Argument('weights')} {given}, and {Argument('method')} is {method!r}; "
+                f"{Argument('weights')} {given}, and {Argument('method')} is {received(method)}; "
                 f"expected weights with {Argument('method', 'weighted')}, and only with it"
             )
         self.method, self.normalise, self.weights = method, normalise, weights
@@ -224,10 +230,8 @@ class Fusion(ScoreTransformer):
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
         made = derived([systems[name] for name in names], self._fuse, kind, origin)
-        made.name = "fused"
         remarks = chain.from_iterable(scores._remarks for scores in systems.values())
-        made._remarks = tuple(dict.fromkeys([*remarks, *self.remarks_]))
-        return made
+        return made._with(name="fused", _remarks=tuple(dict.fromkeys([*remarks, *self.remarks_])))
 
     def _fuse(self, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
         """Return the fused scores of blocks of rows, one of each system."""
@@ -298,7 +302,7 @@ def fuse(
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
         said = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        fused._remarks = (*fused._remarks, said)
+        return fused._with(_remarks=(*fused._remarks, said))
     return fused
 
 
@@ -337,8 +341,7 @@ def _align(systems: dict[str, Scores], first: str, other: str) -> None:
     """Take the part that two systems have in common, by the names of their templates."""
     a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
     if notes:
-        a = copy(a)
-        a._remarks = (*a._remarks, *notes)
+        a = a._with(_remarks=(*a._remarks, *notes))
     systems[first], systems[other] = a, b
 
 
@@ -347,7 +350,9 @@ def _require_same_attempts(a: Scores, b: Scores) -> None:
     for what in ("exclude", "nan"):
         x, y = getattr(a, what), getattr(b, what)
         if x != y:
-            raise DataError(f"{Argument(what)} is {x!r} and {y!r}; expected the same of both")
+            raise DataError(
+                f"{Argument(what)} is {received(x)} and {y!r}; expected the same of both"
+            )
     if a.layout == "pairs":
         return
     mask, other = a.mask, b.mask
@@ -371,7 +376,7 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
     """Return the weights of systems in their order."""
     if not isinstance(weights, Mapping):
         raise DataError(
-            f"{Argument('weights')} is {weights!r}; expected a mapping of system to number"
+            f"{Argument('weights')} is {received(weights)}; expected a mapping of system to number"
         )
     for name in weights:
         require_choice(f"{Argument('weights')}: the system", name, names)

@@ -13,6 +13,7 @@ from bioeval.base import (
     counted,
     larger_is_closer,
     noun_of,
+    received,
     require_choice,
     require_integer,
 )
@@ -126,8 +127,7 @@ def normalise(
         kind = "similarity"
     origin = scores._origin or noun_of(scores.kind, plural=True)
     made = derived([scores], rule, kind, f"{method}-norm of {origin}")
-    made._remarks = scores._remarks
-    return made
+    return made._with(_remarks=scores._remarks)
 
 
 class CohortMoments(NamedTuple):
@@ -266,7 +266,8 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
         if (value is not None) != (method == needs):
             said = "is missing" if value is None else "is given"
             raise DataError(
-                f"{Argument(name)} {said}, and {Argument('method')} is {method!r}; expected it "
+                f"{Argument(name)} {said}, and {Argument('method')} is {received(method)}; "
+                "expected it "
                 f"with {Argument('method', needs)}, and only with it"
             )
 

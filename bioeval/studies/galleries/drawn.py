@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, ProtocolError, Scores
-from bioeval.base import Argument, RandomState, require_array
+from bioeval.base import Argument, RandomState, received, require_array
 from bioeval.protocol import Search
 from bioeval.scores import require_subjects
 
@@ -63,7 +63,8 @@ def check_sizes(sizes: Any, what: str) -> np.ndarray:
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
         raise DataError(
-            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of {what} from "
+            f"{Argument('sizes')} is {received(sizes)}; expected increasing whole numbers of "
+            f"{what} from "
             "1 up"
         )
     return array.astype(np.int64)
@@ -83,7 +84,8 @@ def refuse_interval(interval: str | None) -> None:
     """Raise if an interval is requested for drawn galleries."""
     if interval is not None:
         raise DataError(
-            f"{Argument('interval')} is {interval!r}, but intervals are of the whole gallery; give "
+            f"{Argument('interval')} is {received(interval)}, but intervals are of the whole "
+            "gallery; give "
             f"{Argument('gallery', 'all')}, or leave {Argument('interval')} out: "
             f"{Argument('sampling', 100)} shows the spread between galleries"
         )
@@ -98,7 +100,7 @@ def _whole(name: str, value: Any, expected: str) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise DataError(f"{Argument(name)} is {value!r}; expected {expected} (at least 1)")
+        raise DataError(f"{Argument(name)} is {received(value)}; expected {expected} (at least 1)")
     return min(int(number), int(np.iinfo(np.int64).max))
 
 

@@ -17,6 +17,7 @@ from bioeval.base import (
     counted,
     larger_is_closer,
     names_of,
+    received,
     reporter,
     rows_reported_to,
     seed_sequence,
@@ -366,7 +367,8 @@ def _rule(threshold: Any) -> Rule:
     rule = Rule.parse(threshold)
     if rule.name not in ("eer", "far", "fixed"):
         raise DataError(
-            f"{Argument('threshold')} is {threshold!r}; expected a number, 'eer' or ('far', x)"
+            f"{Argument('threshold')} is {received(threshold)}; expected a number, 'eer' or "
+            "('far', x)"
         )
     return rule
 
@@ -505,7 +507,7 @@ def drawn_verification(
     Claim(templates, fusion)
     if templates == "single":
         raise DataError(
-            f"{Argument('gallery')} is {gallery!r}, but single templates are attempts by "
+            f"{Argument('gallery')} is {received(gallery)}, but single templates are attempts by "
             f"themselves, however many are enrolled; give {Argument('templates', 'multi')}"
         )
     refuse_interval(others["interval"])

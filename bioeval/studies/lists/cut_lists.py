@@ -188,21 +188,25 @@ class _ListedSearches:
         own = (entry == query[:, None]) & listed
         every = np.bincount(gallery, minlength=len(codes_of(scores).values))
         self.kind, self.last = scores.kind, last
-        self.mates = every[query]
+        itself = scores._entry_of_query >= 0
+        self.mates = every[query] - itself
         self.enrolled = self.mates > 0
         self.strangers = len(query) - int(self.enrolled.sum())
-        self.others = scores.gallery_size - self.mates
-        self.role = role_of(scores.layout, task.impostors, not self.strangers)
+        self.others = scores.gallery_size - every[query]
+        layout = scores.layout
+        if itself.all():
+            layout = "all-against-all"
+        self.role = role_of(layout, task.impostors, not self.strangers)
         # Of subjects, each once: by the first of its entries.
         other = listed & ~own
         total = self.others
         if task.rank_unit == "subject":
             other = other & _first_of_each(entry)
-            total = (every > 0).sum() - self.enrolled
+            total = (every > 0).sum() - (every[query] > 0)
         unlisted = total - other.sum(axis=1)
         self.mate = self._nearest(distance, own, self.mates)
         self.nearest_other = self._nearest(distance, listed & ~own, self.others)
-        self.nearest = self._nearest(distance, listed, np.full(len(query), scores.gallery_size))
+        self.nearest = self._nearest(distance, listed, self.mates + self.others)
         self.rank, self._tie = self._ranks(distance, own, other, unlisted, task.ties)
 
     def _nearest(self, distance: np.ndarray, those: np.ndarray, number: np.ndarray) -> _Between:

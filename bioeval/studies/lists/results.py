@@ -15,6 +15,7 @@ from bioeval.base import (
     Argument,
     Name,
     names_of,
+    received,
     require_choice,
     require_flag,
     require_integer,
@@ -396,6 +397,13 @@ def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedM
         positives = positives - here
         whole = np.bincount(cameras.gallery[usable], minlength=width)[cameras.probe]
         candidates = candidates - (whole if removed == "same-camera" else here)
+    # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
+    entry = scores._entry_of_query
+    itself = (entry >= 0) & usable[entry]
+    if removed != "none":
+        itself &= cameras.gallery[entry] != cameras.probe
+    positives = positives - itself
+    candidates = candidates - itself
     hits = kept & own
     ranks = np.cumsum(kept, axis=1)
     any_hit = hits.any(axis=1)
@@ -415,7 +423,9 @@ def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedM
 def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
-        raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
+        raise DataError(
+            f"junk_ids is {received(junk_ids)}; expected a sequence, such as ({junk_ids!r},)"
+        )
     labels = list(junk_ids)
     codes = map(codes_of(scores).code, [*labels, *map(str, labels)])
     return sorted({*codes} - {-1})

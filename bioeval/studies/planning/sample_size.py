@@ -18,6 +18,7 @@ from bioeval.base import (
     Name,
     RandomState,
     counted,
+    received,
     require_choice,
     require_integer,
     require_number,
@@ -468,7 +469,9 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
         given = [templates]
     sizes = [require_integer("templates", x, low=2) for x in given]
     if not sizes or sizes != sorted(set(sizes)):
-        raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
+        raise DataError(
+            f"{Argument('templates')} is {received(templates)}; expected increasing numbers"
+        )
     return sizes
 
 

@@ -18,6 +18,7 @@ from bioeval.base import (
     Argument,
     Name,
     nearest_name,
+    received,
     require_integer,
     require_list,
     require_number,
@@ -267,7 +268,9 @@ def workload(
         days = [days]
     periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
     if not periods or len(set(periods)) < len(periods):
-        raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
+        raise DataError(
+            f"{Argument('days')} is {received(days)}; expected different numbers of days"
+        )
     if confidence is not None:
         confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
     far = None
@@ -505,11 +508,13 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
             threshold = ResultThresholds(ds).of_rule(rule)
     if threshold is not None:
         if np.ndim(require_numbers("threshold", threshold)):
-            raise DataError(f"{Argument('threshold')} is {threshold!r}; expected one number")
+            raise DataError(
+                f"{Argument('threshold')} is {received(threshold)}; expected one number"
+            )
         at = np.flatnonzero(ds["threshold"].values == threshold)
         if not len(at):
             raise DataError(
-                f"{Argument('threshold')} is {threshold!r}; expected one of the "
+                f"{Argument('threshold')} is {received(threshold)}; expected one of the "
                 f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
                 f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
@@ -534,11 +539,11 @@ def _at_target(
     there = thresholds.far_targets.tolist()
     if not isinstance(target, float | int | np.number):
         raise DataError(
-            f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
+            f"{Argument('far_target')} is {received(target)}; expected one number, such as 0.01"
         )
     if target not in there:
         raise DataError(
-            f"{Argument('far_target')} is {target!r}; the results do not have this target; "
+            f"{Argument('far_target')} is {received(target)}; the results do not have this target; "
             + thresholds.other_targets(float(target))
         )
     at = {"far_target": there.index(target), "rank": 0}

@@ -12,7 +12,14 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, Name, names_of, require_increasing_proportions, rows_reported_to
+from bioeval.base import (
+    Argument,
+    Name,
+    names_of,
+    received,
+    require_increasing_proportions,
+    rows_reported_to,
+)
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     Block,
@@ -336,7 +343,8 @@ def _number(place: int, value: Any) -> float:
         number = math.nan
     if math.isnan(number):
         raise DataError(
-            f"{Argument('quality')} is {value!r} at position {place}; expected a number for each "
+            f"{Argument('quality')} is {received(value)} at position {place}; expected a "
+            "number for each "
             "template"
         )
     return number

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
-from bioeval.base import require_choice, require_integer
+from bioeval.base import received, require_choice, require_integer
 from bioeval.protocol import Reid, available, is_path, load
 from bioeval.scores import are_pairs, knows_people, missing_values
 
@@ -136,7 +136,7 @@ def _checked(name: str, value: Any) -> Any:
     try:
         return tuple(require_integer(name, x, low=-(2**62)) for x in value)
     except TypeError:
-        raise DataError(f"{name} is {value!r}; expected a list of whole numbers") from None
+        raise DataError(f"{name} is {received(value)}; expected a list of whole numbers") from None
 
 
 def _of_flags(
@@ -145,7 +145,7 @@ def _of_flags(
     """Convert open-reid's flags to fields of a card."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_, type(None))):
-            raise DataError(f"{name} is {value!r}; expected True, False or None")
+            raise DataError(f"{name} is {received(value)}; expected True, False or None")
     meant = {}
     shot = flags["single_gallery_shot"]
     other = flags["separate_camera_set"]

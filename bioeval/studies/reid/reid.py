@@ -651,16 +651,18 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
             f"{argument} is an all-against-all matrix: its queries are in the gallery; "
             "expected queries of another data set, against the same gallery"
         )
-    view = queries.select()
-    view.gallery_meta, view.distractor_ids = scores.gallery_meta, scores.distractor_ids
+    of_probes, of_gallery = queries.probe_meta, scores.gallery_meta
     if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
-        queries_of, gallery_of = view.shape
-        view.probe_meta = _of_one_camera(view.probe_meta, queries_of)
-        view.gallery_meta = _of_one_camera(view.gallery_meta, gallery_of)
-    view.exclude = view._as_columns([x for x in scores.exclude if x == "not-enrolled"])
+        of_probes = _of_one_camera(of_probes, queries.shape[0])
+        of_gallery = _of_one_camera(of_gallery, queries.shape[1])
     ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
-    view._codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
-    return view
+    view = queries._with(
+        _probe_meta=dict(of_probes),
+        _gallery_meta=dict(of_gallery),
+        distractor_ids=scores.distractor_ids,
+        _codes=_codes_of_strangers(scores.gallery_labels, queries.shape[0], ids),
+    )
+    return view.replace(exclude=[x for x in scores.exclude if x == "not-enrolled"])
 
 
 def _of_one_camera(meta: Mapping[str, np.ndarray], size: int) -> dict[str, np.ndarray]:

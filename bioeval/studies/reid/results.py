@@ -10,7 +10,15 @@ import numpy as np
 import xarray as xr
 
 from bioeval import BioevalWarning, DataError, MergeError, ProtocolError, __version__
-from bioeval.base import SCALARS, Name, larger_is_closer, names_of, require_choice, require_integer
+from bioeval.base import (
+    SCALARS,
+    Name,
+    larger_is_closer,
+    names_of,
+    received,
+    require_choice,
+    require_integer,
+)
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
@@ -568,7 +576,8 @@ def gom_from_curves(
         tau = check_thresholds(threshold)
     if not isinstance(tau, np.ndarray):
         raise DataError(
-            f"threshold is {threshold!r}; expected an increasing array of numbers, one threshold "
+            f"threshold is {received(threshold)}; expected an increasing array of numbers, "
+            "one threshold "
             "for each value of the curves"
         )
     means = {}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, Client, rows_reported_to
+from bioeval.base import Argument, Client, received, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.scores import (
     BlockReader,
@@ -199,7 +199,8 @@ def _kept_at_most(points: Any) -> int:
         return MOST_KEPT * bool(points)
     if not isinstance(points, (int, np.integer)) or points < 1:
         raise DataError(
-            f"{Argument('points')} is {points!r}; expected True, False, or the largest number of "
+            f"{Argument('points')} is {received(points)}; expected True, False, or the "
+            "largest number of "
             "scores to keep"
         )
     return int(points)

@@ -129,12 +129,12 @@ def summaries(
 
 def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     """Return scores that know the junk and the distractors of a card, too."""
-    view = scores.select()
+    junk_ids, distractor_ids = scores._junk_ids, scores.distractor_ids
     if not isinstance(protocol, str):
         for task in filter(None, (protocol.reid, protocol.gom)):
-            view._junk_ids += tuple(task.junk_ids)
-            view.distractor_ids += tuple(task.distractor_ids)
-    return view
+            junk_ids += tuple(task.junk_ids)
+            distractor_ids += tuple(task.distractor_ids)
+    return scores._with(_junk_ids=junk_ids, distractor_ids=distractor_ids)
 
 
 def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:

@@ -11,7 +11,7 @@ import scipy
 import xarray as xr
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, Name, RandomState, larger_is_closer, reported_to, stage
+from bioeval.base import Argument, Name, RandomState, larger_is_closer, received, reported_to, stage
 from bioeval.results import (
     Block,
     Found,
@@ -338,7 +338,7 @@ def _has_zero(scores: Scores, zero: bool | None) -> bool:
         return scores.kind == "distance" and bool(computed)
     if zero is False or (zero is True and scores.kind == "distance"):
         return zero
-    said = f"{Argument('zero')} is {zero!r}, of scores of kind {scores.kind}"
+    said = f"{Argument('zero')} is {received(zero)}, of scores of kind {scores.kind}"
     raise DataError(f"{said}; expected True, of distances alone, False or None")
 
 
@@ -354,7 +354,9 @@ def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
         thresholds = float(thresholds)
     given = check_thresholds(thresholds)
     if not isinstance(given, np.ndarray):
-        raise DataError(f"{Argument('thresholds')} is {thresholds!r}; give one or several numbers")
+        raise DataError(
+            f"{Argument('thresholds')} is {received(thresholds)}; give one or several numbers"
+        )
     return None, to_internal(given, kind)
 
 

@@ -14,7 +14,14 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval import DataError, ProtocolError
-from bioeval.base import Argument, engine, require_choice, require_integer, rows_reported_to
+from bioeval.base import (
+    Argument,
+    engine,
+    received,
+    require_choice,
+    require_integer,
+    rows_reported_to,
+)
 from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.tallies import (
@@ -114,7 +121,7 @@ def _given(dtype: np.dtype, bins: Any, parsed: Parser) -> np.ndarray:
     name = str(Argument("bins"))
     edges = parsed(np.asarray(bins), name)
     if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
-        raise DataError(f"{name} is {bins!r}; expected two or more increasing edges")
+        raise DataError(f"{name} is {received(bins)}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):
         if edges.dtype.kind == "M":
             raise DataError(f"{name} has dates, but times are numbers")

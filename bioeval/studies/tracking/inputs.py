@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError
-from bioeval.base import Argument, nearest_name, require_choice, require_integer, require_path
+from bioeval.base import (
+    Argument,
+    nearest_name,
+    received,
+    require_choice,
+    require_integer,
+    require_path,
+)
 from bioeval.scores import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.
@@ -97,7 +104,7 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
     if len(names) < 2:
         listed = " or ".join(map(repr, LAYOUTS))
         raise DataError(
-            f"{Argument('columns')} is {columns!r}; expected {listed}, or the names of the "
+            f"{Argument('columns')} is {received(columns)}; expected {listed}, or the names of the "
             f"columns in order: {', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
         )
     for name in names:
@@ -311,7 +318,7 @@ def _fault(
                     raise ValueError
                 value = float(word)
             except ValueError:
-                return DataError(f"{where}: {name} is {word!r}; expected a number")
+                return DataError(f"{where}: {name} is {received(word)}; expected a number")
             if problem := complaint(name, value):
                 return DataError(f"{where}: {name} is {word}; {problem}")
     return DataError(f"{path}: holds numbers that cannot be read; expected a box in each line")

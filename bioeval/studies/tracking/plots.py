@@ -13,7 +13,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from bioeval import DataError
-from bioeval.base import counted
+from bioeval.base import counted, received
 from bioeval.views.plots import (
     Curve,
     CurvesDisplay,
@@ -169,7 +169,7 @@ def _one(what: str, given: str | None, names: list[str]) -> str | None:
     """Return the name to show, by default the only one; None where there are no names."""
     listed = ", ".join(names[:12])
     if not names and given is not None:
-        raise DataError(f"{what} is {given!r}; expected None: the result has only one")
+        raise DataError(f"{what} is {received(given)}; expected None: the result has only one")
     if not names:
         return None
     if given is None and len(names) == 1:
@@ -177,7 +177,7 @@ def _one(what: str, given: str | None, names: list[str]) -> str | None:
     if given is None:
         raise DataError(f"the result has {len(names)} {what}s; give {what}= one of {listed}")
     if str(given) not in names:
-        raise DataError(f"{what} is {given!r}; expected one of {listed}")
+        raise DataError(f"{what} is {received(given)}; expected one of {listed}")
     return str(given)
 
 

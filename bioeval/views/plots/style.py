@@ -16,7 +16,7 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, received
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -121,7 +121,7 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
 
         ax = plt.figure(layout="constrained")
     if not isinstance(ax, Axes | Figure):
-        raise DataError(f"ax is {ax!r}; expected axes or a figure of matplotlib")
+        raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
     if isinstance(ax, Figure):
         ax.set_size_inches(size)
         ax = ax.add_subplot()

@@ -168,7 +168,8 @@ ALL_SORTS = {
     "subjects": be.Scores.from_pairs([0.5, 2], [1, 0], subjects=[[1, 1], [1, 2]], nan="exclude"),
     "lists": be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
 }
-ALL_SORTS["distractors"]._junk_ids = (-1,)  # as names of images say it
+# As names of images say it.
+ALL_SORTS["distractors"] = ALL_SORTS["distractors"]._with(_junk_ids=(-1,))
 
 
 def facts(scores):

@@ -87,7 +87,7 @@ def test_primary_cost_is_that_of_its_parts(data):
         )
         for value in (None, "a", "b")
     ]  # fmt: skip
-    scores.probe_meta = {"language": of_probe}
+    scores = scores._with(_probe_meta={"language": np.array(of_probe)})
     for equalise, some in ((None, parts[:1]), ("language", parts[1:])):
         found = be.calibration(scores, PRIORS, costs=COSTS, equalise=equalise)
         if not (any(g for g, _ in some) and any(i for _, i in some)):

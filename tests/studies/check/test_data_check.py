@@ -675,3 +675,60 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
         r"an evaluation counts all\)",
         message,
     )
+
+
+# ------------------------------------------------------------------------- near copies of a subject
+
+
+def with_copies(copies, subjects=30, templates=4):
+    """Return people of whom some have a near copy of a template, with names of images."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(subjects), templates)
+    x = rng.normal(size=(subjects, 32))[who] + 0.8 * rng.normal(size=(len(who), 32))
+    for i in range(copies):
+        x[templates * i + 1] = 1.5 * x[templates * i] + 1e-5 * rng.normal(size=32)
+    names = [f"s{label}/{i % templates}.png" for i, label in enumerate(who)]
+    return be.Scores.from_embeddings(x, who, probe_meta={"image": names})
+
+
+@pytest.mark.parametrize(("subjects", "copies"), [(30, 1), (30, 20), (10, 1)])
+def test_near_copies_under_one_label(subjects, copies):
+    scores = with_copies(copies, subjects)
+    mates = np.equal.outer(scores.probe_labels, scores.probe_labels) & ~np.eye(
+        4 * subjects, dtype=bool
+    )
+    genuine = np.sort(scores.values[mates])
+    assert genuine[2 * copies - 1] < 1e-9 and genuine[2 * copies] > 0.15
+    finding = be.check_data(scores)["zero-distance"]
+    assert finding.severity == "warning" and finding.count == 2 * copies
+    assert f"{2 * copies} genuine comparisons of different templates are within" in finding.message
+    assert finding.where.startswith("row 0 (s0/0.png), column 1 (s0/1.png) (0, 0), ")
+    i, j = np.nonzero(mates)
+    pairs = be.Scores.from_pairs(
+        np.append(scores.values[i, j], scores.values[0, 4:]),
+        np.append(np.ones(len(i), dtype=bool), np.zeros(scores.shape[0] - 4, dtype=bool)),
+    )
+    of_pairs = be.check_data(pairs)["zero-distance"]
+    assert of_pairs.count == 2 * copies and of_pairs.severity == "warning"
+
+
+def test_without_copies_no_genuine_distance_is_near_that_of_one():
+    assert be.check_data(with_copies(0))["zero-distance"].severity == "ok"
+
+
+def test_rows_are_named_by_their_images():
+    values = with_copies(0).values.copy()
+    names = np.array([f"{i}.png" for i in range(len(values))])
+    values[7, :] = values[:, 7] = np.nan
+    scores = be.Scores(
+        values, np.repeat(np.arange(30), 4), probe_meta={"image": names}, nan="reject"
+    )
+    assert "all of row 7 (7.png)" in be.check_data(scores)["failed"].where
+    twice = np.arange(120)
+    twice[9] = 8
+    doubled = be.Scores(
+        with_copies(0).values[np.ix_(twice, twice)],
+        np.repeat(np.arange(30), 4),
+        probe_meta={"image": names},
+    )
+    assert "rows 8 (8.png), 9 (9.png)" in be.check_data(doubled)["duplicates"].where

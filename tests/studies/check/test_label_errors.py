@@ -195,7 +195,7 @@ def test_table_document_files_and_page(tmp_path, capsys):
     assert "Worst pairs: values by suspect" in text and "17.png: no image" in text
     assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
     found = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["label-errors"]["where"] == "row 17"
+    assert found["label-errors"]["where"] == "row 17 (17.png)"
     assert (found["label-errors"]["severity"], found["label-errors"]["count"]) == ("warning", 1)
 
 

@@ -21,9 +21,7 @@ def crowd():
 
 @pytest.fixture(scope="module")
 def systems(crowd):
-    a, b = crowd.scores("l2"), crowd.scores("linf")
-    a.name, b.name = "good", "poor"
-    return a, b
+    return crowd.scores("l2").replace(name="good"), crowd.scores("linf").replace(name="poor")
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,7 @@ MANY = 300
 @pytest.fixture(scope="module")
 def systems():
     crowd = be.simulate_embeddings(60, 4, within=0.8, random_state=1)
-    a, b = crowd.scores("l2"), crowd.scores("l1")
-    a.name, b.name = "first", "second"
-    return a, b
+    return crowd.scores("l2").replace(name="first"), crowd.scores("l1").replace(name="second")
 
 
 def larger_is_better(measure):

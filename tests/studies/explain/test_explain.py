@@ -347,10 +347,3 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys, r
 def test_wrong_usage(file, args, said, capsys):
     assert main(["explain", file, *args]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_columns_of_names_are_those_of_lists_of_labels():
-    from bioeval.scores.formats.label_files import NAME_COLUMNS as OF_LISTS
-    from bioeval.studies.explain.lists import NAME_COLUMNS
-
-    assert ("template", *OF_LISTS) == NAME_COLUMNS

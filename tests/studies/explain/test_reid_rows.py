@@ -34,9 +34,7 @@ def reid_scores(draw):
     meta = {"probe_meta": {"camera": draw(st.lists(cameras, min_size=m, max_size=m))}}
     if not case.square or case.gallery_labels is not None:
         meta["gallery_meta"] = {"camera": draw(st.lists(cameras, min_size=n, max_size=n))}
-    scores = be.Scores(**given_, **meta)
-    scores.distractor_ids = (0,)
-    return scores
+    return be.Scores(**given_, **meta, distractor_ids=(0,))
 
 
 @settings(max_examples=10)
@@ -99,8 +97,8 @@ def test_precision_at_each_match():
     scores = be.Scores(
         [[0.1, 0.2, 0.3, 0.4, 0.5, 0.05, 0.06]], [1], [1, 2, 1, 1, 0, -1, 1],
         probe_meta={"camera": [1]}, gallery_meta={"camera": [2, 2, 3, 2, 2, 2, 1]},
+        distractor_ids=(0,),
     )  # fmt: skip
-    scores.distractor_ids = (0,)
     (explained,) = be.explain(scores, 0, protocol="market1501").tasks
     said = [(e.place, e.template, e.role, e.reason) for e in explained.entries]
     assert said == [

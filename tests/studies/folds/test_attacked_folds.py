@@ -114,8 +114,7 @@ def listed_attacks(folds=None):
     attack = np.where(kind < 12, "", np.where(kind < 16, "print", "mask"))
     values = rng.normal(size=60) + np.where(kind < 6, 0, np.where(kind < 12, 3, 1.5))
     scores = be.Scores.from_pairs(values, kind < 6, folds=folds)
-    scores.attack = attack
-    return scores, fold, attack
+    return scores._with(attack=attack), fold, attack
 
 
 def assert_attacks_of_folds(ds, scores, fold, attack):

@@ -122,7 +122,7 @@ def test_galleries_that_cannot_be_taken_apart():
             call(scores, "ijbc-1n")
     names = np.array(scores.gallery_meta["gallery"])
     names[:3] = "a/"
-    scores.gallery_meta = {**scores.gallery_meta, "gallery": names}
+    scores = scores._with(_gallery_meta={**scores.gallery_meta, "gallery": names})
     with pytest.raises(be.DataError, match="name a gallery 'a/'; expected different words"):
         be.evaluate(scores, "ijbc-1n")
 

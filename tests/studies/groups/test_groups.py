@@ -123,11 +123,11 @@ def test_measures_of_one_group_or_an_unknown_rate_are_not_defined(far):
 @pytest.fixture(scope="module")
 def scores():
     made = be.simulate(30, 4, random_state=5)
-    made.probe_meta = made.gallery_meta = {
+    meta = {
         "sex": np.array(["fm"[x % 2] for x in made.probe_labels.tolist()]),
         "height": np.arange(120.0),
     }
-    return made
+    return made._with(_probe_meta=meta, _gallery_meta=meta)
 
 
 @pytest.fixture(scope="module")
@@ -404,8 +404,8 @@ def searches():
     made = be.simulate(
         40, 3, layout="probe-against-gallery", probes=2, unenrolled=20, random_state=3
     )
-    made.probe_meta = {"sex": np.array(["fm"[x % 2] for x in made.probe_labels.tolist()])}
-    return made
+    sexes = np.array(["fm"[x % 2] for x in made.probe_labels.tolist()])
+    return made._with(_probe_meta={"sex": sexes})
 
 
 def test_a_column_of_the_probes_is_enough(searches):

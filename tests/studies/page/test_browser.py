@@ -329,8 +329,7 @@ def test_labels_and_names_are_text(browser, tmp_path):
     evil = '</script><img src=x onerror="window.evil=1"><b>'
     scores = be.simulate(8, 3, random_state=0)
     names = np.array([f"{evil}{label}" for label in scores.probe_labels])
-    named = be.Scores(np.asarray(scores.values), names)
-    named.name = evil
+    named = be.Scores(np.asarray(scores.values), names, name=evil)
     sexes = np.where(np.arange(24) // 3 % 2, evil, "x")
     results = {
         evil: be.evaluate(named),

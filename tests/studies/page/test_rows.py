@@ -88,8 +88,8 @@ def test_rows_are_shown_beside_results(scores, tmp_path):
 
 @pytest.mark.slow
 def test_names_in_a_row_are_never_markup(scores, tmp_path):
-    named = be.Scores(np.asarray(scores.values), [f"{EVIL}{x}" for x in scores.probe_labels])
-    named.name = EVIL
+    labels = [f"{EVIL}{x}" for x in scores.probe_labels]
+    named = be.Scores(np.asarray(scores.values), labels, name=EVIL)
     text, page = written(be.explain(named, 1, protocol="auto"), tmp_path)
     assert text.count("</script>") == 3
     assert not any("onerror" in attrs for _, attrs in page.tags)

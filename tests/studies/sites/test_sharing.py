@@ -256,7 +256,7 @@ def test_damaged_headers_are_refused(tmp_path):
 
 def test_names_in_how_a_file_was_read_are_not_shared(tmp_path):
     scores = be.simulate(12, 3, random_state=4)
-    scores._reading = ("subjects from names: secret/1.wav -> secret",)
+    scores = scores._with(_reading=("subjects from names: secret/1.wav -> secret",))
     whole = be.tally(scores, thresholds=GRID)
     whole.save(tmp_path / "own.tally")
     assert be.Tally.load(tmp_path / "own.tally").dataset("closed_set").attrs["reading"]

@@ -1,0 +1,119 @@
+"""Lists of an index that is searched with its own vectors: a query is no match of its own."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import bioeval as be
+
+WHO = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 5, 5, 5, 6])
+NAMES = np.array([f"{label}/{i}.jpg" for i, label in enumerate(WHO)])
+
+
+def vectors(who=WHO):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(len(who), 3)) + 1.3 * rng.normal(size=(7, 3))[who]
+
+
+def searched(depth, **options):
+    """Return what an index gives that is searched with its own vectors, and the matrix."""
+    x = vectors()
+    d = np.linalg.norm(x[:, None] - x[None], axis=2)
+    index = np.argsort(d, axis=1, kind="stable")[:, :depth]
+    distances = np.take_along_axis(d, index, axis=1)
+    lists = be.TopKScores(index, WHO, WHO, distances=distances, **options)
+    return lists, be.Scores(d, WHO)
+
+
+@pytest.mark.parametrize("depth", [len(WHO), 8])
+def test_rates_are_those_of_the_matrix(depth):
+    lists, matrix = searched(depth, leave_out_query=True)
+    assert lists.depth == depth - 1
+    assert not (lists.indices == np.arange(len(WHO))[:, None]).any()
+    found = be.top_k(lists)
+    expected = be.closed_set(matrix)
+    ranks = min(len(found["rank"]), len(expected["rank"]))
+    assert ranks > 3
+    np.testing.assert_array_equal(found.cmc[:ranks], expected.cms[:ranks])
+    assert int(found.queries) == 16 and int(found.skipped) == 1
+    assert "by their places" in found.attrs["warnings"]
+    if depth == len(WHO):
+        reid = be.reid(matrix, removed="none", junk="keep", max_rank=5)
+        for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision"):
+            np.testing.assert_allclose(found[name], reid[name], rtol=1e-12, err_msg=name)
+        thresholds = [0.5, 1.0, 2.0]
+        of_lists, of_matrix = (be.open_set(x, thresholds=thresholds) for x in (lists, matrix))
+        for name in ("dir", "far", "genuine_attempts", "impostor_attempts"):
+            np.testing.assert_array_equal(of_lists[name], of_matrix[name], err_msg=name)
+
+
+def test_names_on_both_sides_tell_which_query_is_an_entry():
+    meta = {"probe_meta": {"image": NAMES}, "gallery_meta": {"image": NAMES}}
+    by_place, _ = searched(6, leave_out_query=True)
+    by_name, _ = searched(6, **meta)
+    np.testing.assert_array_equal(by_name.indices, by_place.indices)
+    assert "by the column 'image'" in be.top_k(by_name).attrs["warnings"]
+    kept, _ = searched(6, **meta, leave_out_query=False)
+    np.testing.assert_array_equal(kept.indices[:, 0], np.arange(len(WHO)))
+    assert be.top_k(kept).cmc[0] == 1 and not be.top_k(kept).attrs["warnings"].count("left out")
+
+
+def test_only_entries_of_the_same_name_and_label_are_the_query():
+    index = [[0, 1, 2], [2, 1, 0]]
+    names = {"probe_meta": {"image": ["a", "c"]}, "gallery_meta": {"image": ["a", "b", "c"]}}
+    lists = be.TopKScores(index, [1, 2], [1, 1, 3], **names)
+    np.testing.assert_array_equal(lists.indices, [[1, 2, -1], [2, 1, 0]])
+    repeated = {
+        "probe_meta": {"name": ["ann", "bob"]},
+        "gallery_meta": {"name": ["ann", "ann", "bob"]},
+    }
+    lists = be.TopKScores(index, [1, 2], [1, 1, 2], **repeated)
+    np.testing.assert_array_equal(lists.indices, index)
+
+
+def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
+    with pytest.warns(
+        be.BioevalWarning, match="17 of 17 lists begin with .*leave_out_query=True"
+    ) as w:
+        lists, _ = searched(6)
+    assert w[0].filename == __file__
+    assert "17 of 17 lists begin with" in be.top_k(lists).attrs["warnings"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seen, enrolled in (([1, 2, 3], [1, 2, 3]), ([2, 1, 1], [1, 1, 2])):  # one each; others
+            be.TopKScores([[0, 1], [1, 0], [2, 1]], seen, enrolled)
+        be.TopKScores([[1, 0], [0, 1], [2, 1]], [1, 1, 2], [1, 1, 2])
+
+
+def test_the_first_entries_may_be_the_queries():
+    lists = be.TopKScores([[0, 2, 1]], [1], [1, 1, 2], leave_out_query=True)
+    np.testing.assert_array_equal(lists.indices, [[2, 1]])
+    with pytest.raises(be.DataError, match="leave_out_query is True, but the labels of the 1 quer"):
+        be.TopKScores([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
+    with pytest.raises(be.DataError, match="leave_out_query is 'yes'; expected True or False"):
+        be.TopKScores([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")
+
+
+def test_saved_and_selected_lists_know_their_queries(tmp_path):
+    lists, _ = searched(8, leave_out_query=True)
+    be.save(lists, tmp_path / "lists.npz")
+    loaded = be.load(tmp_path / "lists.npz")
+    expected = be.top_k(lists)
+    for name in ("cmc", "rank_k_mean_ap", "skipped"):
+        np.testing.assert_array_equal(be.top_k(loaded)[name], expected[name])
+    some = lists.select(probes=[0, 1, 5, 16])
+    assert int(be.top_k(some).skipped) == 1
+
+
+def test_a_rule_of_cameras_counts_a_query_once():
+    meta = {"camera": np.arange(len(WHO)) % 2}
+    options = {"probe_meta": meta, "gallery_meta": meta}
+    kept, _ = searched(len(WHO), leave_out_query=False, **options)
+    left_out, _ = searched(len(WHO), leave_out_query=True, **options)
+    for removed in ("same-id-same-camera", "same-camera"):
+        found, expected = (be.top_k(x, removed=removed, max_rank=5) for x in (left_out, kept))
+        for name in ("cmc", "mean_ap", "mean_inp", "skipped"):
+            np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
