@@ -331,7 +331,7 @@ def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
 
 
 def fused(distances: Sequence[float], fusion: str) -> float | None:
-    """Return the fused distance of a subject's templates, in the order of the gallery.
+    """Return the fused distance of a subject's templates.
 
     None for the k-th smallest of fewer; with infinities of both signs, where a mean is undefined,
     infinity, which rejects at every threshold.
@@ -357,10 +357,9 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
         else:
             middle = 0.5 * inner[0] + 0.5 * inner[-1]
     else:
-        middle = 0.0
-        for distance in distances:  # one by one: sum() compensates rounding, the counts do not
-            middle += distance
-        middle /= len(distances)
+        from bioeval.kernels import mean_of
+
+        middle = mean_of([*distances], len(distances))
     if math.isnan(middle):
         return math.inf
     return middle
