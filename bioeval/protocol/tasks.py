@@ -22,7 +22,8 @@ from bioeval.scores.arrays import parse_fusion
 
 _FUSIONS = {
     "min": "the closest of the subject's templates decides (for similarities, the highest)",
-    "mean": "the mean over the subject's templates: their exact sum, rounded once, over their number",
+    "mean": "the mean over the subject's templates: the exact sum of their scores, rounded once, "
+    "over their number",
     "max": "the farthest of the subject's templates decides (for similarities, the lowest)",
     "median": "the median over the subject's templates",
     "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "

@@ -34,7 +34,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
+from bioeval.base.arguments import require_array, require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
@@ -147,10 +147,22 @@ class EmbeddingSource:
     ndim = 2
 
     def __init__(
-        self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
+        self,
+        probe: np.ndarray,
+        gallery: np.ndarray,
+        metric: Metric,
+        dtype: str = "float64",
+        metric_name: str | None = None,
     ):
         """Bring both sides into the form in which they are compared."""
         metric = known_metric(metric)
+        if metric_name is not None:
+            require_text("metric_name", metric_name)
+            if not callable(metric):
+                raise DataError(
+                    f"{Argument('metric_name')} is the name of a metric that is a function, but "
+                    f"{Argument('metric', metric)}; leave it out"
+                )
         require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
             raise DataError(
@@ -158,6 +170,8 @@ class EmbeddingSource:
                 f"{gallery.shape[1]}; expected the same number"
             )
         self.metric, self.dtype = metric, np.dtype(dtype)
+        #: The name by which the user states that a function is the same one.
+        self.metric_name = metric_name
         #: Both sides as they were given.
         self.given = probe, gallery
         self.shape = (len(probe), len(gallery))
@@ -374,9 +388,8 @@ class EmbeddingSource:
         for low in range(0, len(a), step):
             i, j = a[low : low + step], b[low : low + step]
             if callable(self.metric):
-                both = zip(self.given[0][i], self.given[1][j], strict=True)
-                for place, (u, v) in enumerate(both, low):
-                    out[place] = float(self.metric(u[None], v[None])[0, 0])
+                for place, (row, column) in enumerate(zip(i, j, strict=True), low):
+                    out[place] = self._block(row[None], column[None])[0, 0]
             else:
                 out[low : low + step] = _aligned(self._left[i], self._right[j], self.metric)
         return self._unscaled(out)
@@ -644,10 +657,12 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     return "distance"
 
 
-def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
+def describe_metric(metric: Metric, embeddings: np.ndarray, metric_name: str | None = None) -> str:
     """Describe how scores were computed from embeddings."""
     name = f"metric {metric}"
-    if callable(metric):
+    if metric_name is not None:
+        name = f"function {metric_name}"
+    elif callable(metric):
         name = f"function {getattr(metric, '__name__', type(metric).__name__)}"
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 

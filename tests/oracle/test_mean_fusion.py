@@ -76,4 +76,3 @@ def test_infinite_scores():
     assert be.verification(scores, thresholds=[-1e308], **MULTI).gar.values.tolist() == [1.0]
     scores = be.Scores([[-math.inf, math.inf]], ["ann"], ["ann"] * 2)
     assert be.verification(scores, thresholds=[1e308], **MULTI).gar.values.tolist() == [0.0]
-
