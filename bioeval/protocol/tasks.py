@@ -332,15 +332,15 @@ class Retrieval(Task):
         default="remove",
     )
     junk_ids: tuple[int, ...] = card_field(
-        "identities that mark junk: detections of nothing, or of a part of a person",
+        "identities that mark junk: detections of nothing, or of a part of a person; a query of "
+        "one matches nothing, and is left out and counted",
         distinct=True,
         default=(-1,),
         may_be_empty=True,
     )
     distractor_ids: tuple[int, ...] = card_field(
         "identities of distractors, in addition to those from image names (`names_of`); they "
-        "stay as wrong entries; a query of a distractor is searched like any other, with a "
-        "warning",
+        "stay as wrong entries that match no query; a query of one is left out and counted",
         distinct=True,
         default=(),
         may_be_empty=True,

@@ -681,6 +681,11 @@ def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, .
     """Return the contributions of the query besides those of its matches."""
     if matches:
         return (Count("queries"),), []
+    if query.lists.left_out[query.i]:
+        note = (
+            "The query is junk or a distractor: it matches nothing, and is left out of every mean."
+        )
+        return (Count("left_out"),), [note]
     gone = "its identity is not in the gallery"
     if query.lists.enrolled[query.i]:
         gone = "every match is removed or failed"
