@@ -195,7 +195,7 @@ def rate(count: Any, attempts: int) -> Any:
 
 
 def fuse(distances: Sequence[Any], fusion: str = "min") -> Any:
-    """Fuse the distances of a group, in gallery order; None when there is no fused value."""
+    """Fuse the distances of a group; None when there is no fused value."""
     if not distances:
         return None
     if fusion == "min":
@@ -203,10 +203,14 @@ def fuse(distances: Sequence[Any], fusion: str = "min") -> Any:
     if fusion == "max":
         return max(distances)
     if fusion == "mean":
-        total = 0.0
-        for d in distances:
-            total = total + float(d)
-        mean = total / len(distances)
+        # The exact sum, rounded once, over the number.
+        if INF in map(abs, distances):
+            mean = sum(map(float, distances))
+        else:
+            total = sum(Fraction(float(d)) for d in distances)
+            # Of sums beyond the range of floats the exponent alone is another.
+            scale = 1 if abs(total) < Fraction(2) ** 1000 else 2**64
+            mean = float(total / scale) / len(distances) * scale
         # Infinities of both signs: "rejected at every threshold" is read as a distance of +inf,
         # like a rejected NaN (so only an infinite threshold takes it).
         return INF if mean != mean else mean

@@ -34,6 +34,7 @@ class Query:
     entries: list[Entry]
     enrolled: bool
     removed: int
+    left_out: bool = False  # of junk or a distractor: it matches nothing, and is in no mean
 
     @property
     def matches(self) -> int:
@@ -45,8 +46,12 @@ def queries(
     cameras: tuple[Sequence[Any], Sequence[Any]] | None,
     removed: str,
     junk_ids: Sequence[Any] = (),
+    kept_ids: Sequence[Any] = (),
 ) -> list[Query]:
-    """Return what each query sees under a rule; junk leaves every list."""
+    """Return what each query sees under a rule; junk leaves every list.
+
+    Entries of `kept_ids`, distractors and junk that is kept, stay. A query of either is left out.
+    """
     data = naive.read(**case)
     probes = data.probe_labels
     gallery = naive.as_list(case["gallery_labels"]) or probes
@@ -54,8 +59,9 @@ def queries(
     for i, row in enumerate(data.rows):
         entries, gone = [], 0
         usable = {cell.column for cell in row}
+        nobody = probes[i] in [*junk_ids, *kept_ids]
         for j, identity in enumerate(gallery):
-            own = identity == probes[i]
+            own = identity == probes[i] and not nobody
             here = cameras is not None and cameras[0][i] == cameras[1][j]
             out = identity in junk_ids
             out = out or (removed == "same-id-same-camera" and own and here)
@@ -66,11 +72,11 @@ def queries(
                 cell = next(cell for cell in row if cell.column == j)
                 entries.append(Entry(cell.distance, own, j, identity))
         enrolled = data.enrolled[i] and any(
-            identity == probes[i]
+            identity == probes[i] and not nobody
             for j, identity in enumerate(gallery)
             if not (data.all_against_all and j == i)
         )
-        found.append(Query(entries, enrolled, gone))
+        found.append(Query(entries, enrolled, gone, nobody))
     return found
 
 
@@ -263,14 +269,16 @@ def reid(
     ap: str = "sum",
     unmatched: str = "skip",
     junk_ids: Sequence[Any] = (),
+    kept_ids: Sequence[Any] = (),
     max_rank: int = 5,
     rank_k: int = 3,
     over: str = "positives",
 ) -> Reid:
     """Evaluate re-identification, query by query."""
-    found = queries(case, cameras, removed, junk_ids)
-    matched = [q for q in found if q.matches]
-    number = len(found) if unmatched == "zero" else len(matched)
+    found = queries(case, cameras, removed, junk_ids, kept_ids)
+    people = [q for q in found if not q.left_out]
+    matched = [q for q in people if q.matches]
+    number = len(people) if unmatched == "zero" else len(matched)
     at: dict[int, Fraction] = {}
     for q in matched:
         for rank, weight in counted(q, counts, ties).items():
@@ -316,8 +324,8 @@ def reid(
         mean_ap=mean(aps),
         rank_k_mean_ap=mean(cuts),
         queries=number,
-        unmatched=len(found) - len(matched),
-        not_in_gallery=sum(not q.enrolled for q in found),
+        unmatched=len(people) - len(matched),
+        not_in_gallery=sum(not q.enrolled for q in people),
         average_precision=aps,
         precision_at_k=at_k["precision"],
         recall_at_k=at_k["recall"],
@@ -361,10 +369,12 @@ def gom(
     scale: tuple[float, float] = (0.0, 1.0),
     ties: str = "stable",
     max_rank: int = 3,
+    kept_ids: Sequence[Any] = (),
 ) -> Gom:
     """Evaluate GOM by the definitions of the paper, at thresholds on the scaled distances."""
     low, high = scale
-    found = queries(case, cameras, removed)
+    found = queries(case, cameras, removed, kept_ids=kept_ids)
+    found = [q for q in found if not q.left_out]
     closed = [q for q in found if q.matches]
     opened = [q for q in found if not q.enrolled]
     result = Gom(

@@ -268,7 +268,8 @@ def _checked_quotient(quotient: Any, counts: Container[str] | None) -> Quotient:
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(
-            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the counts {listed}"
+            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the "
+            f"counts {listed}"
         )
     return above, below
 

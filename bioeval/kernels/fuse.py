@@ -8,6 +8,9 @@ from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, MAX = 0, -1, -2
 
+# From this magnitude on a sum may overflow: it is then one of values times this power of two.
+HUGE, SHRUNK = 2.0**960, 2.0**-64
+
 
 @register_jitable
 def sort(values):
@@ -25,6 +28,81 @@ def sort(values):
                 j -= gap
             values[j] = value
         gap //= 3
+
+
+@register_jitable
+def rounded_sum(values, count):
+    """Return the exact sum of finite values, rounded once; their array is used up.
+
+    Shewchuk, Adaptive precision floating-point arithmetic (1997), as in ``math.fsum``: partial sums
+    without common digits, the smallest first, hold the exact sum. They stand at the start of the
+    array, which has always been read farther than it is written.
+    """
+    parts = 0
+    for k in range(count):
+        x = values[k]
+        kept = 0
+        for j in range(parts):
+            y = values[j]
+            if abs(x) < abs(y):
+                x, y = y, x
+            high = x + y
+            low = y - (high - x)
+            if low != 0.0:
+                values[kept] = low
+                kept += 1
+            x = high
+        values[kept] = x
+        parts = kept + 1
+    total = 0.0
+    low = 0.0
+    while parts > 0 and low == 0.0:
+        parts -= 1
+        x = total
+        total = x + values[parts]
+        low = values[parts] - (total - x)
+    # Exactly between two numbers, the next smaller part decides which of them is nearer.
+    if parts > 0 and ((low < 0.0 and values[parts - 1] < 0.0) or (low > 0.0 < values[parts - 1])):
+        other = total + 2.0 * low
+        if other - total == 2.0 * low:
+            total = other
+    return total
+
+
+@register_jitable
+def mean_of(values, count):
+    """Return the exact sum of some values, rounded once, over their number; NaN if undefined.
+
+    So it does not depend on the order of the values. Most sums are exact as two numbers: the
+    running sum, and the sum of what it has lost by rounding. The array of others is used up.
+    """
+    total = 0.0
+    rest = 0.0
+    exact = True
+    for k in range(count):
+        x = values[k]
+        after = total + x
+        change = after - total
+        lost = (total - (after - change)) + (x - change)
+        total = after
+        after = rest + lost
+        change = after - rest
+        exact &= (rest - (after - change)) + (lost - change) == 0.0  # not if NaN, by overflow
+        rest = after
+    if exact:
+        return (total + rest) / count
+    largest = 0.0
+    total = 0.0
+    for k in range(count):
+        largest = max(largest, abs(values[k]))
+        total += values[k]
+    if largest == np.inf:
+        return total
+    if largest < HUGE:
+        return rounded_sum(values, count) / count
+    for k in range(count):
+        values[k] *= SHRUNK
+    return rounded_sum(values, count) / count / SHRUNK
 
 
 def numpy_fuse_groups(block, columns, starts, self_position, rule, fused, place):
@@ -50,8 +128,8 @@ def _cells(block, columns, starts, self_position, rule, *_):
 def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, place):
     """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.
 
-    The mean is accumulated in float64 in gallery order; infinities of both signs have none, and the
-    result is then +inf, accepted at no finite threshold. The median of an even number is the mean
+    The mean is that of :func:`mean_of`; infinities of both signs have none, and the result is then
+    +inf, accepted at no finite threshold. The median of an even number is the mean
     of the two in the middle. A group of fewer than `rule` templates is no attempt.
 
     - `block` (float (b, n)): distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g +
@@ -73,7 +151,6 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
         row = block[i]
         for g in range(groups):
             count = 0
-            total = 0.0
             best = np.inf
             worst = -np.inf
             first = np.int64(-1)
@@ -83,7 +160,6 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
                     continue
                 held[count] = x
                 count += 1
-                total += x
                 worst = max(worst, x)
                 if first < 0 or x < best:
                     best = x
@@ -96,7 +172,7 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
             elif rule == MAX:
                 fused[i, g] = worst
             elif rule == MEAN:
-                mean = total / count
+                mean = mean_of(held, count)
                 fused[i, g] = mean if mean == mean else np.inf
             else:
                 sort(held[:count])

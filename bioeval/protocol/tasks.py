@@ -22,7 +22,8 @@ from bioeval.scores.arrays import parse_fusion
 
 _FUSIONS = {
     "min": "the closest of the subject's templates decides (for similarities, the highest)",
-    "mean": "the mean over the subject's templates, in float64",
+    "mean": "the mean over the subject's templates: the exact sum of their scores, rounded once, "
+    "over their number",
     "max": "the farthest of the subject's templates decides (for similarities, the lowest)",
     "median": "the median over the subject's templates",
     "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
@@ -331,15 +332,15 @@ class Retrieval(Task):
         default="remove",
     )
     junk_ids: tuple[int, ...] = card_field(
-        "identities that mark junk: detections of nothing, or of a part of a person",
+        "identities that mark junk: detections of nothing, or of a part of a person; a query of "
+        "one matches nothing, and is left out and counted",
         distinct=True,
         default=(-1,),
         may_be_empty=True,
     )
     distractor_ids: tuple[int, ...] = card_field(
         "identities of distractors, in addition to those from image names (`names_of`); they "
-        "stay as wrong entries; a query of a distractor is searched like any other, with a "
-        "warning",
+        "stay as wrong entries that match no query; a query of one is left out and counted",
         distinct=True,
         default=(),
         may_be_empty=True,

@@ -23,7 +23,10 @@ distance is below a thousandth of the squared lengths.
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import combinations, product
@@ -31,7 +34,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
+from bioeval.base.arguments import require_array, require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
@@ -144,10 +147,22 @@ class EmbeddingSource:
     ndim = 2
 
     def __init__(
-        self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
+        self,
+        probe: np.ndarray,
+        gallery: np.ndarray,
+        metric: Metric,
+        dtype: str = "float64",
+        metric_name: str | None = None,
     ):
         """Bring both sides into the form in which they are compared."""
         metric = known_metric(metric)
+        if metric_name is not None:
+            require_text("metric_name", metric_name)
+            if not callable(metric):
+                raise DataError(
+                    f"{Argument('metric_name')} is the name of a metric that is a function, but "
+                    f"{Argument('metric', metric)}; leave it out"
+                )
         require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
             raise DataError(
@@ -155,6 +170,8 @@ class EmbeddingSource:
                 f"{gallery.shape[1]}; expected the same number"
             )
         self.metric, self.dtype = metric, np.dtype(dtype)
+        #: The name by which the user states that a function is the same one.
+        self.metric_name = metric_name
         #: Both sides as they were given.
         self.given = probe, gallery
         self.shape = (len(probe), len(gallery))
@@ -371,9 +388,8 @@ class EmbeddingSource:
         for low in range(0, len(a), step):
             i, j = a[low : low + step], b[low : low + step]
             if callable(self.metric):
-                both = zip(self.given[0][i], self.given[1][j], strict=True)
-                for place, (u, v) in enumerate(both, low):
-                    out[place] = float(self.metric(u[None], v[None])[0, 0])
+                for place, (row, column) in enumerate(zip(i, j, strict=True), low):
+                    out[place] = self._block(row[None], column[None])[0, 0]
             else:
                 out[low : low + step] = _aligned(self._left[i], self._right[j], self.metric)
         return self._unscaled(out)
@@ -467,12 +483,73 @@ class _SomeColumns(EmbeddingSource):
         return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
 
 
+class _OneThread:
+    """Limit of the libraries of linear algebra to one thread, while any call needs it.
+
+    Their number of threads is one of the whole process. So calls side by side share the limit: the
+    first sets it, and the last brings the former number back, on whichever threads they are.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._limit: Any = None  # knows the former numbers of threads
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                with _any_thread_may_limit():
+                    self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                self._lift()
+
+    def _lift(self) -> None:
+        with _any_thread_may_limit():
+            self._limit.restore_original_limits()
+        self._limit = None
+
+    def after_fork(self) -> None:
+        """Lift the limit in a child process: no thread of its parent goes on there."""
+        self._lock = threading.Lock()
+        self._calls = 0
+        if self._limit is not None:
+            self._lift()
+
+
 @cache
-def _blas() -> Any:
-    """The number of threads of the libraries of linear algebra, to be limited."""
+def _libraries() -> Any:
+    """Return the libraries of linear algebra, whose number of threads can be limited."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+@contextmanager
+def _any_thread_may_limit() -> Iterator[None]:
+    """Let this thread limit OpenBLAS, and afterwards any other.
+
+    Newer versions of threadpoolctl ignore all threads but the first that has set a limit, until it
+    gives that up.
+    """
+    import threadpoolctl
+
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    give_up = getattr(openblas, "clear_controlling_thread", None)
+    if give_up is not None:
+        give_up(force=True)
+    yield
+    if give_up is not None:
+        give_up(force=True)
+
+
+_ONE_THREAD = _OneThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ONE_THREAD.after_fork)
 
 
 def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
@@ -482,7 +559,7 @@ def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
     """
     from bioeval.kernels.compiling import in_turns
 
-    with _blas().limit(limits=1, user_api="blas"):
+    with _ONE_THREAD:
         in_turns(work, steps)
 
 
@@ -495,7 +572,7 @@ def same_in_pieces(features: int, dtype: np.dtype, tile: int) -> bool:
     size = PIECE * tile, features
     x = np.random.default_rng(0).standard_normal(size, dtype.type)
     y = np.random.default_rng(1).standard_normal(size, dtype.type)
-    with _blas().limit(limits=1, user_api="blas"):
+    with _ONE_THREAD:
         whole = np.empty((len(x), len(y) + 1), dtype)[:, 1:]  # part of longer rows
         np.matmul(x, y.T, out=whole)
         same = np.array_equal(whole, (y @ x.T).T)
@@ -581,10 +658,12 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     return "distance"
 
 
-def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
+def describe_metric(metric: Metric, embeddings: np.ndarray, metric_name: str | None = None) -> str:
     """Describe how scores were computed from embeddings."""
     name = f"metric {metric}"
-    if callable(metric):
+    if metric_name is not None:
+        name = f"function {metric_name}"
+    elif callable(metric):
         name = f"function {getattr(metric, '__name__', type(metric).__name__)}"
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 

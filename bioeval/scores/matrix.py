@@ -112,6 +112,7 @@ class Scores(LabelledMatrix):
         gallery_labels: Any = None,
         *,
         metric: Metric = "cosine",
+        metric_name: str | None = None,
         kind: Kind | None = None,
         dtype: FloatType = "float64",
         memory_limit: int | str = MEMORY_LIMIT,
@@ -139,6 +140,11 @@ class Scores(LabelledMatrix):
             ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
             blocks of rows, ``(b, f)`` and ``(c, f)``, and returns their scores, ``(b, c)``.
+        metric_name : str, optional
+            Name of a callable metric. A checkpoint takes metrics of one name for the same, in any
+            process; a callable without a name is recognised by its scores of 64 pairs of
+            templates, to the last bit. So give each state of a model a name of its own, such as
+            the digest of its weights.
         kind : {"distance", "similarity", "llr"}, optional
             Kind of the scores that a callable returns, and needed with it: whether smaller or
             larger ones are closer. The named metrics give distances.
@@ -208,7 +214,7 @@ class Scores(LabelledMatrix):
                 right, gallery_labels, gallery_meta = _averaged(
                     right, gallery_labels, gallery_meta, names, "gallery"
                 )
-        source = EmbeddingSource(left, right, metric, dtype)
+        source = EmbeddingSource(left, right, metric, dtype, metric_name)
         kind = kind_of_metric(metric, kind)
         memory_limit = require_bytes("memory_limit", memory_limit)
         small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
@@ -226,7 +232,7 @@ class Scores(LabelledMatrix):
             exclude=exclude,
             distractor_ids=distractor_ids,
         )
-        origin = describe_metric(source.metric, left)
+        origin = describe_metric(source.metric, left, metric_name)
         if names:
             origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
         return made._with(_embeddings=left, _origin=origin, _memory_limit=memory_limit)

@@ -163,7 +163,7 @@ def reordered(case: cases.Case, rows, columns) -> cases.Case:
 @given(
     st.data(),
     st.sampled_from(cases.UNITS),
-    st.sampled_from(("min", "max", "median", "kth:2")),
+    st.sampled_from(cases.FUSIONS),
     st.sampled_from(cases.TIES),
 )
 def test_the_order_of_probes_and_gallery_means_nothing(data, unit, fusion, ties):

@@ -6,13 +6,16 @@ digest of every block of scores, taken when it is counted and again when its cou
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import os
+import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from bioeval.base.errors import Argument, CheckpointError, DataError, counted, r
 from bioeval.base.json_text import parse_json
 from bioeval.base.offers import offered
 from bioeval.base.version import __version__
+from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
@@ -38,6 +42,9 @@ from bioeval.tallies.parts import (
 
 # Bytes that are read together.
 _PIECE = 1 << 24
+
+# Pairs of templates by which a metric that is a function is recognised.
+_PAIRS = 64
 
 
 def digest_of_rows(scores: Scores, low: int, high: int) -> str:
@@ -71,12 +78,28 @@ def digests_of(scores: Scores) -> dict[str, str]:
     if scores._has_mask:
         digests["mask"] = digest_of(*(scores._read_mask(i, i + 1) for i in range(scores.shape[0])))
     if scores._streams:
-        source = scores._base
-        digests["metric"] = source.metric
-        if not isinstance(source.metric, str):
-            digests["metric"] = repr(source.metric)
-        digests["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
+        places = _places(scores)
+        digests["metric"] = _identity_of_metric(scores._base, *places)
+        digests["embeddings"] = digest_of(*scores._base.unrounded(*places))
     return digests
+
+
+def _identity_of_metric(source: EmbeddingSource, rows: np.ndarray, columns: np.ndarray) -> str:
+    """Return the name of a metric; of a function without one, a digest of what it computes.
+
+    That is the scores of some pairs among the rows and columns, to the last bit. The text of a
+    function says nothing of what it computes, and is another one in each process.
+    """
+    if isinstance(source.metric, str):
+        return source.metric
+    if source.metric_name is not None:
+        return f"function {source.metric_name}"
+    places = np.arange(_PAIRS)
+    a = rows[places * (len(rows) - 1) // (_PAIRS - 1)]
+    b = columns[places * (len(columns) - 1) // (_PAIRS - 1)]
+    pairs = source.pairs(a, np.roll(b, 1))
+    pairs[np.isnan(pairs)] = np.nan  # one of many
+    return f"function with scores {digest_of(pairs)}"
 
 
 def digest_of_data(scores: Scores) -> str:
@@ -106,30 +129,90 @@ def digest_of(*arrays: np.ndarray) -> str:
 
 
 def _kept_option(name: str, value: Any) -> Any:
-    """Return an option as JSON holds it; one that contains itself is refused."""
+    """Return an option as JSON holds it; one that cannot be recognised again is refused."""
     try:
         return plain_option(value)
     except RecursionError:
         raise DataError(f"{Argument(name)} contains itself; expected plain values") from None
+    except _UnknownError as error:
+        raise DataError(
+            f"{Argument(name)} is or holds {error}, and a checkpoint cannot find out in another "
+            "process whether it is the same; give plain values, arrays, or objects that can be "
+            f"pickled, or leave out {Argument('checkpoint')}"
+        ) from None
+
+
+class _UnknownError(Exception):
+    """Error: an object whose contents cannot be seen, in words."""
 
 
 def plain_option(value: Any) -> Any:
-    """Return an option as JSON holds it: arrays by their digest, other objects by their text."""
+    """Return an option as JSON holds it: arrays by their digest, other objects by their contents.
+
+    Never by their text: it may leave values out, and that of most objects is their address.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, (bytes, complex)):
+        return repr(value)
     if isinstance(value, np.generic):
-        return value.item()
+        return plain_option(value.item())
     if isinstance(value, (list, tuple)):
         return [plain_option(x) for x in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain_option(x) for x in value), key=json.dumps)
     if isinstance(value, Mapping):
         return {str(name): plain_option(x) for name, x in value.items()}
-    if hasattr(value, "__array__"):  # of other libraries too, whose text leaves values out
+    if isinstance(value, Scores):
+        return digest_of_data(value)
+    if isinstance(value, type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if hasattr(value, "__array__"):  # of other libraries too
         array = np.asarray(value)
         return f"array {array.shape} {digest_of(array)}"
-    if is_dataclass(value) and not isinstance(value, type):
+    name = type(value).__name__
+    if is_dataclass(value):
         inner = {x.name: getattr(value, x.name) for x in fields(value)}
-        return {"class": type(value).__name__, **plain_option(inner)}
-    return repr(value)
+    elif isinstance(value, FunctionType):
+        name, inner = value.__qualname__, _contents_of_function(value)
+    elif hasattr(value, "get_params"):
+        inner = value.get_params(deep=False)
+    else:
+        inner = _contents(value)
+    return {"class": name, **plain_option(inner)}
+
+
+def _contents(value: Any) -> dict[str, Any]:
+    """Return what an object is made of, as pickle finds it."""
+    try:
+        reduced = value.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
+    except Exception as error:  # objects raise errors of any class
+        raise _UnknownError(f"a {type(value).__name__}") from error
+    if isinstance(reduced, str):
+        return {"name": f"{type(value).__module__}.{reduced}"}
+    _, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+    return {
+        "arguments": arguments,
+        "state": state,
+        "items": [*(items or ())],
+        "pairs": [*(pairs or ())],
+    }
+
+
+def _contents_of_function(function: FunctionType) -> dict[str, Any]:
+    """Return what the result of a function depends on, but for other functions that it calls."""
+    closure = inspect.getclosurevars(function).nonlocals
+    return {
+        "code": _contents_of_code(function.__code__),
+        "defaults": [function.__defaults__, function.__kwdefaults__],
+        "closure": closure,
+    }
+
+
+def _contents_of_code(code: CodeType) -> list[Any]:
+    """Return the instructions of a function, and the names and constants in them."""
+    constants = [_contents_of_code(x) if isinstance(x, CodeType) else x for x in code.co_consts]
+    return [code.co_code, code.co_names, constants]
 
 
 #: Version of the layout of the files.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bioeval.base.engines import RowWork, counts_here
-from bioeval.base.errors import Argument, EngineError
+from bioeval.base.errors import Argument, BioevalError, EngineError
 from bioeval.base.progress import reporter
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import RowRangeCounts, merged_parts
@@ -132,8 +132,8 @@ def engine_of_call(
             systems = {name: value}
         if value is not None and all(isinstance(x, Scores) for x in systems.values()):
             scores |= systems
-        elif name not in _ASIDE and (name, value) != ("extra_thresholds", None):
-            options[name] = value  # of the latter, checkpoints of before it was an option are read
+        elif name not in _ASIDE:
+            options[name] = value
     if executor.distributes:
         _refuse_lists(scores)
     if checkpoint is None or not scores:  # nothing to keep: the function refuses what is no scores
@@ -148,8 +148,20 @@ def engine_of_call(
         from bioeval.protocol.loading import load
 
         text = repr(load(card))
+    if "convention" in options:  # a card too, whose file may be changed
+        options["convention"] = _loaded(options["convention"])
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
     return BlockEngine(executor, checkpoint=kept)
+
+
+def _loaded(card: Any) -> Any:
+    """Return a card; what is none is left for the function to refuse."""
+    from bioeval.protocol.loading import load
+
+    try:
+        return load(card)
+    except BioevalError:
+        return card
 
 
 def _refuse_lists(scores: Mapping[str, Scores]) -> None:

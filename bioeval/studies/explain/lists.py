@@ -317,7 +317,7 @@ def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
 
 
 def fused(distances: Sequence[float], fusion: str) -> float | None:
-    """Return the fused distance of a subject's templates, in the order of the gallery.
+    """Return the fused distance of a subject's templates.
 
     None for the k-th smallest of fewer; with infinities of both signs, where a mean is undefined,
     infinity, which rejects at every threshold.
@@ -343,10 +343,9 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
         else:
             middle = 0.5 * inner[0] + 0.5 * inner[-1]
     else:
-        middle = 0.0
-        for distance in distances:  # one by one: sum() compensates rounding, the counts do not
-            middle += distance
-        middle /= len(distances)
+        from bioeval.kernels import mean_of
+
+        middle = mean_of([*distances], len(distances))
     if math.isnan(middle):
         return math.inf
     return middle
@@ -668,6 +667,11 @@ def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, .
     """Return the contributions of the query besides those of its matches."""
     if matches:
         return (Count("queries"),), []
+    if query.lists.left_out[query.i]:
+        note = (
+            "The query is junk or a distractor: it matches nothing, and is left out of every mean."
+        )
+        return (Count("left_out"),), [note]
     gone = "its identity is not in the gallery"
     if query.lists.enrolled[query.i]:
         gone = "every match is removed or failed"

@@ -26,6 +26,7 @@ SYMBOLS = {
     "rank_k_average_precision": "AP of the cut list",
     "inp": "INP",
     "skipped": "skipped",
+    "left_out": "left out",
 }
 
 _ORDER = list(SYMBOLS)

@@ -33,7 +33,7 @@ from bioeval.results import (
 )
 from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
-from bioeval.studies.reid.convention import Convention
+from bioeval.studies.reid.convention import Convention, left_out_notes, left_out_queries
 from bioeval.studies.reid.jobs import unscaled
 from bioeval.studies.reid.matches import RetrievedSets, cut_warnings
 from bioeval.studies.reid.results import (
@@ -450,14 +450,17 @@ def gom_of_lists(
     for name, of in (("tau_max", "mrep"), ("tau_f1", "f1")):
         if (place := _first_largest(least[of], most[of])) is not None:
             variables[name] = thresholds[place]
-    known, absent = lists.positives > 0, ~lists.enrolled
+    known, absent, left_out = lists.positives > 0, lists.absent, lists.left_out
     variables |= {
         "queries": known.sum(),
         "open_queries": absent.sum(),
-        "skipped": (~known & ~absent).sum(),
+        "skipped": (~known & ~absent & ~left_out).sum(),
+        "left_out": left_out.sum(),
         "removed": (scores.gallery_size - lists.candidates).sum(),
     }
-    notes = missing_warnings(known, absent, options.variant)
+    notes = missing_warnings(known[~left_out], absent[~left_out], options.variant)
+    distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
+    notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
     if cut := lists.cut:
         notes.append(
             f"{cut} of {len(known)} queries retrieve all {scores.depth} entries of their list at "
@@ -566,11 +569,14 @@ class _RetrievedLists:
             self._require_within(scores.indices >= 0, distance, ends)
         low, high = ends or (0.0, 1.0)
         junk = junk_codes(scores, rules.junk_ids) if rules.junk == "remove" else []
-        lists = listed_matches(scores, rules.removed, junk)
+        ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
+        self.left_out = left_out_queries(scores, ids)
+        lists = listed_matches(scores, rules.removed, junk, self.left_out)
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw
         self.positives, self.candidates = lists.positives, lists.candidates
-        self.enrolled = np.isin(codes_of(scores).probe, codes_of(scores).gallery)
+        enrolled = np.isin(codes_of(scores).probe, codes_of(scores).gallery)
+        self.absent = ~enrolled & ~self.left_out
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
         self.sums = lists.match_sums()
         self.unlisted_matches = lists.positives - lists.listed
@@ -580,11 +586,12 @@ class _RetrievedLists:
         flat = row * shape[1] + np.searchsorted(raw, distance[lists.kept])
         within = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
         self.retrieved = within.cumsum(axis=1)[:, :-1]
+        self.retrieved[self.left_out] = 0
         distances = (distance[lists.hits] - low) / (high - low)
         self.matches = replace(lists.matches(), distance=distances)
         self.ranks = lists.ranks[lists.hits]
         unknown = (self.unlisted_matches + self.others > 0)[:, None]
-        self.open = (last[:, None] <= raw) & unknown
+        self.open = (last[:, None] <= raw) & unknown & ~self.left_out[:, None]
 
     @staticmethod
     def _require_within(
@@ -684,7 +691,7 @@ class _RetrievedLists:
             low = side(hits, listed - hits + v, worst_rp, sums)
             high = side(hits + u, listed - hits, best_rp, most_sums)
             ap = far.added_to(all_sums) / self.positives, near.added_to(all_sums) / self.positives
-        absent, budget = ~self.enrolled, options.budget
+        absent, budget = self.absent, options.budget
         something, more = listed > 0, listed + u + v > 0
         least_fr, most_fr = np.minimum(listed / budget, 1.0), (listed + u + v) / budget
         measures = {name: _Measure(some, low[name], high[name]) for name in low}

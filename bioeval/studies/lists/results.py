@@ -22,7 +22,15 @@ from bioeval.base import (
 )
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, along, build, rate
 from bioeval.scores import Codes, Provenance, codes_of
-from bioeval.studies.reid.convention import REMOVED, Convention, Junk, Removed, cameras_of
+from bioeval.studies.reid.convention import (
+    REMOVED,
+    Convention,
+    Junk,
+    Removed,
+    cameras_of,
+    left_out_notes,
+    left_out_queries,
+)
 from bioeval.studies.reid.matches import (
     MatchLists,
     RankKOver,
@@ -43,6 +51,7 @@ from bioeval.tallies import check_max_rank
 TOP_K = {
     **names_of(REID, "cmc", "cmc_count", *SCALARS.query_means, "precision_at_k"),
     **names_of(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
+    **names_of(REID, "left_out"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
     **{scalar.of_query[0]: scalar.each for scalar in SCALARS.match_sums.values()},
     "rank_k": Name("rank K at which lists are cut"),
@@ -66,6 +75,7 @@ class TopKOptions:
     rank_k_over: str
     max_rank: int | None
     per_query: bool
+    distractor_ids: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
@@ -96,7 +106,8 @@ def top_k(
         Entries removed from a query's list. The rules of cameras need the metadata ``camera`` on
         both sides.
     junk : {"keep", "remove"}
-        Whether entries with one of `junk_ids` count as non-matches, or are removed.
+        Whether entries with one of `junk_ids` count as non-matches, or are removed. A query of one
+        matches nothing, and is left out.
     junk_ids : sequence of int
     unmatched : {"skip", "zero"}
         A query without a match in the gallery is left out of the means and counted, or counts 0.
@@ -116,11 +127,11 @@ def top_k(
     -------
     xarray.Dataset
         ``cmc`` over ``rank``; scalars ``rank_k_mean_ap``, ``rank_k``, ``queries``, ``skipped``,
-        ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN beyond the ranks
-        that every list with unlisted matches covers; and, of the whole gallery, ``mean_ap`` and
-        ``interpolated_precision`` over ``recall_level``, NaN unless every match of every query is
-        listed, and the other means over queries, NaN unless the lists determine it for every query
-        (``mrr``: unless a match of each is listed).
+        ``left_out``, ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN
+        beyond the ranks that every list with unlisted matches covers; and, of the whole gallery,
+        ``mean_ap`` and ``interpolated_precision`` over ``recall_level``, NaN unless every match of
+        every query is listed, and the other means over queries, NaN unless the lists determine it
+        for every query (``mrr``: unless a match of each is listed).
 
     Raises
     ------
@@ -193,9 +204,10 @@ def reid_of_lists(
         rank_k_over=rules.rank_k_over,
         max_rank=max_rank,
         per_query=require_flag("per_query", per_query),
+        distractor_ids=rules.distractor_ids,
     )
     result, measures = _lists_dataset(scores, options)
-    if rules.unmatched == "skip" and not int(result["queries"]):
+    if not int(result["queries"]):
         raise ProtocolError(
             f"none of the {len(scores.indices)} queries has a match in the gallery that the "
             f"convention leaves it (removed = {rules.removed!r}); check that both sides use the "
@@ -220,10 +232,14 @@ def reid_of_lists(
 def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
     """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
     check_max_rank(options.max_rank, scores.shape[1])
-    junk = junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
-    lists = listed_matches(scores, options.removed, junk)
+    junk = junk_codes(scores, options.junk_ids)
+    if options.junk == "keep":
+        junk = []
+    distractor_ids = (*options.distractor_ids, *scores.distractor_ids)
+    left_out = left_out_queries(scores, (*options.junk_ids, *distractor_ids))
+    lists = listed_matches(scores, options.removed, junk, left_out)
     valid = lists.positives > 0
-    counted = valid | (options.unmatched == "zero")
+    counted = valid | ((options.unmatched == "zero") & ~left_out)
     queries = int(counted.sum())
 
     cmc_reach = lists.reach(valid & (lists.first == 0))
@@ -256,8 +272,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     size = scores.gallery_size
     means = {name: QueryMean.of(name, x, counted, query, size) for name, x in values.items()}
     beyond = int((lists.positives > scores.depth).sum())
-    skipped = int((~valid).sum())
+    skipped = int((~valid & ~left_out).sum())
     notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)
+    notes += left_out_notes(scores, distractor_ids, options.junk_ids)
     if skipped:
         what = "count as 0"
         if options.unmatched == "skip":
@@ -282,6 +299,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "queries": queries,
         "subjects": len(about.probe_subjects),
         "skipped": skipped,
+        "left_out": int(left_out.sum()),
         "beyond_lists": beyond,
     }
     if complete:
@@ -370,16 +388,22 @@ def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
     return lists
 
 
-def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
-    """Return the matches along each list, without entries that a rule removes, and junk."""
-    query, gallery = codes_of(scores).probe, codes_of(scores).gallery
+def listed_matches(
+    scores: TopKScores, removed: str, junk: list[int], left_out: np.ndarray
+) -> ListedMatches:
+    """Return the matches along each list, without entries that a rule removes, and junk.
+
+    Queries that are left out have none.
+    """
+    gallery = codes_of(scores).gallery
+    query = np.where(left_out, -1, codes_of(scores).probe)
     index = scores.indices
     is_listed = index >= 0
     own = gallery[index] == query[:, None]
     kept = is_listed & ~np.isin(gallery, junk)[index]
     usable = ~np.isin(gallery, junk)
     size = int(max(query.max(), gallery.max())) + 1
-    positives = np.bincount(gallery[usable], minlength=size)[query]
+    positives = np.where(left_out, 0, np.bincount(gallery[usable], minlength=size)[query])
     candidates = np.full(len(query), int(usable.sum()))
     if removed != "none":
         cameras = Codes(*cameras_of(scores), "cameras")

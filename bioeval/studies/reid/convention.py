@@ -19,7 +19,7 @@ import numpy as np
 from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
 from bioeval.base import received, require_choice, require_integer
 from bioeval.protocol import Reid, available, is_path, load
-from bioeval.scores import are_pairs, knows_people, missing_values
+from bioeval.scores import are_pairs, codes_of, knows_people, missing_values
 
 FIELDS = Reid.fields()
 
@@ -224,6 +224,27 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
             "removed; make both numbers, or both text"
         )
     return queries, gallery
+
+
+def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
+    """Return which queries bear one of the ids of junk or distractors: they match nothing."""
+    codes = codes_of(scores)
+    return codes.of_no_person(ids)[codes.probe]
+
+
+def left_out_notes(
+    scores: Any, distractor_ids: Sequence[int], junk_ids: Sequence[int]
+) -> list[str]:
+    """Return remarks on queries that are junk or distractors."""
+    notes = []
+    for ids, what in ((distractor_ids, "distractors"), (junk_ids, "junk")):
+        count = int(left_out_queries(scores, ids).sum())
+        if count:
+            notes.append(
+                f"{count} queries bear an id of {what} ({', '.join(map(str, ids))}): they match "
+                "nothing, and were left out"
+            )
+    return notes
 
 
 def has_cameras(scores: Scores) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -41,13 +41,24 @@ class ReidTally:
     thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
     #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None
+    #: bool (m,): whether the query is junk or a distractor; without the array, none is.
+    left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def __post_init__(self) -> None:
+        if not len(self.left_out):
+            self.left_out = np.zeros(len(self.enrolled), dtype=bool)
+
+    @property
+    def absent(self) -> np.ndarray:
+        """Which queries are of an identity that the gallery lacks, but for those left out."""
+        return ~self.enrolled & ~self.left_out
 
     def merge(self, other: ReidTally) -> ReidTally:
         """Concatenate the queries of both."""
         rules = ("convention", "removed", "removed_for_ap", "junk", "cmc", "shots_of")
         require_alike(self, other, rules)
         require_same_entries(self.thresholds, other.thresholds)
-        names = ["enrolled", "removed_entries"]
+        names = ["enrolled", "left_out", "removed_entries"]
         for name in ("shots", "identities", "retrieved"):
             if getattr(self, name) is not None:
                 names.append(name)
@@ -83,6 +94,17 @@ class GomTally:
     enrolled: np.ndarray  # bool (m,)
     removed_entries: np.ndarray  # int64 (m,)
     matches: MatchLists  # with normalised distances
+    #: bool (m,): whether the query is junk or a distractor; without the array, none is.
+    left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def __post_init__(self) -> None:
+        if not len(self.left_out):
+            self.left_out = np.zeros(len(self.enrolled), dtype=bool)
+
+    @property
+    def absent(self) -> np.ndarray:
+        """Which queries are of an identity that the gallery lacks, but for those left out."""
+        return ~self.enrolled & ~self.left_out
 
     def merge(self, other: GomTally) -> GomTally:
         """Concatenate the queries of both; distances must be on one scale."""
@@ -103,7 +125,7 @@ class GomTally:
             self,
             about=self.about.with_appended(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
-            **concatenated([self, other], ("retrieved", "enrolled", "removed_entries")),
+            **concatenated([self, other], ("retrieved", "enrolled", "left_out", "removed_entries")),
         )
 
 

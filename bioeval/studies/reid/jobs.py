@@ -27,7 +27,12 @@ from bioeval.scores import (
     threads_for,
 )
 from bioeval.studies.reid import kernel
-from bioeval.studies.reid.convention import Convention, cameras_of
+from bioeval.studies.reid.convention import (
+    Convention,
+    cameras_of,
+    left_out_notes,
+    left_out_queries,
+)
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
 from bioeval.studies.reid.matches import MatchLists
@@ -169,20 +174,22 @@ class Lists:
         self.scores, self.convention = scores, convention
         codes = codes_of(scores)
         n = scores.shape[1]
-        self.identity, self.own = codes.gallery, codes.probe
-        self.identities = len(codes.values)
-        self.own_columns = np.argsort(self.identity, kind="stable").astype(np.int64)
-        counts = np.bincount(self.identity, minlength=self.identities)
-        self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.room = counts[self.own]
-        self.self_column = _self_columns(scores)
-        self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
         self.marked = codes.of_no_person(convention.junk_ids)
         ids = (*convention.distractor_ids, *scores.distractor_ids)
         self.distractor_ids = tuple(dict.fromkeys(ids))
         self.distractors = codes.of_no_person(self.distractor_ids)
+        #: Queries that are junk or distractors: they match nothing, and are left out of all means.
+        self.left_out = left_out_queries(scores, (*convention.junk_ids, *self.distractor_ids))
+        self.identity = codes.gallery
         #: The code of each query's subject; -1 where it is of no person.
-        self.people = np.where((self.marked | self.distractors)[self.own], -1, self.own)
+        self.own = np.where(self.left_out, -1, codes.probe)
+        self.identities = len(codes.values)
+        self.own_columns = np.argsort(self.identity, kind="stable").astype(np.int64)
+        counts = np.bincount(self.identity, minlength=self.identities)
+        self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.room = np.where(self.left_out, 0, counts[self.own])
+        self.self_column = _self_columns(scores)
+        self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
         removes = convention.junk == "remove"
         if removes:
             junk = self.marked[self.identity]
@@ -204,19 +211,8 @@ class Lists:
 
     def notes(self) -> tuple[str, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
-        codes, said = codes_of(self.scores), []
-        searched = "are searched like any other"
-        of_junk = "have no match left"
-        if self.convention.junk == "keep":
-            of_junk = searched
-        for ids, what, then in (
-            (self.distractor_ids, "distractors", searched),
-            (self.convention.junk_ids, "junk", of_junk),
-        ):
-            count = int(codes.of_no_person(ids)[self.own].sum())
-            if count:
-                said.append(f"{count} queries bear an id of {what} ({_listed(ids)}) and {then}")
-        return tuple(said)
+        notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
+        return tuple(notes)
 
     def about(self, reader: RowReader) -> Provenance:
         """Return the provenance of the data, with :meth:`notes`."""
@@ -345,6 +341,7 @@ class LazyMask:
         genuine = lists.own[index, None] == lists.identity[None]
         mask = np.where(genuine, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
         mask[~candidates.kept[candidates.which[index]]] = Mask.IGNORE
+        mask[lists.left_out[index]] = Mask.IGNORE
         if candidates.same_camera:
             here = lists.query_camera[index, None] == lists.camera[None]
             mask[genuine & here] = Mask.IGNORE
@@ -444,6 +441,7 @@ class RetrievalJob(InBlocks):
         within = None
         if taus is not None:
             within = np.cumsum(counted["retrieved"].array(), axis=1)[:, :-1]
+            within[self.lists.left_out] = 0
         return ReidTally(
             about=self.lists.about(reader),
             convention=convention.name,
@@ -453,6 +451,7 @@ class RetrievalJob(InBlocks):
             cmc=convention.cmc,
             shots_of=shots_of,
             enrolled=self.lists.enrolled,
+            left_out=self.lists.left_out,
             removed_entries=removed,
             matches=parts[own],
             cmc_matches=cmc_matches,
@@ -562,6 +561,7 @@ class GomJob(InBlocks):
         retrieved = counted["retrieved"].array()
         if self.variant == "reference":
             retrieved[:, np.searchsorted(self.thresholds, 1.0)] += removed
+        retrieved[lists.left_out] = 0
         return GomTally(
             about=lists.about(reader),
             convention=self.convention.name,
@@ -573,6 +573,7 @@ class GomJob(InBlocks):
             thresholds=self.thresholds,
             retrieved=np.cumsum(retrieved, axis=1)[:, :-1],
             enrolled=lists.enrolled,
+            left_out=lists.left_out,
             removed_entries=removed,
             matches=matches,
         )

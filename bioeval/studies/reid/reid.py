@@ -152,11 +152,12 @@ def reid(
     removed_for_ap : {"as-above", "same-id-same-camera", "none"}
         The same for average precision and INP, if their list is not the CMC's.
     junk : {"remove", "keep"}
-        Treatment of entries of `junk_ids`.
+        Whether gallery entries of `junk_ids` leave every list, or stay as wrong entries.
     junk_ids : sequence of int
     distractor_ids : sequence of int
         Identities that mark distractors, which stay as wrong entries, beside those that the names
-        of images mark (Market-1501's 0): a query of one has a warning.
+        of images mark (Market-1501's 0). Neither junk nor distractors match any query; as queries
+        they are left out of all means, counted in ``left_out``, and named in a warning.
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
     single_gallery_shot, separate_camera_set, first_match_break : bool
@@ -187,8 +188,9 @@ def reid(
         ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
         of all queries together) over ``threshold``; ``mean_ap`` and the other means over queries
         of ``docs/variables.md``, ``rank_k_mean_ap`` with `rank_k`; ``queries`` (the denominator),
-        ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over
-        all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the means.
+        ``skipped``, ``unmatched``, ``not_in_gallery``, ``left_out`` (queries that are junk or
+        distractors), ``removed`` (gallery entries removed, over all queries) and ``tied``. With an
+        interval: ``_low`` and ``_high`` of the means.
 
     Raises
     ------
@@ -271,12 +273,12 @@ def reid(
     with rows_reported_to(progress):
         tally = job.run()
     result = reid_dataset(tally, options)
-    if rules.unmatched == "skip":
+    if not int(result["queries"]):
         require_matches(result)
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
-    people = job.lists.people
+    people = job.lists.own
     return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
 
 
@@ -388,8 +390,9 @@ def gom(
         Over ``threshold``: ``mrp mvp mrep mfr precision recall f1 micro_f1 far ttr ttr_identity
         ftr``; over ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area
         mfr_area tau_max tau_nz tau_f1 max_mrep max_mvp max_f1 mean_ap mean_inp``, and ``queries``,
-        ``open_queries``, ``skipped`` (their matches are all removed) and ``removed``. With an
-        interval: ``_low`` and ``_high`` of all but ``dir``, ``micro_f1`` and the thresholds.
+        ``open_queries``, ``skipped`` (their matches are all removed), ``left_out`` (queries that
+        are junk or distractors) and ``removed``. With an interval: ``_low`` and ``_high`` of all
+        but ``dir``, ``micro_f1`` and the thresholds.
 
     Notes
     -----
@@ -416,7 +419,7 @@ def gom(
     with rows_reported_to(progress):
         tally = job.run()
     result = gom_dataset(tally, options)
-    people = job.lists.people
+    people = job.lists.own
     if open_queries is not None:  # whose people are others, whatever their labels
         people = np.append(people, len(codes_of(scores).values) + codes_of(open_queries).probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)

@@ -55,6 +55,7 @@ REID: dict[str, Name] = {
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
+    "left_out": Name("queries that are junk or distractors, left out of the means", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
     **{scalar.of_query[0]: scalar.each for scalar in SCALARS.query_means.values()},
@@ -99,26 +100,25 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     ties = options.ties
     matched = tally.matches.counts > 0
     total, valid = len(matched), int(matched.sum())
-    if options.unmatched == "zero":
-        queries = total
-    else:
-        queries = valid
+    queries = int(_counted(tally, options).sum())
     ambiguous = _ambiguous(tally)
 
     measures = reid_measures(tally, options)
     counted = measures.cmc.counts(options.max_rank)
     if ties != "expected" and tally.cmc not in ("allshots", "single-gallery-shot"):
         counted = np.rint(counted).astype(np.int64)
-    absent = int((~tally.enrolled).sum())
+    absent = int(tally.absent.sum())
+    left_out = int(tally.left_out.sum())
     variables = {
         "cmc": (("rank",), rate(counted, queries)),
         "cmc_count": (("rank",), counted),
         **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
         **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
         "queries": queries,
-        "skipped": total - queries,
-        "unmatched": total - valid,
+        "skipped": total - left_out - queries,
+        "unmatched": total - left_out - valid,
         "not_in_gallery": absent,
+        "left_out": left_out,
         "removed": tally.removed_entries.sum(),
         "tied": ambiguous,
     }
@@ -149,7 +149,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         )
     if options.rank_k is not None:
         warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
-    warnings += _unmatched(total, valid, absent, options.unmatched)
+    warnings += _unmatched(total - left_out, valid, absent, options.unmatched)
     attrs = about_attrs(tally.about, "re-identification", warnings)
     attrs |= {
         "convention": tally.convention,
@@ -180,11 +180,16 @@ _OVER = {
 
 def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
     """Return the measures of re-identification, by the contribution of each query."""
-    counted = (tally.matches.counts > 0) | (options.unmatched == "zero")
+    counted = _counted(tally, options)
     curves = ranked_curves(
         tally.matches, counted, options.ties, options.max_rank, tally.matches.counts
     )
     return QueryMeasures(_curve(tally, options, counted), _means(tally, options, counted), curves)
+
+
+def _counted(tally: ReidTally, options: ReidOptions) -> np.ndarray:
+    """Return which queries are in the means."""
+    return (tally.matches.counts > 0) | ((options.unmatched == "zero") & ~tally.left_out)
 
 
 def ranked_curves(
@@ -264,10 +269,15 @@ def warn_of_cut_lists(result: xr.Dataset) -> None:
 
 def require_matches(dataset: xr.Dataset) -> None:
     """Raise :class:`ProtocolError` with the reason if no query has a match."""
-    total = int(dataset.attrs["probes"])
+    total = int(dataset.attrs["probes"]) - int(dataset["left_out"])
     if int(dataset["unmatched"]) < total:
         return
     absent = int(dataset["not_in_gallery"])
+    if not total:
+        raise ProtocolError(
+            f"all {dataset.attrs['probes']} queries are junk or distractors, which match nothing; "
+            "give queries of people"
+        )
     if absent == total:
         raise ProtocolError(
             f"no identity of the {total} queries is in the gallery, so there is nothing to rank; "
@@ -362,6 +372,7 @@ GOM = {
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
     "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
     "skipped": Name("queries whose matches are all removed, in neither set", "queries"),
+    **names_of(REID, "left_out"),
     "removed": REID["removed"],
     "rp": Name("ranking precision; NaN without a match"),
     "vp": Name("verification precision; NaN without a match"),
@@ -402,7 +413,7 @@ class GomOptions:
 def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
     max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
-    matched, absent = matches.counts > 0, ~tally.enrolled
+    matched, absent = matches.counts > 0, tally.absent
     measures = _over_distances(tally, options)
     cmc = measures.cmc
     means = {name: measure.mean for name, measure in measures.means.items()}
@@ -422,7 +433,8 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
         "queries": measures.means["mrep"].counted.sum(),
         "open_queries": absent.sum(),
-        "skipped": (~matched & ~absent).sum(),
+        "skipped": (~matched & ~absent & ~tally.left_out).sum(),
+        "left_out": tally.left_out.sum(),
         "removed": tally.removed_entries.sum(),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
@@ -430,7 +442,9 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         for name in ("rp", "vp", "rep", "fr"):
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
         coordinates["probe"] = np.arange(len(matched))
-    attrs = about_attrs(tally.about, "GOM", missing_warnings(matched, absent, options.variant))
+    kept = ~tally.left_out
+    warnings = missing_warnings(matched[kept], absent[kept], options.variant)
+    attrs = about_attrs(tally.about, "GOM", warnings)
     attrs |= {
         "variant": options.variant,
         "budget": int(options.budget),
@@ -477,9 +491,9 @@ def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
 def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
     """Return these means at increasing distances."""
     matches, ties = tally.matches, options.ties
-    matched, absent = matches.counts > 0, ~tally.enrolled
+    matched, absent = matches.counts > 0, tally.absent
     capped = options.variant == "reference"
-    counted = matched | capped
+    counted = matched | (capped & ~tally.left_out)
     sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
     rp, vp = _per_threshold(sets, ties, capped=capped)
     something = tally.retrieved > 0

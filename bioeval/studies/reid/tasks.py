@@ -83,7 +83,7 @@ def with_intervals(
     people: np.ndarray | None = None
     if options.by_subject:
         SubjectAttempts.require_people(reader.scores, options.method)
-        people = job.lists.people
+        people = job.lists.own
     if tally.form == "reid":
         names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))
     else:

@@ -258,8 +258,8 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
         ranks=ranks,
         first=first,
         queries=counted,
-        open_queries=int((~tally.enrolled).sum()),
-        skipped=len(curve.counted) - counted,
+        open_queries=int(tally.absent.sum()),
+        skipped=len(curve.counted) - counted - int(tally.left_out.sum()),
     )
 
 
@@ -279,7 +279,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     means = gom_measures(tally, chosen).means
     rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]
     scale = f"{tally.low!r} to {tally.high!r}"
-    has_match, absent = tally.matches.counts > 0, ~tally.enrolled
+    has_match, absent = tally.matches.counts > 0, tally.absent
     chosen_means = {}
     for name in ("mvp", "mrep", "mfr"):
         mean = means[name]
@@ -293,7 +293,7 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
         first=np.zeros(1, dtype=np.int64),
         queries=int(means["mrep"].counted.sum()),
         open_queries=int(absent.sum()),
-        skipped=int((~has_match & ~absent).sum()),
+        skipped=int((~has_match & ~absent & ~tally.left_out).sum()),
     )
 
 

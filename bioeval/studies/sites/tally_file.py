@@ -544,6 +544,8 @@ def _retrieval(tally: ReidTally) -> str:
     if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
     queries = len(tally.enrolled)
+    if not is_array(tally.left_out, "b") or len(tally.left_out) != queries:
+        return "its record of queries is damaged"
     if len(tally.removed_entries) != queries:
         return "its lists differ in length"
     for lists in (tally.matches, tally.cmc_matches):
@@ -578,6 +580,8 @@ def _within_thresholds(tally: GomTally) -> str:
     if not is_array(tally.enrolled, "b") or not _are_counts(tally.removed_entries):
         return "its record of queries is damaged"
     queries = len(tally.enrolled)
+    if not is_array(tally.left_out, "b") or len(tally.left_out) != queries:
+        return "its record of queries is damaged"
     if not _retrieved(tally):
         return "the numbers of retrieved entries are not a table over increasing thresholds"
     if len(tally.removed_entries) != queries or not _match_lists(tally.matches, queries):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from dataclasses import replace
+from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,7 @@ import xxhash
 
 import bioeval as be
 from bioeval.base.engines import computed_by
-from bioeval.evaluation.blocks.checkpoint import read_part, write_part
+from bioeval.evaluation.blocks.checkpoint import plain_option, read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
@@ -371,3 +374,104 @@ def test_a_secret_is_not_written(tmp_path):
     scores, folder = population(), tmp_path / "kept"
     be.tally(scores, key="open sesame", checkpoint=folder)
     assert not [x for x in folder.iterdir() if b"open sesame" in x.read_bytes()]
+
+
+# What is the same evaluation in another process.
+
+
+class Head:
+    """A metric whose text says nothing of it."""
+
+    def __init__(self, weights):
+        self.weights = np.asarray(weights, dtype=float)
+
+    def __repr__(self):
+        return "Head()"
+
+    def __call__(self, x, y):
+        return np.abs((x * self.weights)[:, None] - (y * self.weights)[None]).sum(axis=2)
+
+
+def streamed(metric, **options):
+    rng = np.random.default_rng(0)
+    points, who = rng.normal(size=(90, 6)), np.repeat(np.arange(30), 3)
+    given = {"kind": "distance", "memory_limit": 20_000, **options}
+    return be.Scores.from_embeddings(points, who, metric=metric, **given)
+
+
+def test_metrics_of_one_text_do_not_share_a_checkpoint(tmp_path):
+    one, other = Head([1, 1, 1, 1, 1, 1]), Head([1, 0, 0, 0, 0, 0])
+    assert repr(one) == repr(other)
+    whole = be.closed_set(streamed(one), checkpoint=tmp_path / "kept")
+    assert whole.identical(be.closed_set(streamed(one)))
+    with pytest.raises(be.CheckpointError, match="metric: function with scores .* there"):
+        be.closed_set(streamed(other), checkpoint=tmp_path / "kept")
+    one.weights[2] = np.nextafter(1, 2)
+    with pytest.raises(be.CheckpointError, match="metric: function with scores .* there"):
+        be.closed_set(streamed(one), checkpoint=tmp_path / "kept")
+
+
+def defined(text):
+    """Return the function `f` of a text, a new one in each call as in each process."""
+    names = {"np": np}
+    exec(text, names)
+    return names["f"]
+
+
+def test_a_function_goes_on_in_another_process(tmp_path, monkeypatch):
+    text = "def f(x, y): return np.abs(x[:, None] - y[None]).sum(axis=2)"
+    one, same = defined(text), defined(text)
+    assert repr(one) != repr(same)
+    expected = be.tally(streamed(one), checkpoint=tmp_path / "kept").tree()
+    rows = counted_parts(monkeypatch)
+    assert be.tally(streamed(same), checkpoint=tmp_path / "kept").tree().identical(expected)
+    assert not rows
+
+
+def test_the_name_of_a_metric_is_taken_at_its_word(tmp_path, monkeypatch):
+    noisy = Head(np.ones(6))
+    be.tally(streamed(noisy, metric_name="head 1"), checkpoint=tmp_path / "kept")
+    noisy.weights += 1e-12
+    rows = counted_parts(monkeypatch)
+    be.tally(streamed(noisy, metric_name="head 1"), checkpoint=tmp_path / "kept")
+    assert not rows
+    with pytest.raises(be.CheckpointError, match="metric: function head 1 there, function head 2"):
+        be.tally(streamed(noisy, metric_name="head 2"), checkpoint=tmp_path / "kept")
+    with pytest.raises(be.DataError, match='metric_name is the name .* but metric="cosine"'):
+        streamed("cosine", metric_name="head 1")
+    with pytest.raises(be.DataError, match="metric_name is 3; expected text"):
+        streamed(noisy, metric_name=3)
+
+
+def test_evaluate_keeps_extra_thresholds(tmp_path):
+    scores, more = population(), np.array([0.3, 0.5])
+    whole = be.evaluate(scores, extra_thresholds=more)
+    for _ in range(2):
+        found = be.evaluate(scores, extra_thresholds=more, checkpoint=tmp_path / "kept")
+        assert found.identical(whole)
+    with pytest.raises(be.CheckpointError, match="options, extra_thresholds"):
+        be.evaluate(scores, extra_thresholds=more + 1, checkpoint=tmp_path / "kept")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda: np.random.default_rng(1), lambda: np.random.default_rng(2)),
+        (lambda: defined("f = lambda x: x + 1"), lambda: defined("f = lambda x: x + 2")),
+        (lambda: defined("def f(x, y=1): return x"), lambda: defined("def f(x, y=2): return x")),
+        (lambda: functools.partial(max, 1), lambda: functools.partial(max, 2)),
+        (lambda: {"b", "a", "c"}, lambda: {"b", "a"}),
+        (lambda: Head([1, 2]), lambda: Head([1, 3])),
+        (lambda: Fraction(1, 3), lambda: Fraction(1, 2)),
+        (lambda: b"one", lambda: b"other"),
+        (lambda: datetime(2024, 1, 2), lambda: datetime(2024, 1, 3)),
+        (lambda: Path("a"), lambda: Path("b")),
+        (lambda: be.partition.SubjectKFold(3), lambda: be.partition.SubjectKFold(4)),
+        (lambda: population(1), lambda: population(2)),
+        (lambda: Head, lambda: Path),
+    ],
+)  # fmt: skip
+def test_options_are_the_same_by_their_contents(one, other):
+    """Those of two processes are equal, and JSON keeps them."""
+    assert json.loads(json.dumps(plain_option(one()))) == plain_option(one())
+    assert plain_option(one()) != plain_option(other())

@@ -17,6 +17,7 @@ from bioeval.cli import main
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Claims
 from bioeval.studies.explain.explain import step_by_step
+from bioeval.studies.explain.lists import fused
 from bioeval.studies.explain.results import Count
 
 NAMES = ["a1", "a2", "b1", "b2", "c1"]
@@ -34,6 +35,12 @@ def scores() -> be.Scores:
 
 def counts(explained) -> dict:
     return {(k.name, k.rank): v for k, v in explained.counts.items()}
+
+
+@pytest.mark.parametrize("distances", [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.3, 0.1, 0.2]])
+def test_the_mean_does_not_depend_on_the_order_of_templates(distances):
+    assert fused(distances, "mean") == 0.6 / 3
+    assert fused([1.5e308, 1.6e308], "mean") == 1.55e308
 
 
 def test_a_row_by_hand(scores):

@@ -27,6 +27,8 @@ def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, 
             if junk == "remove" and gallery[j] == -1:
                 continue
             seen.append(same)
+        if query[i] == -1:  # junk matches nothing, and is left out as a query
+            continue
         matches = sum(seen)
         if matches == 0:
             skipped += 1
@@ -87,13 +89,15 @@ def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatch
     np.testing.assert_allclose(found.cmc, cmc, atol=1e-12)
     np.testing.assert_allclose(found.rank_k_mean_ap, ap, atol=1e-12)
     assert int(found.skipped) == skipped
-    assert int(found.queries) == (q if unmatched == "zero" else q - skipped)
+    people = int((query >= 0).sum())
+    assert int(found.left_out) == q - people
+    assert int(found.queries) == people - (skipped if unmatched == "skip" else 0)
     matrix = be.Scores(
         distances, *labels, probe_meta={"camera": q_cam}, gallery_meta={"camera": g_cam}
     )
     if found.queries:
         rules = {k: v for k, v in options.items() if k != "rank_k_over"}
-        exact = be.reid(matrix, "viper", **rules, max_rank=ranks) if skipped < q else None
+        exact = be.reid(matrix, "viper", **rules, max_rank=ranks) if skipped < people else None
         for name in ("precision_at_k", "recall_at_k", "interpolated_precision"):
             values = found[name].values
             known = ~np.isnan(values)

@@ -58,26 +58,31 @@ def assert_close(ours, expected) -> None:
     st.sampled_from(TIES),
     st.sampled_from(("sum", "trapezoid", "tied-once")),
     st.sampled_from(("skip", "zero")),
-    st.booleans(),
+    st.sampled_from(("no", "remove", "keep", "distractors")),
 )
 def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, ap, unmatched, junk):
     case, cameras = given_
     if counts == "identity-dedup" and ties == "expected":
         ties = "stable"
     numbered = not isinstance(case.naive()["probe_labels"][0], str)
-    ids = (100,) if junk and numbered else ()
+    ids: dict[str, tuple[int, ...]] = {"remove": (), "keep": (), "distractors": ()}
+    if numbered and junk != "no":
+        ids[junk] = (100,)
+    nobody = {"junk_ids": ids["remove"], "kept_ids": ids["keep"] + ids["distractors"]}
     options = {"ties": ties, "ap": ap, "unmatched": unmatched, "max_rank": 5}
     expected = naive_reid.reid(
-        case.naive(), cameras, removed=removed, counts=counts, junk_ids=ids, over="smaller",
-        **options,
-    )  # fmt: skip
+        case.naive(), cameras, removed=removed, counts=counts, over="smaller", **nobody, **options
+    )
     scores = as_scores(case, cameras)
     given_options: dict[str, Any] = {
-        **options, "removed": removed, "cmc": counts, "junk": "remove", "junk_ids": ids,
+        **options, "removed": removed, "cmc": counts, "junk": "keep" if ids["keep"] else "remove",
+        "junk_ids": ids["remove"] + ids["keep"], "distractor_ids": ids["distractors"],
         "rank_k": 3, "rank_k_over": "smaller", "per_query": True,
     }  # fmt: skip
     if not expected.queries:
-        with pytest.raises(be.ProtocolError, match="no (query has a match|identity of the)"):
+        with pytest.raises(
+            be.ProtocolError, match="no (query has a match|identity of the)|match nothing"
+        ):
             be.reid(scores, **given_options)
         return
     ds = be.reid(scores, **given_options)
@@ -87,7 +92,8 @@ def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, a
     assert ds.not_in_gallery == expected.not_in_gallery
     for name in ("cmc", "precision_at_k", "recall_at_k"):
         assert_close(ds[name], getattr(expected, name))
-    seen = naive_reid.queries(case.naive(), cameras, removed, ids)
+    seen = naive_reid.queries(case.naive(), cameras, removed, **nobody)
+    assert ds.left_out == sum(q.left_out for q in seen)
     assert ds.matches.values.tolist() == [q.matches for q in seen]
     assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
     if ties == "expected" and ds.tied > 0:
@@ -414,21 +420,73 @@ def test_junk_leaves_and_distractors_stay():
     assert be.reid(scores, junk="keep", **options).first_match_rank[0] == 3
     words = be.Scores([[1, 2, 3]], ["5"], ["-1", "0", "5"])
     assert be.reid(words, **options).first_match_rank[0] == 2
-    bears = be.Scores([[1, 2]], [0], [3, 0])
+    bears = be.Scores([[1, 2], [2, 1]], [0, 3], [3, 0])
     ds = be.reid(bears, distractor_ids=(0,), **options)
-    assert ds.first_match_rank[0] == 2
-    assert "1 queries bear an id of distractors" in ds.attrs["warnings"]
+    assert np.isnan(ds.first_match_rank[0]) and ds.first_match_rank[1] == 2
+    assert "1 queries bear an id of distractors (0): they match nothing" in ds.attrs["warnings"]
     assert ds.attrs["reading"] == "distractors: identity 0"
+
+
+@pytest.mark.parametrize("unmatched", ["skip", "zero"])
+@pytest.mark.parametrize("options", [{"junk": "keep"}, {"junk_ids": (), "distractor_ids": (-1,)}])
+def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
+    """Query 7 has its match at rank 3, behind junk; the query that is junk has no list."""
+    distances = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])
+    scores = be.Scores(distances, [7, -1], [7, -1, -1])
+    given_options = {"removed": "none", "unmatched": unmatched, **options}
+    ds = be.reid(scores, **given_options)
+    assert (ds.queries, ds.left_out, ds.unmatched, ds.not_in_gallery) == (1, 1, 0, 0)
+    assert float(ds.mean_ap) == 1 / 3 and ds.cmc.values.tolist()[:3] == [0, 0, 1]
+    index = np.argsort(distances, axis=1)
+    lists = be.TopKScores(index, [7, -1], [7, -1, -1], distances=np.sort(distances, axis=1))
+    of_lists = be.reid(lists, **given_options)
+    assert (of_lists.queries, of_lists.left_out, of_lists.skipped) == (1, 1, 0)
+    assert float(of_lists.mean_ap) == 1 / 3
+    for found in (ds, of_lists):
+        assert "1 queries bear an id of" in found.attrs["warnings"]
+    within = be.reid(scores, thresholds=[1.5, 3.5], **given_options)
+    assert within.micro_f1.values.tolist() == [0, 0.5]
+    if options.get("junk") == "keep":
+        kept = be.apply_convention(scores, removed="none", junk="keep")
+        pairs = be.verification(kept)
+        assert (int(pairs.genuine_attempts), int(pairs.impostor_attempts)) == (1, 2)
+
+
+def test_queries_that_all_are_junk_are_refused():
+    with pytest.raises(be.ProtocolError, match="all 1 queries are junk or distractors"):
+        be.reid(be.Scores([[1, 2]], [-1], [-1, 5]), junk="keep", removed="none")
+
+
+def test_junk_and_distractors_are_in_no_set_of_gom():
+    scores = be.Scores([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 1.0, 1.0]], [7, -1, 8], [7, -1, -1])
+    alone = scores.select(probes=[0, 2])
+    given_options = {
+        "convention": "vehicleid",
+        "normalize": False,
+        "thresholds": [1.5, 3.5],
+        "budget": 4,
+    }
+    for variant in ("paper", "reference"):
+        ds = be.gom(scores, variant=variant, **given_options)
+        expected = be.gom(alone, variant=variant, **given_options)
+        assert (ds.queries, ds.open_queries, ds.skipped, ds.left_out) == (
+            expected.queries, expected.open_queries, expected.skipped, 1
+        )  # fmt: skip
+        for name in ("mrp", "mvp", "mrep", "mfr", "micro_f1", "far", "ttr", "dir", "mean_inp"):
+            np.testing.assert_array_equal(ds[name], expected[name], err_msg=name)
 
 
 def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     plain = be.reid(be.Scores([[1, 2]], [0], [3, 0]), removed="none")
     assert "distractors" not in str(plain.attrs)
-    names = np.array(["0000_c1s1_000451_03.jpg"]), np.array(["0003_c2s1_1_1", "0000_c2s1_2_1"])
-    np.savez(tmp_path / "x.npz", scores=[[1.0, 2.0]], probe_names=names[0], gallery_names=names[1])
+    queries = np.array(["0000_c1s1_000451_03.jpg", "0003_c1s1_000451_03.jpg"])
+    names = queries, np.array(["0003_c2s1_1_1", "0000_c2s1_2_1"])
+    np.savez(
+        tmp_path / "x.npz", scores=[[1.0, 2.0]] * 2, probe_names=names[0], gallery_names=names[1]
+    )
     keys = {"probe_labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
     read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", **keys)
-    for scores in (read, read.select(probes=[0], gallery=[1, 0])):
+    for scores in (read, read.select(probes=[1, 0], gallery=[1, 0])):
         found = be.reid(scores)
         assert found.attrs["reading"].endswith("distractors: identity 0")
         assert "1 queries bear an id of distractors (0)" in found.attrs["warnings"]
@@ -937,6 +995,19 @@ def test_a_card_with_other_tasks_sees_what_the_queries_see(tmp_path):
     assert tree["verification/single"].genuine_attempts == kept.genuine_attempts
     assert tree["verification/single"].impostor_attempts == kept.impostor_attempts
     assert tree["reid"].mean_ap == be.reid(scores).mean_ap
+
+
+def test_a_checkpoint_of_a_card_that_was_changed_since_is_refused(tmp_path):
+    from bioeval.protocol import load
+
+    text = load("market1501").to_toml().replace('name = "market1501"', 'name = "mine"')
+    path, scores = tmp_path / "mine.toml", population()
+    path.write_text(text, encoding="utf-8")
+    whole = be.reid(scores, path, checkpoint=tmp_path / "kept")
+    assert be.reid(scores, path, checkpoint=tmp_path / "kept").identical(whole)
+    path.write_text(text.replace('junk = "remove"', 'junk = "keep"'), encoding="utf-8")
+    with pytest.raises(be.CheckpointError, match="options, convention, .*junk: remove there"):
+        be.reid(scores, path, checkpoint=tmp_path / "kept")
 
 
 @pytest.mark.slow  # a kernel of the benchmarks, which is compiled for this alone

@@ -1,0 +1,78 @@
+"""Fusion by the mean: the exact sum of the scores, rounded once, over their number."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import naive
+import numpy as np
+import pytest
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+
+MULTI = {"templates": "multi", "fusion": "mean"}
+
+
+def assert_mean(distances, expected, dtype=float):
+    """Two thresholds, next to each other, find the mean to the last bit."""
+    scores = be.Scores(np.array([distances], dtype=dtype), ["ann"], ["ann"] * len(distances))
+    below = np.nextafter(expected, -math.inf)
+    ds = be.verification(scores, thresholds=[below, expected], **MULTI)
+    assert ds.gar.values.tolist() == [0.0, 1.0], (distances, expected)
+
+
+def test_equal_scores_of_two_subjects_are_tied_in_any_order():
+    for mine in permutations([0.1, 0.2, 0.3]):
+        scores = be.Scores([[*mine, 0.3, 0.2, 0.1]], ["ann"], ["ann"] * 3 + ["bob"] * 3)
+        for ties, rate in (("pessimistic", 0.0), ("optimistic", 1.0)):
+            ds = be.closed_set(scores, rank_unit="subject", fusion="mean", ties=ties)
+            assert float(ds.recognition_rate) == rate
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_the_mean_is_the_rounded_exact_sum_over_the_number(dtype):
+    rng = np.random.default_rng(3)
+    for size in (2, 3, 5, 10, 33):
+        for spread in (0, 3, 16, 150):
+            x = rng.normal(size=size) * 2.0 ** rng.integers(-spread, spread + 1, size)
+            with np.errstate(over="ignore"):
+                x = x.astype(dtype)
+            x = np.where(np.isfinite(x), x, dtype == "float16").astype(dtype)
+            expected = math.fsum(x.tolist()) / size
+            assert expected == naive.fuse(x.tolist(), "mean")
+            assert_mean(x, expected, dtype)
+            assert_mean(rng.permutation(x), expected, dtype)
+
+
+@pytest.mark.parametrize(
+    "distances",
+    [
+        [1.0, 2.0**-53, 2.0**-53],  # one by one, both are lost
+        [1.0, 2.0**-53, 2.0**-120],  # between two numbers, and a little more
+        [1.0, 2.0**-53, -(2.0**-120)],
+        [-1.0, -(2.0**-53), -(2.0**-120)],
+        [1e300, 1.0, -1e300],
+        [1e308, 1.0, -1e308],
+        [1.5e308, 1.6e308],
+        [1.7e308] * 7,
+        [-1.5e308, -1.6e308, 2.0],
+        [1.7e308, 1.7e308, -1.7e308],
+        [5e-324, 5e-324, 5e-324],
+    ],
+)
+def test_the_mean_of_scores_of_any_size(distances):
+    expected = naive.fuse(distances, "mean")
+    assert math.isfinite(expected)
+    for order in set(permutations(distances)):
+        assert_mean(order, expected)
+
+
+def test_infinite_scores():
+    for distances, mean in (([math.inf, 1.0], math.inf), ([-math.inf, 1.0], -math.inf)):
+        assert naive.fuse(distances, "mean") == mean
+    scores = be.Scores([[-math.inf, 1e308, 1e308]], ["ann"], ["ann"] * 3)
+    assert be.verification(scores, thresholds=[-1e308], **MULTI).gar.values.tolist() == [1.0]
+    scores = be.Scores([[-math.inf, math.inf]], ["ann"], ["ann"] * 2)
+    assert be.verification(scores, thresholds=[1e308], **MULTI).gar.values.tolist() == [0.0]

@@ -1,0 +1,116 @@
+"""The threads of linear algebra, while evaluations of embeddings run side by side."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from bioeval.scores.embeddings import _on_all_threads
+
+#: Evaluations side by side; the line has the threads of each library before and after.
+SIDE_BY_SIDE = """
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from threadpoolctl import threadpool_info
+import bioeval as be
+
+def threads():
+    return [x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"]
+
+x = np.random.default_rng(0).normal(size=(600, 64))
+who = np.arange(600) // 3
+
+def evaluate(k):
+    return float(be.verification(be.Scores.from_embeddings(x + k, who), thresholds=9).auc)
+
+alone = [evaluate(k) for k in range(4)]
+before = threads()
+for _ in range(4):
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(evaluate, list(range(4)) * 6)) == alone * 6
+    print(before, threads())
+"""
+
+
+def threads() -> set[int]:
+    return {x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"}
+
+
+def test_evaluations_side_by_side_bring_the_threads_back():
+    """In a process without the variables that the other tests set."""
+    clean = {name: x for name, x in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-c", SIDE_BY_SIDE],
+        env={**clean, "OPENBLAS_NUM_THREADS": "3"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert not done.returncode, done.stderr
+    for line in done.stdout.splitlines():
+        before, after = line.split("] [")
+        assert before.strip("[]") == after.strip("[]") and "1" not in before.strip("[]").split(", ")
+
+
+def test_the_limit_holds_until_the_last_call_ends():
+    """The first call that has begun ends first, while the other one goes on."""
+    begun = threading.Barrier(2)
+    first_has_ended = threading.Event()
+    seen = []
+
+    def first(turns):
+        begun.wait(30)
+
+    def other(turns):
+        begun.wait(30)
+        seen.append(threads())
+        assert first_has_ended.wait(30)
+        seen.append(threads())
+
+    with threadpool_limits(limits=3, user_api="blas"):
+        before = threads()
+        if before == {1}:
+            pytest.skip("this library of linear algebra has one thread")
+        with ThreadPoolExecutor(2) as pool:
+            one = pool.submit(_on_all_threads, first, 1)
+            two = pool.submit(_on_all_threads, other, 1)
+            one.result(30)
+            first_has_ended.set()
+            two.result(30)
+        assert seen == [{1}, {1}]
+        assert threads() == before
+
+
+def test_a_call_that_fails_brings_the_threads_back():
+    def work(turns):
+        raise ZeroDivisionError
+
+    with threadpool_limits(limits=3, user_api="blas"):
+        before = threads()
+        with pytest.raises(ZeroDivisionError):
+            _on_all_threads(work, 1)
+        assert threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_process_has_no_limit_of_its_parent():
+    seen = []
+
+    def work(turns):
+        """Fork as another thread of the process would, while this one computes."""
+        child = os.fork()
+        if child == 0:
+            os._exit(int(threads() != before))
+        seen.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    with threadpool_limits(limits=3, user_api="blas"):
+        before = threads()
+        _on_all_threads(work, 1)
+    assert seen == [0]
