@@ -40,7 +40,7 @@ def presentation_limits(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``.
 
-    Those of APCER, of ``d_eer`` and of ``bpcer_at_apcer`` are by Korn and Graubard.
+    All but those of the pooled APCER are by Korn and Graubard.
     """
     if not units:
         raise DataError(
@@ -50,33 +50,34 @@ def presentation_limits(
     curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
     every = np.unique(np.concatenate([[np.nan], places, curve]))
     every = np.roll(every, 1)  # NaN, which rejects all, first
-    shown, place = np.unique(places, return_inverse=True)
-    at = np.where(np.isnan(shown), 0, 1 + np.searchsorted(every[1:], shown))
+    place = np.where(np.isnan(places), 0, 1 + np.searchsorted(every[1:], places))
+    shown, back = np.unique(place, return_inverse=True)
     classes = _Classes.of(data, units, options, every)
     tail = (1 - options.confidence) / 2
-    # No error of a species has the same bound as elsewhere, at the confidence level.
-    low, high = open_limits(
-        classes.rate[:, :-1], *classes.species(1 - tail), classes.units[:-1], options.confidence
-    )
+    # A rate of 0 has the same bound as elsewhere, at the confidence level.
+    species = classes.rate[:, :-1], *classes.species(1 - tail), classes.units[:-1]
+    low, high = open_limits(*species, options.confidence)
     largest = np.full(len(high), np.nan)
     if data.counted.any():
         largest = high[:, data.counted].max(axis=1)
+    bona_fide = classes.rate[:, -1], *classes.bpcer(1 - tail), classes.units[-1]
     of_rates = {
-        **classes.limits,
+        "apcer_pooled": classes.pooled,
+        "bpcer": open_limits(*bona_fide, options.confidence),
         "apcer_of_species": (low, high),
         "apcer": (classes.apcer(1 - tail)[0], largest),
     }
-    order = np.argsort(at)
     limits = {}
     for name, (low, high) in of_rates.items():
-        low, high = low[at[order]], high[at[order]]
-        if name.endswith(("apcer", "species")):
+        low, high = low[shown], high[shown]
+        if name == "bpcer":
+            low, high = along_falling(low, high)
+        elif name != "apcer_pooled":
             low, high = along(low, high)
-        back = np.argsort(order)[place.reshape(-1)]
         limits[name] = low[back], high[back]
     # Half of what may miss at an end is that of APCER, half that of BPCER.
     falling = along(*classes.apcer(1 - tail / 2))
-    rising = tuple(x[::-1] for x in along(*(x[::-1] for x in classes.bpcer(1 - tail / 2))))
+    rising = along_falling(*classes.bpcer(1 - tail / 2))
     if not np.isnan(data.d_eer.eer):
         rates = classes.rates["apcer"], classes.rates["bpcer"]
         there = ~np.isnan(every)
@@ -101,6 +102,12 @@ def along(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
+def along_falling(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same along falling rates."""
+    low, high = along(low[::-1], high[::-1])
+    return low[::-1], high[::-1]
+
+
 @dataclass(frozen=True)
 class _Classes:
     """Rates of all classes at increasing distances, with their variances over units."""
@@ -111,7 +118,7 @@ class _Classes:
     variance: np.ndarray
     number: np.ndarray  # (classes,)
     units: np.ndarray
-    limits: dict[str, tuple[np.ndarray, np.ndarray]]  # of the bootstrap that was asked for
+    pooled: tuple[np.ndarray, np.ndarray]  # limits of the bootstrap that was asked for
 
     @classmethod
     def of(
@@ -125,7 +132,7 @@ class _Classes:
         trials = np.array([options.trials_of(x.units) for x in weighed])
         number = np.stack([x.number for x in weighed])[:, None]
         rates, rate, variance = defaultdict(list), [], []
-        limits: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {"apcer_pooled": [], "bpcer": []}
+        pooled = []
         for part in np.array_split(every, -(-len(every) // _AT_ONCE)):
             drawn = data.rates_of(np.stack([x.accepted(part) for x in weighed]), number)
             for name, values in drawn.items():
@@ -133,8 +140,8 @@ class _Classes:
             each = np.concatenate([drawn["apcer_of_species"], drawn["bpcer"][:, None]], axis=1)
             rate.append(each[..., 0])
             variance.append(drawn_variance(each[..., 1:], trials))
-            for name, few in (("apcer_pooled", trials[:-1].min()), ("bpcer", trials[-1])):
-                limits[name].append(options.limits(drawn[name], few))
+            pooled.append(np.stack(options.limits(drawn["apcer_pooled"], trials[:-1].min())))
+        low, high = np.concatenate(pooled, axis=1)
         return cls(
             data=data,
             rates={name: np.concatenate(x) for name, x in rates.items()},
@@ -142,10 +149,7 @@ class _Classes:
             variance=np.concatenate(variance),
             number=number[:, 0, 0],
             units=trials,
-            limits={
-                name: (np.concatenate([x[0] for x in both]), np.concatenate([x[1] for x in both]))
-                for name, both in limits.items()
-            },
+            pooled=(low, high),
         )
 
     def species(self, confidence: float) -> tuple[np.ndarray, np.ndarray]:

@@ -125,9 +125,9 @@ def pad(
         The object presented, for attacks, and the person, which intervals resample.
     interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
         Adds ``_low`` and ``_high`` of each rate and of ``d_eer``; needs `subjects` or
-        `instrument`. The method is that of BPCER and the pooled APCER at a threshold. APCER of
-        species and the largest, ``d_eer`` and ``bpcer_at_apcer``, with the uncertainty of its
-        threshold, have the limits of Korn and Graubard (1998), from the variance of the replicates.
+        `instrument`. The method is that of the pooled APCER. All others have the limits of Korn and
+        Graubard (1998), by the variance over resampled people and instruments, those of ``d_eer``
+        and ``bpcer_at_apcer`` with the uncertainty of their thresholds.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
     name : str
@@ -479,9 +479,9 @@ def blocks(found: Found) -> Iterator[Block]:
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
         yield Note(
-            f"In brackets: {level:g} % intervals for {attrs['interval_for']}. APCER, D-EER and "
-            f"BPCER at an APCER: {attrs['apcer_interval']}; BPCER and pooled APCER at a threshold: "
-            f"{attrs['interval_method']} over {attrs['resampled']}",
+            f"In brackets: {level:g} % intervals for {attrs['interval_for']}, by resampling "
+            f"{attrs['resampled']}: {attrs['apcer_interval']}; of pooled APCER "
+            f"{attrs['interval_method']}",
             exact=True,
         )
     yield Warnings(found)

@@ -194,11 +194,20 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
     )  # fmt: skip
     options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
     weights = _drawn(9, options, 0)[people]
+    wrong = ((values >= 0.1) & (attack == "a"))[:, None] * weights
+    drawn = wrong.sum(axis=0) / weights[attack == "a"].sum(axis=0)
+    low, high = np.quantile(drawn[1:], [0.025, 0.975])
+    np.testing.assert_allclose(float(ds.apcer_pooled_at_threshold_low), low)
+    np.testing.assert_allclose(float(ds.apcer_pooled_at_threshold_high), high)
     wrong = ((values < 0.1) & (attack == ""))[:, None] * weights
     drawn = wrong.sum(axis=0) / weights[attack == ""].sum(axis=0)
-    low, high = np.quantile(drawn[1:], [0.025, 0.975])
-    np.testing.assert_allclose(float(ds.bpcer_at_threshold_low), low)
-    np.testing.assert_allclose(float(ds.bpcer_at_threshold_high), high)
+    limits = slow.korn_graubard(drawn[0], drawn[1:], (attack == "").sum(), 9, 0.975)
+    ds = be.pad(
+        values, attack, subjects=people, interval="subject-bootstrap", threshold=0.1,
+        replicates=100, thresholds=[0.1],
+    )  # fmt: skip
+    found = ds.bpcer_at_threshold_low, ds.bpcer_at_threshold_high
+    np.testing.assert_allclose(found, limits)
 
 
 def five_species(seed, instruments=10, presentations=20):
