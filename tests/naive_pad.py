@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from scipy import stats
+
 
 def classes(
     values: Sequence[float], attack: Sequence[str], kind: str
@@ -115,3 +117,20 @@ def weighted_eer(genuine, of_genuine, others, of_others) -> float:
             return f + (r - f) / ((far - f) - (frr - r)) * (far - f)
         before = far, frr
     raise AssertionError("the rates do not cross")
+
+
+def korn_graubard(rate, drawn, attempts, units, confidence):
+    """One-sided limits at an effective number of attempts, from replicates of the rate."""
+    if units < 2:
+        return math.nan, math.nan
+    without = 1 - (1 - confidence) ** (1 / units)
+    if rate in (0, 1):
+        return (0.0, without) if rate == 0 else (1 - without, 1.0)
+    drawn = [x for x in drawn if x == x]
+    mean = sum(drawn) / len(drawn)
+    variance = sum((x - mean) ** 2 for x in drawn) / len(drawn) * units / (units - 1)
+    number = min(rate * (1 - rate) / variance, attempts) if variance else attempts
+    number *= (stats.norm.ppf(confidence) / stats.t.ppf(confidence, units - 1)) ** 2
+    low = stats.beta.ppf(1 - confidence, number * rate, number * (1 - rate) + 1)
+    high = stats.beta.ppf(confidence, number * rate + 1, number * (1 - rate))
+    return float(low), float(high)

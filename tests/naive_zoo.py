@@ -136,30 +136,50 @@ def half_means(
     people: Sequence[Any],
     probe_half: Sequence[int],
     gallery_half: Sequence[int],
-    subject_half: Sequence[int],
+    group: Sequence[int],
+    groups: int,
     **case: Any,
-) -> dict[str, list[list[float]]]:
-    """Mean distances of each subject over its two halves, for goats, wolves and lambs."""
+) -> dict[str, list[Any]]:
+    """Mean distances of each subject over its two halves; wolves and lambs by group of opponents.
+
+    ``goat[s][h]``, ``wolf[s][h][g]`` and ``lamb[s][h][g]``.
+    """
     data = naive.read(**case)
-    side = dict(zip(people, subject_half, strict=True))
-    out: dict[str, list[list[float]]] = {"goat": [], "wolf": [], "lamb": []}
+    of = dict(zip(people, group, strict=True))
+    out: dict[str, list[Any]] = {"goat": [], "wolf": [], "lamb": []}
     for s in people:
         for halves in out.values():
             halves.append([])
         for h in (0, 1):
-            goat, wolf, lamb = [], [], []
+            goat = []
+            wolf, lamb = ([[] for _ in range(groups)] for _ in range(2))
             for i, row in enumerate(data.rows):
                 for cell in row:
                     a, b, x = data.probe_labels[i], cell.subject, cell.distance
                     if a == b == s and probe_half[i] == gallery_half[cell.column] == h:
                         goat.append(x)
-                    if a == s != b and probe_half[i] == h == side[b]:
-                        wolf.append(x)
-                    if b == s != a and gallery_half[cell.column] == h == side[a]:
-                        lamb.append(x)
-            for name, part in (("goat", goat), ("wolf", wolf), ("lamb", lamb)):
-                out[name][-1].append(mean(part))
+                    if a == s != b and probe_half[i] == h:
+                        wolf[of[b]].append(x)
+                    if b == s != a and gallery_half[cell.column] == h:
+                        lamb[of[a]].append(x)
+            out["goat"][-1].append(mean(goat))
+            out["wolf"][-1].append([mean(x) for x in wolf])
+            out["lamb"][-1].append([mean(x) for x in lamb])
     return out
+
+
+def products_of_opponents(first: Sequence[Any], second: Sequence[Any], signs: Sequence[int]) -> Any:
+    """Sum, over subjects and ordered pairs of different groups, of products of both means.
+
+    Means are whole numbers, less those of all subjects already, and groups have signs.
+    """
+    return sum(
+        int(a[g]) * int(b[h]) * signs[g] * signs[h]
+        for a, b in zip(first, second, strict=True)
+        for g in range(len(signs))
+        for h in range(len(signs))
+        if g != h
+    )
 
 
 def tree_total(leaves):

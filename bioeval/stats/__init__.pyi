@@ -25,6 +25,12 @@ from bioeval.stats.bootstrap import (
     linear_forms as linear_forms,
     ratio as ratio,
 )
+from bioeval.stats.effective_number import (
+    drawn_variance as drawn_variance,
+    korn_graubard as korn_graubard,
+    largest_limits as largest_limits,
+    sum_limits as sum_limits,
+)
 from bioeval.stats.identification import (
     identification_replicates as identification_replicates,
 )
@@ -32,7 +38,7 @@ from bioeval.stats.limits import (
     by_subject as by_subject,
 )
 from bioeval.stats.options import IntervalOptions as IntervalOptions
-from bioeval.stats.replicates import quantiles as quantiles
+from bioeval.stats.replicates import open_limits as open_limits, quantiles as quantiles
 from bioeval.stats.verification import ErrorColumns as ErrorColumns, Replicates as Replicates
 
 # Of the studies, as their doors offer them; written by scripts/stub.

@@ -16,9 +16,18 @@ from bioeval.base import Argument, Bootstrap, Name, Stream, require_memory, rows
 from bioeval.evaluation import chosen_threshold
 from bioeval.results import Variables, rate
 from bioeval.scores import BlockReader, Provenance, are_pairs, codes_of, plain, threads_for
-from bioeval.stats import ErrorColumns, IntervalOptions, ratio
+from bioeval.stats import (
+    ErrorColumns,
+    IntervalOptions,
+    drawn_variance,
+    korn_graubard,
+    largest_limits,
+    open_limits,
+    ratio,
+    sum_limits,
+)
 from bioeval.studies.attacks.counts import AttackAttempts
-from bioeval.studies.attacks.intervals import crossings, sampled_points
+from bioeval.studies.attacks.intervals import KORN_GRAUBARD, along, crossings, sampled_points
 from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import (
     FAR_TARGETS,
@@ -363,22 +372,22 @@ def with_attack_intervals(
     rates = {
         "far": errors.far,
         "frr": frr,
-        "iapar_of_species": of_species,
-        "iapar_max": np.fmax.reduce(of_species, axis=1),
         "iapar_pooled": ratio(accepted[:-1].sum(axis=1), accepted[-1].sum(axis=0)),
     }
-    rates["riapar"] = rates["iapar_max"] + frr
-    rates["riapar_of_species"] = of_species + frr[:, None]
     target = codes_of(parts.attacks).probe[attacks.rows]
-    targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials = {
         "far": people.disjoint_pairs,
         "frr": options.trials_of(len(np.unique(who))),
-        "iapar_of_species": np.array([options.trials_of(number) for number in targets]),
-        "iapar_max": options.trials_of(min(targets, default=0)),
         "iapar_pooled": options.trials_of(len(np.unique(codes_of(parts.attacks).probe))),
     }
-    limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
+    limits = {name: options.limits(drawn, trials[name]) for name, drawn in rates.items()}
+    limits |= _limits_of_species(of_species, attacks.number, _units(parts, attacks), options)
+    iapar, (low, high) = of_species[..., 0], limits["frr"]
+    largest = np.fmax.reduce(iapar, axis=1)
+    limits["riapar"] = sum_limits((largest, *limits["iapar_max"]), (frr[:, 0], low, high))
+    limits["riapar_of_species"] = sum_limits(
+        (iapar, *limits["iapar_of_species"]), (frr[:, :1], low[:, None], high[:, None])
+    )
     shown = {}
     for point, where in wanted.items():
         place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
@@ -411,7 +420,10 @@ def with_attack_intervals(
     out = options.added_to(dataset, shown, names, remarks)
     also = [f"{x}s" for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
-        interval_threshold="thresholds stay in replicates", resampled=", ".join(["subjects", *also])
+        interval_threshold="thresholds stay in replicates",
+        resampled=", ".join(["subjects", *also]),
+        iapar_interval=KORN_GRAUBARD,
+        interval_for=f"new {' and '.join(['people', *also])}",
     )
 
 
@@ -459,12 +471,35 @@ def _places_among(distinct: Iterable[Any], values: list[Any]) -> np.ndarray:
     return np.array([place_of[value] for value in values], dtype=np.int64)
 
 
-def _limits(
-    drawn: np.ndarray, name: str, trials: dict[str, Any], options: IntervalOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of a rate; a sum of two rates has no logit."""
-    if name.startswith("riapar") and options.method.endswith("logit"):
-        options = replace(options, method="subject-bootstrap")
-    if name in trials:
-        return options.limits(drawn, trials[name])
-    return options.limits(drawn)
+def _units(parts: AttackedScores, attacks: AttackAttempts) -> np.ndarray:
+    """Return the fewest targets, instruments or attackers of each species."""
+    sides = [codes_of(parts.attacks).probe[attacks.rows]]
+    for name in ALSO_RESAMPLED:
+        if name in parts.attacks.probe_meta:
+            values = list(map(plain, parts.attacks.probe_meta[name].tolist()))
+            sides.append(_places_among(dict.fromkeys(values), values)[attacks.rows])
+    fewest = []
+    for s in range(len(attacks.names)):
+        here = attacks.species == s
+        fewest.append(min(len(np.unique(side[here])) for side in sides))
+    return np.array(fewest)
+
+
+def _limits_of_species(
+    drawn: np.ndarray, attempts: np.ndarray, units: np.ndarray, options: IntervalOptions
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the limits of IAPAR of species and of the largest, at increasing thresholds."""
+    one_sided = (1 + options.confidence) / 2
+    rate, variance = drawn[..., 0], drawn_variance(drawn[..., 1 : 1 + options.replicates], units)
+    low, high = open_limits(
+        rate,
+        *korn_graubard(rate, variance, attempts, units, one_sided),
+        np.where(units > 1, units, 0),
+        options.confidence,
+    )
+    made = np.flatnonzero(attempts > 0)
+    lowest = highest = np.full(len(rate), np.nan)
+    if len(made):
+        of_rates = rate[:, made], variance[:, made], attempts[made], units[made]
+        lowest, highest = largest_limits(*of_rates, one_sided)[0], high[:, made].max(axis=1)
+    return {"iapar_of_species": along(low, high), "iapar_max": along(lowest, highest)}

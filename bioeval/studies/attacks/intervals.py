@@ -15,10 +15,17 @@ from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,
     by_subject,
+    drawn_variance,
+    korn_graubard,
+    largest_limits,
+    open_limits,
     ratio,
 )
 from bioeval.studies.attacks.counts import GenuineAttempts, Presentations
 from bioeval.studies.attacks.scores import BONA_FIDE
+
+#: What the limits of the largest rate of several species are by, as attributes of results.
+KORN_GRAUBARD = "Korn and Graubard, all species at once"
 
 # Thresholds whose replicates are computed at once, and of a curve about the most.
 _AT_ONCE, _POINTS = 256, 1000
@@ -29,37 +36,139 @@ def presentation_limits(
     units: Mapping[str, np.ndarray],
     options: IntervalOptions,
     places: np.ndarray,
+    targets: np.ndarray,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the limits of rates at distances and of ``d_eer``, by a bootstrap of units."""
+    """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``.
+
+    All but those of the pooled APCER are by Korn and Graubard.
+    """
     if not units:
         raise DataError(
             f"{Argument('interval', options.method)} resamples people or objects; give "
             f"{Argument('subjects')} or {Argument('instrument')}"
         )
-    weighed = [_Weighed.of(data, units, options, i) for i in data.classes]
-    trials = np.array([options.trials_of(x.units) for x in weighed])
-    trials_of_rate = {"bpcer": trials[-1], "apcer_of_species": trials[:-1]}
-    number = np.stack([x.number for x in weighed])[:, None]
-
-    def rates_at(at: np.ndarray) -> dict[str, np.ndarray]:
-        return data.rates_of(np.stack([x.accepted(at) for x in weighed]), number)
-
-    lows = defaultdict(list)
-    highs = defaultdict(list)
-    for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
-        for rate, values in rates_at(part).items():
-            few = trials_of_rate.get(rate, trials[:-1].min())
-            low, high = options.limits(values, few)
-            lows[rate].append(low)
-            highs[rate].append(high)
-    limits = {rate: (np.concatenate(lows[rate]), np.concatenate(highs[rate])) for rate in lows}
+    curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
+    every = np.unique(np.concatenate([[np.nan], places, curve]))
+    every = np.roll(every, 1)  # NaN, which rejects all, first
+    place = np.where(np.isnan(places), 0, 1 + np.searchsorted(every[1:], places))
+    shown, back = np.unique(place, return_inverse=True)
+    classes = _Classes.of(data, units, options, every)
+    tail = (1 - options.confidence) / 2
+    # A rate of 0 has the same bound as elsewhere, at the confidence level.
+    species = classes.rate[:, :-1], *classes.species(1 - tail), classes.units[:-1]
+    low, high = open_limits(*species, options.confidence)
+    largest = np.full(len(high), np.nan)
+    if data.counted.any():
+        largest = high[:, data.counted].max(axis=1)
+    bona_fide = classes.rate[:, -1], *classes.bpcer(1 - tail), classes.units[-1]
+    of_rates = {
+        "apcer_pooled": classes.pooled,
+        "bpcer": open_limits(*bona_fide, options.confidence),
+        "apcer_of_species": (low, high),
+        "apcer": (classes.apcer(1 - tail)[0], largest),
+    }
+    limits = {}
+    for name, (low, high) in of_rates.items():
+        low, high = low[shown], high[shown]
+        if name == "bpcer":
+            low, high = along_falling(low, high)
+        elif name != "apcer_pooled":
+            low, high = along(low, high)
+        limits[name] = low[back], high[back]
+    # Half of what may miss at an end is that of APCER, half that of BPCER.
+    falling = along(*classes.apcer(1 - tail / 2))
+    rising = along_falling(*classes.bpcer(1 - tail / 2))
     if not np.isnan(data.d_eer.eer):
-        curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
-        rates = rates_at(curve)
-        error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
-        low, high = options.limits(error, trials.min())
-        limits["d_eer"] = np.atleast_1d(low), np.atleast_1d(high)
+        rates = classes.rates["apcer"], classes.rates["bpcer"]
+        there = ~np.isnan(every)
+        error = crossings(
+            np.stack([rates[0], *falling], axis=1)[there],
+            np.stack([rates[1], *rising], axis=1)[there],
+            data.d_eer.eer,
+        )
+        limits["d_eer"] = error[1:2], error[2:]
+    ends = []
+    for apcer, bpcer in zip(falling, rising, strict=True):
+        # APCER grows with the distance; before the first is the point that rejects all.
+        within = np.searchsorted(apcer, targets, side="right")
+        at = np.concatenate([[1.0], bpcer])[within]
+        ends.append(np.where(np.isnan(apcer).any() | np.isnan(at), np.nan, at))
+    limits["bpcer_at_apcer"] = ends[0], ends[1]
     return limits
+
+
+def along(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits along increasing rates, the first axis, that are monotone as the rates are."""
+    return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
+
+
+def along_falling(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same along falling rates."""
+    low, high = along(low[::-1], high[::-1])
+    return low[::-1], high[::-1]
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Rates of all classes at increasing distances, with their variances over units."""
+
+    data: Presentations
+    rates: dict[str, np.ndarray]
+    rate: np.ndarray  # (distances, classes): accepted; bona fide last: rejected
+    variance: np.ndarray
+    number: np.ndarray  # (classes,)
+    units: np.ndarray
+    pooled: tuple[np.ndarray, np.ndarray]  # limits of the bootstrap that was asked for
+
+    @classmethod
+    def of(
+        cls,
+        data: Presentations,
+        units: Mapping[str, np.ndarray],
+        options: IntervalOptions,
+        every: np.ndarray,
+    ) -> _Classes:
+        weighed = [_Weighed.of(data, units, options, i) for i in data.classes]
+        trials = np.array([options.trials_of(x.units) for x in weighed])
+        number = np.stack([x.number for x in weighed])[:, None]
+        rates, rate, variance = defaultdict(list), [], []
+        pooled = []
+        for part in np.array_split(every, -(-len(every) // _AT_ONCE)):
+            drawn = data.rates_of(np.stack([x.accepted(part) for x in weighed]), number)
+            for name, values in drawn.items():
+                rates[name].append(values[..., 0])
+            each = np.concatenate([drawn["apcer_of_species"], drawn["bpcer"][:, None]], axis=1)
+            rate.append(each[..., 0])
+            variance.append(drawn_variance(each[..., 1:], trials))
+            pooled.append(np.stack(options.limits(drawn["apcer_pooled"], trials[:-1].min())))
+        low, high = np.concatenate(pooled, axis=1)
+        return cls(
+            data=data,
+            rates={name: np.concatenate(x) for name, x in rates.items()},
+            rate=np.concatenate(rate),
+            variance=np.concatenate(variance),
+            number=number[:, 0, 0],
+            units=trials,
+            pooled=(low, high),
+        )
+
+    def species(self, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return one-sided limits of APCER of each species."""
+        of = self.rate[:, :-1], self.variance[:, :-1], self.number[:-1], self.units[:-1]
+        return korn_graubard(*of, confidence)
+
+    def apcer(self, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return one-sided limits of the largest APCER, by distance."""
+        if not self.data.counted.any():
+            return (np.full(len(self.rate), np.nan),) * 2
+        over = np.flatnonzero(self.data.counted)
+        of = self.rate[:, over], self.variance[:, over], self.number[over], self.units[over]
+        return largest_limits(*of, confidence)
+
+    def bpcer(self, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return one-sided limits of BPCER, by distance."""
+        of = self.rate[:, -1], self.variance[:, -1], self.number[-1], self.units[-1]
+        return korn_graubard(*of, confidence)
 
 
 def sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:

@@ -65,6 +65,13 @@ _NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
 
 ValuedKind = Literal["distance", "similarity", "llr"]
 
+# What a result holds for, by what is resampled.
+_NEW = {
+    ("subjects",): "new people, these instruments",
+    ("instrument",): "new instruments of these species, each bona fide presentation by itself",
+    ("subjects", "instrument"): "new people, and new instruments of these species",
+}
+
 # Fewer instruments of a species are warned of.
 LEAST_INSTRUMENTS = 10
 
@@ -118,7 +125,9 @@ def pad(
         The object presented, for attacks, and the person, which intervals resample.
     interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
         Adds ``_low`` and ``_high`` of each rate and of ``d_eer``; needs `subjects` or
-        `instrument`.
+        `instrument`. The method is that of the pooled APCER. All others have the limits of Korn and
+        Graubard (1998), by the variance over resampled people and instruments, those of ``d_eer``
+        and ``bpcer_at_apcer`` with the uncertainty of their thresholds.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
     name : str
@@ -192,22 +201,24 @@ def pad(
     for rate, curve in data.rates(inside).items():
         made[rate] = ("threshold", "species")[: curve.ndim], curve[order]
     if options is not None:
-        from bioeval.studies.attacks.intervals import presentation_limits
+        from bioeval.studies.attacks.intervals import KORN_GRAUBARD, presentation_limits
 
-        places = np.concatenate([inside, at_target, [math.nan if at is None else at]])
-        limits = presentation_limits(data, units, options, places)
+        places = np.append(inside, math.nan if at is None else at)
+        limits = presentation_limits(data, units, options, places, targets)
         low, high = limits.pop("d_eer", _NO_LIMITS)
         made["d_eer_low"] = float(low[0])
         made["d_eer_high"] = float(high[0])
+        at_targets = limits.pop("bpcer_at_apcer")
+        for side, ends in zip(("low", "high"), at_targets, strict=True):
+            made[f"bpcer_at_apcer_{side}"] = ("apcer_target",), ends
         for rate, (low, high) in limits.items():
             for side, every in (("low", low), ("high", high)):
-                made[f"{rate}_{side}"] = made[rate][0], every[: len(inside)][order]
-                if rate == "bpcer":
-                    made[f"bpcer_at_apcer_{side}"] = ("apcer_target",), every[len(inside) : -1]
+                made[f"{rate}_{side}"] = made[rate][0], every[:-1][order]
                 if at is not None:
                     made[f"{rate}_at_threshold_{side}"] = made[rate][0][1:], every[-1]
         attrs |= {"interval_method": options.method, "confidence": options.confidence}
         attrs |= {"resampled": " and ".join(units)}
+        attrs |= {"apcer_interval": KORN_GRAUBARD, "interval_for": _NEW[tuple(units)]}
     if math.isnan(data.d_eer.eer):
         warnings.append("d_eer is not defined (NaN): APCER and BPCER do not cross")
     about = {
@@ -468,8 +479,9 @@ def blocks(found: Found) -> Iterator[Block]:
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
         yield Note(
-            f"In brackets: {level:g} % intervals, {attrs['interval_method']} over "
-            f"{attrs['resampled']}; thresholds fixed",
+            f"In brackets: {level:g} % intervals for {attrs['interval_for']}, by resampling "
+            f"{attrs['resampled']}: {attrs['apcer_interval']}; of pooled APCER "
+            f"{attrs['interval_method']}",
             exact=True,
         )
     yield Warnings(found)

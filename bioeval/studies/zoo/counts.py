@@ -5,8 +5,10 @@ genuine scores of a row are neighbours. Each attempt is summed for the subject o
 the claimed one, in all and in two halves without a common template:
 
 - a goat has the genuine attempts within half 0 of its templates, and within half 1;
-- a wolf has, of its probes of half h, the attempts against subjects of half h;
-- a lamb has, of its gallery templates of half h, the attempts of probes of subjects of half h.
+- a wolf has the attempts of its probes of half h, against each group of opponents by itself;
+- a lamb has those against its gallery templates of half h, of the probes of each group.
+
+The groups divide the subjects, so that two halves of attempts can be of other opponents, too.
 
 Sums of floats depend on their order. Rows are therefore added in chunks whose size follows from the
 shape of the scores alone, and chunks in a tree (:class:`~bioeval.studies.zoo.tree_sums.TreeSums`):
@@ -32,11 +34,11 @@ from bioeval.tallies import ConcatenatedRows, InBlocks, gather, is_accepted, rou
 
 @dataclass(frozen=True)
 class Halves:
-    """The half, 0 or 1, of each probe and gallery template within its subject, and of subjects."""
+    """The half, 0 or 1, of each probe and gallery template within its subject; subjects' groups."""
 
     probes: np.ndarray
     gallery: np.ndarray
-    subjects: np.ndarray
+    group: np.ndarray  # of each subject, from 0
 
     @classmethod
     def draw(cls, scores: Scores, sides: tuple[np.ndarray, np.ndarray], stream: Stream) -> Halves:
@@ -55,15 +57,16 @@ class Halves:
         of_set = 2 * who
         of_set[:m] += ~shared[sides[0]]
         every, back = np.unique(of_set * span + units, return_inverse=True)
-        group = every // span
-        order = np.lexsort((stream.uniforms(len(every)), group))
-        place = np.arange(len(every)) - np.searchsorted(group, group)  # group is sorted
+        whose = every // span
+        order = np.lexsort((stream.uniforms(len(every)), whose))
+        place = np.arange(len(every)) - np.searchsorted(whose, whose)  # sorted
         half = np.empty(len(every), dtype=np.int64)
         half[order] = place % 2
         probes, gallery = np.split(half[back.reshape(-1)], [m])
-        of_subject = np.empty(subjects, dtype=np.int64)
-        of_subject[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % 2
-        return cls(probes, gallery, of_subject)
+        group = np.empty(subjects, dtype=np.int64)
+        place = np.arange(subjects) % GROUPS
+        group[np.argsort(stream.uniforms(subjects), kind="stable")] = place
+        return cls(probes, gallery, group)
 
 
 def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +86,9 @@ def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     sessions = Codes(gallery, gallery, "session").probe
     return scores.probe_ids + sessions.max(initial=-1) + 1, sessions
 
+
+# Groups of opponents, of one subject each where there are fewer.
+GROUPS = 16
 
 # Columns whose sums one thread takes together, about.
 PIECE = 1024
@@ -121,12 +127,23 @@ class HalfMeans(NamedTuple):
     size: np.ndarray
 
 
+class GroupMeans(NamedTuple):
+    """Mean distances of each subject over two halves of its templates, against each group.
+
+    Arrays of shape (subjects, groups), NaN where there are none; `size` as of halves.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    size: np.ndarray
+
+
 @dataclass(frozen=True)
 class SubjectTally:
     """Attempts by subject, as distances; `names` are the labels of the subjects.
 
-    Of single templates, whatever the attempts are, are the `halves`, by ``goat``, ``wolf`` and
-    ``lamb``, and the `pairs`: the distance of each genuine one, and its subject.
+    Of single templates, whatever the attempts are, are the `goats`, the `wolves`, the `lambs` and
+    the `pairs`: the distance of each genuine one, and its subject.
     """
 
     about: Provenance
@@ -135,7 +152,9 @@ class SubjectTally:
     genuine: BySubject
     as_probe: BySubject
     as_claimed: BySubject
-    halves: dict[str, HalfMeans]
+    goats: HalfMeans
+    wolves: GroupMeans
+    lambs: GroupMeans
     pairs: tuple[np.ndarray, np.ndarray]
 
 
@@ -191,20 +210,19 @@ class SubjectWork(InBlocks):
         self.halves = Halves.draw(scores, (self.probe, enrolled), stream)
         order = gallery.columns[0]
         self.column, self.column_half = enrolled[order], self.halves.gallery[order]
-        side = self.halves.subjects
+        group = self.halves.group
         self.single = _Impostors(
-            (gallery.mate_start, gallery.mate_stop),
-            (self.halves.probes, side[self.probe]),
-            np.equal.outer([0, 1], side[self.column]).astype(np.float64),
+            (gallery.mate_start, gallery.mate_stop), group[self.probe], group[self.column], GROUPS
         )
         self.fused: _Impostors | None = None
         if fusion is not None:
             there = gallery.own >= 0
-            none = np.zeros((2, len(self.probe)), dtype=np.int64)
+            # The tests are of single templates: groups here only share the work of adding.
             self.fused = _Impostors(
                 (np.where(there, gallery.own, 0), np.where(there, gallery.own + 1, 0)),
-                (none[0], none[1]),
-                np.zeros((2, len(gallery.subjects))),
+                np.zeros(len(self.probe), dtype=np.int64),
+                np.arange(len(gallery.subjects)) % GROUPS,
+                1,
             )
 
     def part(self, low: int, high: int) -> dict[str, Any]:
@@ -256,11 +274,9 @@ class SubjectWork(InBlocks):
             genuine=_summed(value, self.probe[row], people, self.threshold),
             as_probe=_joined(fused.by_row(), self.probe, people),
             as_claimed=_joined(fused.by_column(), columns, people),
-            halves={
-                "goat": self._goats(single),
-                "wolf": self._wolves(single),
-                "lamb": self._lambs(single),
-            },
+            goats=self._goats(single),
+            wolves=self._wolves(single),
+            lambs=self._lambs(single),
             pairs=(single.genuine[0], self.probe[single.genuine[1]]),
         )
 
@@ -272,17 +288,14 @@ class SubjectWork(InBlocks):
         total = np.where(finite, value, 0.0)
         return self._halved(total, finite.astype(np.int64), self.probe[row], half)
 
-    def _wolves(self, sums: _Sums) -> HalfMeans:
-        """Return the means of each half of the probes against one half of the subjects."""
-        total, finite = sums.of_half()
-        return self._halved(total, finite, self.probe, self.halves.probes)
+    def _wolves(self, sums: _Sums) -> GroupMeans:
+        """Return the means of each half of the probes against each group."""
+        return GroupMeans(*self._halved(*sums.of_groups(), self.probe, self.halves.probes))
 
-    def _lambs(self, sums: _Sums) -> HalfMeans:
-        """Return the means of each half of the gallery templates against probes of one half."""
-        place = np.arange(len(self.column))
+    def _lambs(self, sums: _Sums) -> GroupMeans:
+        """Return the means of the probes of each group against each half of the templates."""
         total, finite = sums.by_table()
-        chosen = self.column_half, place
-        return self._halved(total[chosen], finite[chosen], self.column, self.column_half)
+        return GroupMeans(*self._halved(total.T, finite.T, self.column, self.column_half))
 
     def _halved(
         self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
@@ -302,30 +315,30 @@ class _Impostors:
     """Selection of the impostor scores that are added up by row and by column.
 
     - `own` (pair of int64 (m,)): where the columns of the row's own subject begin and end
-    - `rows` (pair of int64 (m,)): the half of the columns of which a row has a sum of its own, and
-      its table of columns
-    - `weights` (float64 (2, n)): 1 for the columns of a half, else 0
+    - `table` (int64 (m,)): the table of sums by column that a row is added to, below `tables`
+    - `group` (int64 (n,)): the group of each column, of which each row has a sum
     """
 
     def __init__(
         self,
         own: tuple[np.ndarray, np.ndarray],
-        rows: tuple[np.ndarray, np.ndarray],
-        weights: np.ndarray,
+        table: np.ndarray,
+        group: np.ndarray,
+        tables: int,
     ):
-        self.own, self.rows, self.weights = np.array(own), np.array(rows), weights
+        self.own, self.table, self.group, self.tables = np.array(own), table, group, tables
 
 
 class _Chunk:
     """Sums and counts of the scores of one chunk of rows."""
 
     def __init__(self, impostors: _Impostors, number: int, threshold: float):
-        n = impostors.weights.shape[1]
+        n = len(impostors.group)
         self.impostors, self.number, self.threshold = impostors, number, threshold
         self.genuine: list[tuple[np.ndarray, ...]] = []
         self.rows: list[tuple[np.ndarray, np.ndarray]] = []
-        self.column_sums = np.zeros((2, n))
-        self.column_counts = np.zeros((2, 3, n), dtype=np.int32)
+        self.column_sums = np.zeros((impostors.tables, n))
+        self.column_counts = np.zeros((impostors.tables, 3, n), dtype=np.int32)
 
     def add(self, block: Block) -> None:
         """Add the scores of the next rows."""
@@ -335,12 +348,13 @@ class _Chunk:
         )
         self.genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
-        sums, counts = np.empty((pieces, b, 2)), np.zeros((pieces, b, 4), dtype=np.int64)
+        sums = np.zeros((pieces, b, GROUPS))
+        counts = np.zeros((pieces, b, 3 + GROUPS), dtype=np.int64)
         kernel.sum_scores(
             block.values,
             np.ascontiguousarray(self.impostors.own[:, rows]),
-            np.ascontiguousarray(self.impostors.rows[:, rows]),
-            self.impostors.weights,
+            self.impostors.table[rows],
+            self.impostors.group,
             rounded_down(np.array([self.threshold]), dtype)[0],
             sums,
             counts,
@@ -366,7 +380,8 @@ class _Sums:
     """Sums and counts of the impostor scores of all rows, by row and by column."""
 
     def __init__(self, impostors: _Impostors, counts: dict[str, Any]):
-        self.own, self.rows, self.weights = impostors.own, impostors.rows, impostors.weights
+        self.own, self.table, self.group = impostors.own, impostors.table, impostors.group
+        self.tables = impostors.tables
         # Added in this order, whatever the order of the templates: distance, row and position.
         order = np.argsort(counts["genuine"].array())
         self.genuine = [counts[name].array()[order] for name in ("genuine", "row", "position")]
@@ -376,9 +391,9 @@ class _Sums:
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
-        within, missing, infinite, _ = self.row_counts.T
-        attempts = self.weights.shape[1] - (self.own[1] - self.own[0]) - missing
-        return BySubject(attempts, attempts - infinite, within, self.row_sums[:, 0])
+        within, missing, infinite = self.row_counts[:, :3].T
+        attempts = len(self.group) - (self.own[1] - self.own[0]) - missing
+        return BySubject(attempts, attempts - infinite, within, self.row_sums.sum(axis=1))
 
     def by_column(self) -> BySubject:
         """Return the attempts of each column."""
@@ -386,13 +401,13 @@ class _Sums:
         attempts = self._foreign().sum(axis=0) - missing
         return BySubject(attempts, attempts - infinite, within, self.column_sums.sum(axis=0))
 
-    def of_half(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum and number of the finite scores in each row's half of the columns."""
-        before = np.zeros((2, self.weights.shape[1] + 1), dtype=np.int64)
-        np.cumsum(self.weights, axis=1, out=before[:, 1:], dtype=np.int64)
-        half, (start, stop) = self.rows[0], self.own
-        own = before[half, stop] - before[half, start]
-        return self.row_sums[:, 1], before[half, -1] - own - self.row_counts[:, 3]
+    def of_groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum and number of the finite scores of each row and group of columns."""
+        number = np.bincount(self.group, minlength=GROUPS) - self.row_counts[:, 3:]
+        start, stop = self.own
+        own = self.group[np.minimum(start, len(self.group) - 1)]  # of one subject, one group
+        number[np.arange(len(number)), own] -= stop - start
+        return self.row_sums, number
 
     def by_table(self) -> tuple[np.ndarray, np.ndarray]:
         """Return sum and number of the finite scores of each table and column."""
@@ -400,11 +415,11 @@ class _Sums:
 
     def _foreign(self) -> np.ndarray:
         """Return the rows of other subjects, by table and column."""
-        table = self.rows[1]
-        steps = np.zeros((2, self.weights.shape[1] + 1), dtype=np.int64)
-        np.add.at(steps, (table, self.own[0]), 1)
-        np.add.at(steps, (table, self.own[1]), -1)
-        return np.bincount(table, minlength=2)[:, None] - steps.cumsum(axis=1)[:, :-1]
+        steps = np.zeros((self.tables, len(self.group) + 1), dtype=np.int64)
+        np.add.at(steps, (self.table, self.own[0]), 1)
+        np.add.at(steps, (self.table, self.own[1]), -1)
+        rows = np.bincount(self.table, minlength=self.tables)
+        return rows[:, None] - steps.cumsum(axis=1)[:, :-1]
 
 
 def _require_finite(tally: SubjectTally) -> SubjectTally:
@@ -419,7 +434,7 @@ def _require_finite(tally: SubjectTally) -> SubjectTally:
 
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:
     """Return the sums by subject, in the dtype of the values, added in order."""
-    sums = np.zeros(people, dtype=values.dtype)
+    sums = np.zeros((people, *values.shape[1:]), dtype=values.dtype)
     np.add.at(sums, who, values)
     return sums
 

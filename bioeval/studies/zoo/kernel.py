@@ -12,16 +12,10 @@ from bioeval.kernels import parallel_rows
 
 
 @register_jitable
-def add_scores(part, weights, sums, weighted):
-    """Add scores, and scores times weights, to several partial sums."""
-    lanes = len(sums)
-    for start in range(0, len(part), lanes):
-        some = part[start : start + lanes]
-        weight = weights[start : start + lanes]
-        for j in range(len(some)):
-            x = np.float64(some[j])
-            sums[j] += x
-            weighted[j] += x * weight[j]
+def add_to_groups(part, group, sums):
+    """Add each score to the sum of its column's group."""
+    for j in range(len(part)):
+        sums[group[j]] += np.float64(part[j])
 
 
 @register_jitable
@@ -44,25 +38,23 @@ def count_accepted(part, threshold, columns):
 
 
 @register_jitable
-def add_with_care(part, weights, sums, weighted, columns, lacking, row):
-    """Add the finite scores alone, and count the others: NaN, infinite and weighted."""
-    lanes = len(sums)
+def add_with_care(part, group, sums, columns, lacking, row):
+    """Add the finite scores alone, and count the others: NaN, infinite and by group."""
     for j in range(len(part)):
         x = np.float64(part[j])
         if abs(x) < np.inf:
-            sums[j % lanes] += x
-            weighted[j % lanes] += x * weights[j]
+            sums[group[j]] += x
             columns[j] += x
         else:
             kind = 0 if x != x else 1
             lacking[kind, j] += 1
             row[1 + kind] += 1
-            row[3] += np.int64(weights[j])
+            row[3 + group[j]] += 1
 
 
 @parallel_rows("row_sums")
 def sum_scores(
-    begin, end, block, own, rows, weights, threshold, row_sums, row_counts, column_sums,
+    begin, end, block, own, table, group, threshold, row_sums, row_counts, column_sums,
     column_counts,
 ):  # fmt: skip
     """Add up impostor scores by row and by column, and count those within a threshold.
@@ -72,61 +64,50 @@ def sum_scores(
 
     - `block`: float (b, n)
     - `own` (int64 (2, b)): where the columns of the row's own subject begin and end
-    - `rows` (int64 (2, b)): the half of the columns of which a row has a sum of its own, 0 or 1;
-      and the table of sums by column that the row is added to, 0 or 1
-    - `weights` (float64 (2, n)): for each half of the columns 1 for its members, else 0
+    - `table` (int64 (b,)): the table of sums by column that the row is added to
+    - `group` (int64 (n,)): the group of each column
     - `threshold`: of the dtype of the block
-    - `row_sums` (float64 (pieces, b, 2), written): sums of the finite scores: of all columns, and
-      of the row's half of them
-    - `row_counts` (int64 (pieces, b, 4), added to): scores within the threshold, NaN, infinite, and
-      those of either kind in the row's half
-    - `column_sums` (float64 (2, n), added to): sums of the finite scores, by table
-    - `column_counts` (int32 (2, 3, n), added to): scores within the threshold, NaN and infinite
-      ones, by table
+    - `row_sums` (float64 (pieces, b, groups), added to): sums of the finite scores of each group
+    - `row_counts` (int64 (pieces, b, 3 + groups), added to): scores within the threshold, NaN,
+      infinite, and those of either kind in each group
+    - `column_sums` (float64 (tables, n), added to): sums of the finite scores, by table
+    - `column_counts` (int32 (tables, 3, n), added to): scores within the threshold, NaN and
+      infinite ones, by table
     """
     b, n = block.shape
-    pieces = len(row_sums)
-    sums = np.empty(64)
-    weighted = np.empty(64)
+    pieces, _, groups = row_sums.shape
+    sums = np.empty(groups)
     for k in range(begin, end):
         first = k * n // pieces
         last = (k + 1) * n // pieces
         for i in range(b):
-            half = rows[0, i]
-            table = rows[1, i]
+            to = table[i]
             row = row_counts[k, i]
-            total = 0.0
-            of_half = 0.0
             for side in range(2):
                 low = first if side == 0 else max(first, own[1, i])
                 high = min(last, own[0, i]) if side == 0 else last
                 if low >= high:
                     continue
                 part = block[i, low:high]
-                weight = weights[half, low:high]
-                for j in range(len(sums)):
+                of_part = group[low:high]
+                for j in range(groups):
                     sums[j] = 0.0
-                    weighted[j] = 0.0
-                add_scores(part, weight, sums, weighted)
-                found = 0.0
-                for j in range(len(sums)):
-                    found += sums[j]
-                if abs(found) < np.inf:
-                    add_to_columns(part, column_sums[table, low:high])
-                else:
-                    for j in range(len(sums)):
-                        sums[j] = 0.0
-                        weighted[j] = 0.0
-                    add_with_care(
-                        part, weight, sums, weighted, column_sums[table, low:high],
-                        column_counts[table, 1:, low:high], row,
-                    )  # fmt: skip
-                for j in range(len(sums)):
+                add_to_groups(part, of_part, sums)
+                total = 0.0
+                for j in range(groups):
                     total += sums[j]
-                    of_half += weighted[j]
-                row[0] += count_accepted(part, threshold, column_counts[table, 0, low:high])
-            row_sums[k, i, 0] = total
-            row_sums[k, i, 1] = of_half
+                if abs(total) < np.inf:
+                    add_to_columns(part, column_sums[to, low:high])
+                else:
+                    for j in range(groups):
+                        sums[j] = 0.0
+                    add_with_care(
+                        part, of_part, sums, column_sums[to, low:high],
+                        column_counts[to, 1:, low:high], row,
+                    )  # fmt: skip
+                for j in range(groups):
+                    row_sums[k, i, j] += sums[j]
+                row[0] += count_accepted(part, threshold, column_counts[to, 0, low:high])
 
 
 @register_jitable

@@ -66,9 +66,11 @@ def _zoo() -> dict[str, Name]:
         "wolf": "scores of their probes against others",
         "lamb": "scores of others' probes against them",
     }.items():
+        kind, apart = "correlation", "template or an opponent"
+        if animal == "goat":
+            kind, apart = "rank correlation", "template"
         names[f"{animal}_correlation"] = Name(
-            f"rank correlation over subjects of mean {scores} in two halves without a template in "
-            "common"
+            f"{kind} over subjects of mean {scores} in two halves without a {apart} in common"
         )
         names[f"{animal}_p"] = Name(
             f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)"

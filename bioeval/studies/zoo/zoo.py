@@ -99,6 +99,56 @@ def halves_test(
     return HalvesTest(correlation, (1 + reached) / (1 + permutations), subjects)
 
 
+def opponents_test(
+    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, permutations: int, stream: Stream
+) -> HalvesTest:
+    """Test whether means of two halves of each subject's templates go together over opponents.
+
+    `first` and `second` are means of distances of each subject against each group of opponents,
+    NaN where there is none. The statistic is the sum, over subjects, of the products of both means
+    against two *different* groups: no template and no opponent is on both sides. It varies for two
+    reasons, and a replicate adds both: subjects of one size are permuted in the second half, as
+    templates happen to be near to all; and the signs of the groups change at random in both halves,
+    as some opponents happen to be near to some subjects.
+    """
+    known = ~(np.isnan(first).all(axis=1) | np.isnan(second).all(axis=1))
+    subjects = int(known.sum())
+    if subjects < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, subjects)
+    order = np.argsort(sizes[known], kind="stable")
+    compared = ~(np.isnan(first) & np.isnan(second)).all(axis=0)
+    groups = int(compared.sum())
+    a, b = (_deviations(x[known][order][:, compared]) for x in (first, second))
+    of_groups = a.T @ b
+    np.fill_diagonal(of_groups, 0)
+    observed, products = int(of_groups.sum()), np.empty(permutations, dtype=np.int64)
+    x, y = a.sum(axis=1), b.sum(axis=1)
+    permuted_products(x, y, _ends(sizes[known]), stream.words(2), products)
+    signs = np.where(stream.uniforms(permutations * groups) < 0.5, -1, 1).reshape(-1, groups)
+    products += ((signs @ of_groups) * signs).sum(axis=1)
+    reached = int((products >= observed).sum())
+    spread = math.sqrt(float(x @ x) * float(y @ y))
+    correlation = math.nan
+    if spread > 0:
+        # Of all pairs of groups, those of different ones were summed.
+        correlation = observed / spread * groups / (groups - 1)
+    return HalvesTest(
+        float(np.clip(correlation, -1, 1)), (1 + reached) / (1 + permutations), subjects
+    )
+
+
+def _deviations(means: np.ndarray) -> np.ndarray:
+    """Return what each subject's means are above those of all against the group, 0 where unknown.
+
+    As whole numbers, which add to the same in any order: 2^18 is the largest.
+    """
+    there = ~np.isnan(means)
+    number = np.maximum(there.sum(axis=0), 1)
+    apart = np.where(there, means - np.where(there, means, 0.0).sum(axis=0) / number, 0.0)
+    largest = np.abs(apart).max()
+    return np.rint(apart * (2**18 / largest if largest > 0 else 0.0)).astype(np.int64)
+
+
 def _ends(sizes: np.ndarray) -> np.ndarray:
     """Return the ends of the groups of subjects, in order of their sizes."""
     ends, stops = [0], np.cumsum(np.unique(sizes, return_counts=True)[1])
@@ -257,8 +307,12 @@ def _tests(
     variables = {}
     warnings = []
     layout = 0 if tally.about.layout == "all-against-all" else 1
-    for key, (animal, halves) in enumerate(tally.halves.items(), 1):
-        test = halves_test(*halves, permutations, Stream(seed, key))
+    tests = {
+        "goat": halves_test(*tally.goats, permutations, Stream(seed, 1)),
+        "wolf": opponents_test(*tally.wolves, permutations, Stream(seed, 2)),
+        "lamb": opponents_test(*tally.lambs, permutations, Stream(seed, 3)),
+    }
+    for animal, test in tests.items():
         variables[f"{animal}_correlation"] = (), test.correlation
         variables[f"{animal}_p"] = (), test.p_value
         if test.subjects < LEAST_SUBJECTS:

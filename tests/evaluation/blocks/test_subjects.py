@@ -129,29 +129,29 @@ def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkey
 
 @pytest.mark.parametrize("rows", [1, 5, 18])
 def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
-    """Of each half of the subjects chunk by chunk, in the order of the rows; chunks by halves."""
+    """Of each group of subjects chunk by chunk, in the order of the rows; chunks by halves."""
     from bioeval.studies.zoo import counts as subject_sums
 
     scores = systems()["float64"][0]
     monkeypatch.setattr(subject_sums, "CHUNK_CELLS", 0)
     monkeypatch.setattr(subject_sums, "CHUNK_ROWS", rows)
     args = BlockReader(scores), 0.5, Stream(seed_sequence(0), 0)
-    half = subject_sums.SubjectWork(*args, None).halves.subjects
+    group = subject_sums.SubjectWork(*args, None).halves.group
     found = subject_sums.count_by_subject(*args[:2], Stream(seed_sequence(0), 0))
     values, labels = np.asarray(scores.values), np.asarray(scores.probe_labels)
     expected = [0.0] * len(SIZES)
     for j in range(18):
-        of_halves = []
-        for h in (0, 1):
+        of_groups = []
+        for g in range(subject_sums.GROUPS):
             chunks = []
             for low in range(0, 18, rows):
                 total = 0.0
                 for i in range(low, min(low + rows, 18)):
-                    if labels[i] != labels[j] and half[labels[i]] == h:
+                    if labels[i] != labels[j] and group[labels[i]] == g:
                         total += float(values[i, j])
                 chunks.append(total)
-            of_halves.append(naive_zoo.tree_total(chunks))
-        expected[labels[j]] += of_halves[0] + of_halves[1]
+            of_groups.append(naive_zoo.tree_total(chunks))
+        expected[labels[j]] += sum(of_groups)
     assert found.as_claimed.total.tolist() == expected
 
 

@@ -197,15 +197,97 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
     wrong = ((values >= 0.1) & (attack == "a"))[:, None] * weights
     drawn = wrong.sum(axis=0) / weights[attack == "a"].sum(axis=0)
     low, high = np.quantile(drawn[1:], [0.025, 0.975])
-    np.testing.assert_allclose(float(ds.apcer_at_threshold_low), low)
-    np.testing.assert_allclose(float(ds.apcer_at_threshold_high), high)
-    bona = attack == ""
-    errors = [
-        slow.weighted_eer(-values[bona], w[bona], -values[~bona], w[~bona]) for w in weights.T
-    ]
-    assert float(ds.d_eer) == pytest.approx(errors[0])
-    low, high = np.quantile(errors[1:], [0.025, 0.975])
-    np.testing.assert_allclose([float(ds.d_eer_low), float(ds.d_eer_high)], [low, high])
+    np.testing.assert_allclose(float(ds.apcer_pooled_at_threshold_low), low)
+    np.testing.assert_allclose(float(ds.apcer_pooled_at_threshold_high), high)
+    wrong = ((values < 0.1) & (attack == ""))[:, None] * weights
+    drawn = wrong.sum(axis=0) / weights[attack == ""].sum(axis=0)
+    limits = slow.korn_graubard(drawn[0], drawn[1:], (attack == "").sum(), 9, 0.975)
+    ds = be.pad(
+        values, attack, subjects=people, interval="subject-bootstrap", threshold=0.1,
+        replicates=100, thresholds=[0.1],
+    )  # fmt: skip
+    found = ds.bpcer_at_threshold_low, ds.bpcer_at_threshold_high
+    np.testing.assert_allclose(found, limits)
+
+
+def five_species(seed, instruments=10, presentations=20):
+    """Detection scores of five species whose APCER is 10 % at the threshold 0."""
+    rng = np.random.default_rng(seed)
+    made = 5 * instruments
+    attacks = 0.7 * rng.normal(size=(made, 1)) + rng.normal(size=(made, presentations))
+    attacks -= 1.2816 * math.hypot(0.7, 1)
+    attack = np.repeat(list("abcde"), instruments * presentations)
+    values = np.concatenate([1 + rng.normal(size=100), attacks.ravel()])
+    units = np.concatenate([np.arange(100), 1000 + np.repeat(np.arange(made), presentations)])
+    return values, np.concatenate([[""] * 100, attack]), units
+
+
+def test_limits_of_apcer_are_those_of_all_species_at_once():
+    values, attack, units = five_species(1)
+    units[attack == "a"] %= 3  # one species of three instruments
+    ds = be.pad(
+        values, attack, instrument=units, interval="subject-bootstrap", threshold=0.0,
+        thresholds=[0.0], replicates=200,
+    )  # fmt: skip
+    options, each = IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0), {}
+    for i, name in enumerate("abcde"):
+        here = attack == name
+        who, unit = np.unique(units[here], return_inverse=True)
+        weights = _drawn(len(who), options, 1 + i)[unit]
+        drawn = ((values[here] >= 0)[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+        each[name] = [
+            slow.korn_graubard(drawn[0], drawn[1:], here.sum(), len(who), x) for x in (0.975, 0.995)
+        ]
+        row = ds.sel(species=name)
+        found = row.apcer_of_species_at_threshold_low, row.apcer_of_species_at_threshold_high
+        # Along the curve limits may be those of a point nearby, and wider.
+        assert float(found[0]) == pytest.approx(each[name][0][0], rel=0.02)
+        assert float(found[1]) == pytest.approx(each[name][0][1], rel=0.02)
+    low = max(x[1][0] for x in each.values())
+    high = max(x[0][1] for x in each.values())
+    assert float(ds.apcer_at_threshold_low) == pytest.approx(low, rel=0.02)
+    assert float(ds.apcer_at_threshold_high) == pytest.approx(high, rel=0.02)
+    assert ds.attrs["interval_for"].startswith("new instruments of these species")
+
+
+def test_the_lower_limit_of_the_largest_apcer_is_seldom_above_the_truth():
+    missed = 0
+    for seed in range(40):
+        values, attack, units = five_species(seed)
+        ds = be.pad(
+            values, attack, instrument=units, interval="subject-bootstrap", threshold=0.0,
+            thresholds=[0.0], replicates=100,
+        )  # fmt: skip
+        missed += not ds.apcer_at_threshold_low <= 0.1 <= ds.apcer_at_threshold_high
+    assert missed <= 2  # of percentiles 18
+
+
+def test_limits_of_points_hold_the_uncertainty_of_their_threshold():
+    """Few instruments cannot show a small APCER, and then every BPCER is possible."""
+    few, many = five_species(2), five_species(2, instruments=60)
+    limits = []
+    for values, attack, units in (few, many):
+        ds = be.pad(
+            values, attack, instrument=units, interval="subject-bootstrap", replicates=100,
+            apcer_targets=[0.1], thresholds=[0.0],
+        )  # fmt: skip
+        limits.append(ds)
+        assert ds.bpcer_at_apcer_low.item() < ds.bpcer_at_apcer.item()
+        assert ds.d_eer_low < ds.d_eer < ds.d_eer_high
+    assert limits[0].bpcer_at_apcer_high == 1 > limits[1].bpcer_at_apcer_high
+    assert limits[1].d_eer_high - limits[1].d_eer_low < limits[0].d_eer_high - limits[0].d_eer_low
+
+
+def test_a_species_with_one_instrument_shows_no_limits():
+    values, attack, units = five_species(3)
+    units[attack == "b"] = 5000
+    ds = be.pad(
+        values, attack, instrument=units, interval="subject-bootstrap", threshold=0.0,
+        replicates=100,
+    )  # fmt: skip
+    ends = ("apcer_at_threshold_low", "apcer_at_threshold_high", "d_eer_low", "d_eer_high")
+    assert np.isnan([ds[x].item() for x in ends]).all()
+    assert not np.isnan(ds.bpcer_at_threshold_high)
 
 
 def test_the_limits_of_d_eer_of_many_scores_are_those_of_all_points():

@@ -19,8 +19,8 @@ import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli import main
 from bioeval.scores.blocks import BlockReader
-from bioeval.studies.zoo.counts import Halves, count_by_subject
-from bioeval.studies.zoo.zoo import halves_test
+from bioeval.studies.zoo.counts import GROUPS, Halves, count_by_subject
+from bioeval.studies.zoo.zoo import _deviations, halves_test, opponents_test
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
 
@@ -82,11 +82,12 @@ def test_halves_are_those_of_the_loops(data):
         np.searchsorted(people, labels) for labels in (scores.probe_labels, scores.gallery_labels)
     ]
     halves = Halves.draw(scores, tuple(codes), stream())
-    drawn = halves.probes.tolist(), halves.gallery.tolist(), halves.subjects.tolist()
-    expected = naive_zoo.half_means(people, *drawn, **arguments)
-    for name, means in expected.items():
-        found = np.column_stack(tally.halves[name][:2])
-        np.testing.assert_allclose(found, np.reshape(means, (-1, 2)), 1e-9, 1e-12, err_msg=name)
+    drawn = halves.probes.tolist(), halves.gallery.tolist(), halves.group.tolist()
+    expected = naive_zoo.half_means(people, *drawn, GROUPS, **arguments)
+    for name, counted in (("goat", tally.goats), ("wolf", tally.wolves), ("lamb", tally.lambs)):
+        found = np.stack(counted[:2], axis=1)
+        wanted = np.reshape(expected[name], found.shape)
+        np.testing.assert_allclose(found, wanted, 1e-9, 1e-12, err_msg=name)
 
 
 def faces(**given) -> be.Scores:
@@ -189,7 +190,8 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
     halves = Halves.draw(scores, (probe, gallery), stream(seed))
     if square:
         assert (halves.probes == halves.gallery).all()
-    assert abs(np.sum(2 * halves.subjects - 1)) <= 1
+    sizes = np.bincount(halves.group)
+    assert sizes.max() - sizes.min() <= 1 and len(sizes) == min(GROUPS, len(halves.group))
     columns = scores.probe_meta.get("session"), scores.gallery_meta.get("session")
     for s in range(5):
         sides = [(halves.probes, probe, columns[0]), (halves.gallery, gallery, columns[1])]
@@ -252,8 +254,49 @@ def test_the_size_of_a_second_half(square):
     tally = count_by_subject(BlockReader(scores), 0.0, stream())
     second = np.array([2, 2, 4])  # templates
     pairs = second * (second - 1) if square else second**2
-    assert tally.halves["goat"].size.tolist() == pairs.tolist()
-    assert tally.halves["wolf"].size.tolist() == tally.halves["lamb"].size.tolist() == [2, 2, 4]
+    assert tally.goats.size.tolist() == pairs.tolist()
+    assert tally.wolves.size.tolist() == tally.lambs.size.tolist() == [2, 2, 4]
+
+
+def test_the_test_of_opponents_against_loops():
+    """The statistic, and replicates of signs and of permutations, for some sizes and holes."""
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(size=(2, 9, 5))
+    first[2, 1] = second[5, 3] = np.nan
+    sizes = np.array([2, 2, 2, 2, 3, 3, 3, 3, 3])
+    a, b = (_deviations(x) for x in (first, second))
+    assert max(np.abs(a).max(), np.abs(b).max()) == 2**18 and (a[2, 1], b[5, 3]) == (0, 0)
+    means = first - np.nanmean(first, axis=0)
+    np.testing.assert_allclose(a / 2**18, np.nan_to_num(means / np.nanmax(abs(means))), atol=1e-5)
+    observed = naive_zoo.products_of_opponents(a, b, [1] * 5)
+    x, y = a.sum(axis=1).tolist(), b.sum(axis=1).tolist()
+    found = opponents_test(first, second, sizes, 20_000, stream())
+    spread = math.sqrt(sum(u * u for u in x) * sum(u * u for u in y))
+    assert found.correlation == pytest.approx(5 / 4 * observed / spread)
+    flips = [
+        naive_zoo.products_of_opponents(a, b, signs)
+        for signs in itertools.product([-1, 1], repeat=5)
+    ]
+    permuted = []
+    for _ in range(2000):
+        order = [*rng.permutation(4), *(4 + rng.permutation(5))]
+        permuted.append(sum(u * y[k] for u, k in zip(x, order, strict=True)))
+    p = np.mean(np.add.outer(permuted, flips) >= observed)
+    assert found.p_value == pytest.approx(p, abs=0.03)
+
+
+@pytest.mark.parametrize("dimensions", [3, 8])
+def test_directions_of_few_dimensions_do_not_pass_for_wolves(dimensions):
+    """Whom a person is near to differs, but nobody is near to all."""
+    rejected = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x = np.repeat(rng.normal(size=(60, dimensions)), 4, axis=0)
+        x += rng.normal(size=x.shape)
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        scores = be.Scores(x @ x.T, np.repeat(np.arange(60), 4), kind="similarity")
+        rejected += be.zoo(scores, threshold=0.5, permutations=199).wolf_p.item() <= 0.05
+    assert rejected <= 8  # of 60; halves of fixed opponents rejected 18 or more
 
 
 def test_the_least_p_value_and_subjects_left_out():
@@ -266,6 +309,10 @@ def test_the_least_p_value_and_subjects_left_out():
     a[1] = np.nan
     few = halves_test(a, a, np.full(9, 4), 99, stream())
     assert math.isnan(few.p_value) and math.isnan(few.correlation)
+    few = opponents_test(np.c_[a, a], np.c_[a, a], np.full(9, 4), 99, stream())
+    assert math.isnan(few.p_value) and few.subjects == 7
+    alike = opponents_test(np.ones((9, 3)), np.ones((9, 3)), np.full(9, 4), 99, stream())
+    assert math.isnan(alike.correlation) and alike.p_value == 1
     alike = halves_test(np.ones(9), np.arange(9.0), np.full(9, 4), 99, stream())
     assert math.isnan(alike.correlation) and alike.p_value == 1
 
@@ -434,4 +481,4 @@ def test_table_without_errors(tmp_path, capsys):
     assert main(["zoo", str(tmp_path / "s.npz"), "--threshold", "2"]) == 0
     text = capsys.readouterr().out
     assert "Subjects with most errors" not in text
-    assert "n/a" in text and "wolf_p is not defined (NaN): 2 subjects" in " ".join(text.split())
+    assert "n/a" in text and "wolf_p is not defined (NaN): 3 subjects" in " ".join(text.split())
