@@ -194,6 +194,19 @@ class ErrorColumns:
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
+    def points(self, points: VerificationPoints, exact: bool) -> dict[str, np.ndarray]:
+        """Return the EER, the rates at the targets, and the AUC where all scores are known."""
+        found = {"eer": self.equal_error(), "frr_at_far": np.empty((0, self.far.shape[1]))}
+        for name, targets, at in (
+            ("frr_at_far", points.far_target, self.frr_at_far),
+            ("far_at_frr", points.frr_target, self.far_at_frr),
+        ):
+            if len(targets):
+                found[name] = np.stack([at(float(x), exact) for x in targets])
+        if points.every_score:
+            found["auc"] = self.area()
+        return found
+
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
         f, r = self.with_ends()
@@ -217,6 +230,8 @@ class Replicates:
     few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    #: The same without each person, after a column for the data.
+    values_without: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     @stage("bootstrap")
@@ -257,22 +272,17 @@ class Replicates:
             errors.genuine,
             erring.few(copies_of(tally)),
         )
-        chosen = {"eer": errors.equal_error(), "frr_at_far": np.empty((0, errors.far.shape[1]))}
-        if len(points.far_target):
-            at_far = [errors.frr_at_far(float(x), exact) for x in points.far_target]
-            chosen["frr_at_far"] = np.stack(at_far)
-        if len(points.frr_target):
-            at_frr = [errors.far_at_frr(float(x), exact) for x in points.frr_target]
-            chosen["far_at_frr"] = np.stack(at_frr)
+        chosen = errors.points(points, exact)
         if points.every_score:
             corners = errors.with_ends()
-            chosen["auc"] = errors.area()
             chosen |= {x.name: x.over_points(*corners) for x in SCALARS.optima}
         itself = cls.itself(points)
-        for name, value in chosen.items():  # an undefined point is so in every replicate
-            moved = np.asarray(itself[name])[..., None] - value[..., :1]
-            replicates.values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
-            replicates.values[name][..., 0] = itself[name]
+        without = replicates.without.points(points, exact)
+        for found, values in ((chosen, replicates.values), (without, replicates.values_without)):
+            for name, value in found.items():  # an undefined point is so in every column
+                moved = np.asarray(itself[name])[..., None] - value[..., :1]
+                values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
+                values[name][..., 0] = itself[name]
         return replicates
 
     def far_without_each(self, confidence: float) -> Limits:
@@ -280,13 +290,12 @@ class Replicates:
         rate, without = self.without.far[:, 0], self.without.far[:, 1:]
         return jackknife_limits(rate, without, confidence, self.pairs, self.fewest)
 
-    def auc_without_each(self, confidence: float) -> Limits:
-        """Return the limits of AUC, from the areas without each person."""
-        area, auc = self.without.area(), self.values["auc"][0]
-        without = np.clip(area[1:] + (auc - area[0]), 0.0, 1.0)
-        trials = min(self.subjects, self.pairs)
-        limits = jackknife_limits(auc, without, confidence, trials, self.fewest)
-        return open_limits(auc, *limits, trials, confidence)
+    def point_without_each(self, name: str, confidence: float) -> Limits:
+        """Return the limits of an operating point, chosen anew without each person."""
+        values = self.values_without[name]
+        value, without, trials = values[..., 0], values[..., 1:], min(self.subjects, self.pairs)
+        limits = jackknife_limits(value, without, confidence, trials, self.fewest)
+        return open_limits(value, *limits, trials, confidence)
 
     @staticmethod
     def itself(points: VerificationPoints) -> dict[str, Any]:
@@ -345,7 +354,7 @@ def _resampled(
         limits["frr"] = genuine.frr_limits(grid)
         at_thresholds = drawn.far_without_each(options.confidence)
         if "auc" in limits:
-            limits["auc"] = drawn.auc_without_each(options.confidence)
+            limits["auc"] = drawn.point_without_each("auc", options.confidence)
     else:
         limits["frr"] = genuine.frr_limits(grid, options.limits(drawn.frr, drawn.subjects))
         at_thresholds = options.limits(drawn.far)
@@ -357,9 +366,15 @@ def _resampled(
     for name in limits.keys() & of_points:
         trials, curves = of_points[name]
         values = drawn.values[name]
+        x = values[..., 0]
         low, high = options.limits(values)
+        if jackknife:
+            many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
+            others = drawn.point_without_each(name, options.confidence)
+            low = np.where(many, np.fmin(low, others[0]), low)
+            high = np.where(many, np.fmax(high, others[1]), high)
         for few in curves:
-            low, high = around_few(values[..., 0], (low, high), few, options.confidence)
+            low, high = around_few(x, (low, high), few, options.confidence)
         limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
     limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
