@@ -500,7 +500,7 @@ def open_set_intervals(
 
 
 def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list[str]:
-    """Let DIR at each FAR that the attempts cannot support have the lower limit 0; return a warning.
+    """Let DIR at a FAR that the attempts cannot support have the lower limit 0; return a warning.
 
     There may be no threshold in the data that has this FAR in the population.
     """

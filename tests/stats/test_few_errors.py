@@ -12,7 +12,6 @@ from hypothesis import example, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval import stats
 from bioeval.stats.bootstrap import SubjectMeans
 from bioeval.stats.few_errors import ErringPairs, FewErrors, Placed, around_few
 from bioeval.stats.options import IntervalOptions
