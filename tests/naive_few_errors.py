@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import scipy
 
@@ -53,6 +53,26 @@ def effective(
     return n / inflation
 
 
+def disjoint(pairs: Collection[tuple[int, int]]) -> float:
+    """How many disjoint pairs of people err; three who are all taken for each other: 1.5.
+
+    Half of the most people that can each be given another with whom they err, no two the same.
+    """
+    people = {x for pair in pairs for x in pair}
+    given: dict[int, int] = {}
+
+    def give(a: int, tried: set[int]) -> bool:
+        for b in people - tried:
+            if (a, b) in pairs or (b, a) in pairs:
+                tried.add(b)
+                if b not in given or give(given[b], tried):
+                    given[b] = a
+                    return True
+        return False
+
+    return sum(give(a, set()) for a in people) / 2
+
+
 def limits_along(
     hits: Mapping[Hashable, Sequence[tuple[float, float]]],
     attempts: Mapping[Hashable, float],
@@ -84,9 +104,12 @@ def limits_along(
     rate = {t: sum(x.values()) / total for t, x in taken.items()}
 
     def enough(errors):
-        return sum(x > TINY for x in errors.values()) >= 5
+        erring = [a for a, x in errors.items() if x > TINY]
+        if pairs:
+            return trials >= 5 and disjoint(erring) >= min(trials, 10)
+        return len(erring) >= 5
 
-    # The nearest place, of each kind of error, at which five err.
+    # The nearest place, of each kind of error, at which enough err.
     number = {}
     for kind, errors, order in (("hit", taken, places), ("miss", missed, places[::-1])):
         found = [t for t in order if enough(errors[t])]

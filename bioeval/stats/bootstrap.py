@@ -23,9 +23,10 @@ from bioeval.base.random import RandomState
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
+from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
-from bioeval.stats.replicates import Interval, open_limits
+from bioeval.stats.replicates import Interval, groups_of, open_limits
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 if TYPE_CHECKING:
@@ -357,13 +358,20 @@ class SubjectMeans:
         options: IntervalOptions,
         no_person: np.ndarray | bool = False,
         copies: int = 1,
+        *,
+        jackknife: bool = False,
     ):
-        """Sum the attempts in each replicate."""
+        """Sum the attempts in each replicate.
+
+        With `jackknife` the limits are those of the means without each subject, on the logit scale,
+        instead of percentiles of the replicates.
+        """
         self.attempts, self.copies = attempts, copies  # of each subject
         self.weights, self.options = weights, options  # of options.weights
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
         with_attempts = (attempts > 0) & ~np.asarray(no_person)
         self.trials = IntervalOptions.trials_of(int(with_attempts.sum()))
+        self._left_out = np.flatnonzero(with_attempts) if jackknife else None
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Return the means in each column, shape (k, columns), from sums by subject."""
@@ -394,6 +402,8 @@ class SubjectMeans:
                 mean = np.full(len(layers), np.nan)
             both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
             return open_limits(mean, *both, self.trials, self.options.confidence)
+        if self._left_out is not None:
+            return self._jackknifed(layers, self._left_out)
         step = max(1, ROOM // self.weights.shape[1])
         before = np.zeros(self.weights.shape[1])
         lows, highs = [], []
@@ -410,6 +420,29 @@ class SubjectMeans:
             lows.append(below)
             highs.append(above)
         return np.concatenate(lows), np.concatenate(highs)
+
+    def _jackknifed(self, layers: np.ndarray, left_out: np.ndarray) -> Limits:
+        """Return the limits of the means of all layers up to each, without each subject."""
+        people = len(left_out)
+        if people < 2:
+            undefined = np.full(len(layers), np.nan)
+            return undefined, undefined
+        first = np.flatnonzero(np.diff(groups_of(people), prepend=-1))
+        kept = self.attempts.sum() - np.add.reduceat(self.attempts[left_out], first)
+        step = max(1, ROOM // max(len(self.attempts), 1))
+        before = np.zeros(len(self.attempts))
+        parts = []
+        for low in range(0, len(layers), step):
+            sums = before + np.cumsum(layers[low : low + step], axis=0)
+            before = sums[-1]
+            total = sums.sum(axis=1)
+            without = total[:, None] - np.add.reduceat(sums[:, left_out], first, axis=1)
+            rate = _within_one(total / self.attempts.sum())
+            without = _within_one(without / kept)
+            limits = jackknife_limits(rate, without, self.options.confidence, self.trials)
+            parts.append(open_limits(rate, *limits, self.trials, self.options.confidence))
+        below, above = zip(*parts, strict=True)
+        return np.concatenate(below), np.concatenate(above)
 
     def drawn_limits(self, values: np.ndarray) -> Limits:
         """Return the confidence limits of values between 0 and 1 in each column."""

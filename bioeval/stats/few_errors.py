@@ -1,8 +1,9 @@
 """Limits along a curve where few people err, and limits that never contradict each other.
 
-The bootstrap resamples those who erred. Where fewer than five people (for FAR, pairs of people) do,
-the limits are those of Clopper and Pearson on an effective number of attempts, which follows from
-how errors correlate within people where five of them err.
+The bootstrap and the jackknife know those who erred. Where fewer than five people do (for FAR, ten
+disjoint pairs of people, which one person who is near to everyone does not make), the limits are
+those of Clopper and Pearson on an effective number of attempts, which follows from how errors
+correlate within people where so many of them err.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import LEAST, Limits
 from bioeval.tallies.by_subject import PairCounts
 from bioeval.tallies.parts import ConcatenatedRows
+
+#: Disjoint pairs of people who err, from which on errors show how uncertain a FAR is.
+LEAST_PAIRS = 10
 
 # Expected ties make errors fractions, whose sums are rounded.
 _ROUNDING = 1e-9
@@ -72,13 +77,13 @@ class Together:
 
 @dataclass(frozen=True)
 class FewErrors:
-    """Limits of a rate along its curve while fewer than five people err."""
+    """Limits of a rate along its curve while few people err: fewer than five, or ten pairs."""
 
     #: Effective number of attempts; of independent trials where nothing shows the correlation.
     number: float
-    below: float  # the smallest rate at which five people err
+    below: float  # the smallest rate at which enough people err
     most: float  # the largest rate at which fewer do
-    place: float  # where on the curve five people err first; NaN where that shows no correlation
+    place: float  # where on the curve enough err first; NaN where that shows no correlation
 
     @classmethod
     def of(
@@ -93,7 +98,7 @@ class FewErrors:
         """Find them from the person, the first place and the weight of each error.
 
         Errors at a place are all up to it. With `people`, units ``a * people + b`` are pairs of
-        persons `a` and `b`. Only the errors up to the place of the fifth unit are needed.
+        persons `a` and `b`. Only the errors up to the place where enough err are needed.
         """
         there = weight > _ROUNDING
         who, unit = np.unique(unit[there], return_inverse=True)
@@ -101,29 +106,32 @@ class FewErrors:
         total = 0.0
         if attempts.number:
             total = float(weight.sum()) / attempts.number
-        if len(who) < LEAST:
+        if people:
+            enough = place_of_pairs(who, people, unit, place, enough_pairs(trials))
+        else:
+            enough = fifth_place(unit, place, len(who))
+        if enough is None:
             return cls(trials, np.inf, total, np.nan)
-        fifth = fifth_place(unit, place, len(who))
-        inside = place <= fifth
+        inside = place <= enough
         number = np.bincount(unit[inside], weight[inside], minlength=len(who))
         pairs = None
         if people:
             pairs = np.stack([who // people, who % people], axis=1)
         errors = Together.of(number, pairs)
         below = errors.number / attempts.number
-        most = float(weight[place < fifth].sum()) / attempts.number
+        most = float(weight[place < enough].sum()) / attempts.number
         effective = attempts.effective(errors)
         if np.isnan(effective):
             return cls(trials, below, most, np.nan)
-        return cls(effective, below, most, float(fifth))
+        return cls(effective, below, most, float(enough))
 
     def at(self, rate: np.ndarray) -> np.ndarray:
-        """Return where fewer than five people err."""
+        """Return where few people err."""
         with np.errstate(invalid="ignore"):
             return rate < self.below * (1 - _ROUNDING)
 
     def limits(self, rate: np.ndarray, confidence: float) -> Limits:
-        """Return the limits of rates at which fewer than five people err."""
+        """Return the limits of rates at which few people err."""
         rate = np.where(rate > _ROUNDING / max(self.number, 1), np.clip(rate, 0, 1), 0.0)
         low, high = clopper_pearson(rate * self.number, self.number, confidence)
         if np.isnan(self.place):
@@ -140,10 +148,55 @@ class FewErrors:
 
 
 def fifth_place(unit: np.ndarray, place: np.ndarray, units: int) -> Any:
-    """Return the fifth smallest of the first places of units, each of which has one."""
+    """Return the fifth smallest of the first places of units; None where they are fewer."""
+    if units < LEAST:
+        return None
     first = np.full(units, np.max(place), dtype=np.asarray(place).dtype)
     np.minimum.at(first, unit, place)
     return np.partition(first, LEAST - 1)[LEAST - 1]
+
+
+def enough_pairs(trials: int) -> int:
+    """Return how many disjoint pairs of people must err: as many as there are, but at most ten.
+
+    0 where there are fewer than five: so few never tell how uncertain a rate is.
+    """
+    if trials < LEAST:
+        return 0
+    return min(trials, LEAST_PAIRS)
+
+
+def place_of_pairs(
+    who: np.ndarray, people: int, unit: np.ndarray, place: np.ndarray, enough: int
+) -> Any:
+    """Return the first place at which enough disjoint pairs of people err; None if nowhere.
+
+    `who` are the pairs ``a * people + b``, of which each error has one. Three people who are all
+    taken for each other count one and a half. (So counted, the pairs are half of a matching of
+    everyone with another person, which is easily found, and more errors never make them fewer.)
+    """
+    if not enough or len(who) < enough:
+        return None
+    places = np.unique(place)
+
+    def disjoint(number: int) -> float:
+        err = who[np.unique(unit[place <= places[number]])]
+        one, other = err // people, err % people
+        ends = np.append(one, other), np.append(other, one)
+        size = (people, people)
+        among = scipy.sparse.csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), size)
+        partner = scipy.sparse.csgraph.maximum_bipartite_matching(among)
+        return float((partner >= 0).sum()) / 2
+
+    first, last = 0, 0
+    while disjoint(last) < enough:  # most errors are at the last places: search from the first
+        if last == len(places) - 1:
+            return None
+        first, last = last + 1, min(2 * last + 1, len(places) - 1)
+    while first < last:
+        middle = (first + last) // 2
+        first, last = (first, middle) if disjoint(middle) >= enough else (middle + 1, last)
+    return places[first]
 
 
 @dataclass(frozen=True)
@@ -229,13 +282,14 @@ def around_few(
 class ErringPairs:
     """A consumer of impostor counts: the first pairs of people in error, from either end.
 
-    `sides` are the subjects of the two sides. A pair of people who are both on both sides was
-    compared in both orders, as often in the one as in the other. Pairs with what is of no person,
-    such as a distractor, are left out.
+    `sides` are the subjects of the two sides, and `trials` the disjoint pairs that they can form. A
+    pair of people who are both on both sides was compared in both orders, as often in the one as in
+    the other. Pairs with what is of no person, such as a distractor, are left out.
     """
 
-    def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray):
+    def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray, trials: int):
         """Begin without attempts; `sides` are the people of probes and gallery."""
+        self._trials = trials
         self._sides, self._no_person, self._people = sides, no_person, len(no_person)
         people = self._people
         left, right = sides
@@ -245,11 +299,12 @@ class ErringPairs:
         self._number = self._same = 0
         # The pairs of a person whose attempts may go on in another block: (key, number).
         self._first, self._open = -1, np.empty((0, 2), dtype=np.int64)
-        self._ends = _FirstPairs(), _FirstPairs()  # accepted, and rejected, pairs
+        first = [_FirstPairs(people, enough_pairs(trials)) for _ in range(2)]
+        self._ends = first[0], first[1]  # accepted, and rejected, pairs
 
     def fresh(self) -> Self:
         """Return the same before anything is counted."""
-        return type(self)(self._sides, self._no_person)
+        return type(self)(self._sides, self._no_person, self._trials)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts; those of a pair of people in one order follow each other."""
@@ -307,7 +362,7 @@ class ErringPairs:
         for end, name in zip(self._ends, ("accepted", "rejected"), strict=True):
             end.add(*found[name].array().T)
 
-    def few(self, trials: int, copies: int = 1) -> tuple[FewErrors, FewErrors]:
+    def few(self, copies: int = 1) -> tuple[FewErrors, FewErrors]:
         """Return where few pairs are accepted, and where few are rejected, each in `copies`."""
         same = (self._same + self._squares(self._open)) / copies**2
         of_each = self._attempts / copies
@@ -316,21 +371,22 @@ class ErringPairs:
 
         def few_of(end: _FirstPairs) -> FewErrors:
             unit, place, number = end.entries.T
-            return FewErrors.of(unit, place, number / copies, attempts, trials, self._people)
+            return FewErrors.of(unit, place, number / copies, attempts, self._trials, self._people)
 
         accepted, rejected = self._ends
         return few_of(accepted), few_of(rejected)
 
 
 class _FirstPairs:
-    """The entries of units up to the place of the fifth of them."""
+    """The entries of pairs up to the place at which enough disjoint ones have one."""
 
-    def __init__(self) -> None:
+    def __init__(self, people: int, enough: int) -> None:
         self.entries = np.empty((0, 3), dtype=np.int64)  # unit, place, number
+        self._people, self._enough = people, enough
         self._bound = np.iinfo(np.int64).max
 
     def add(self, unit: np.ndarray, place: np.ndarray, number: np.ndarray) -> None:
-        """Add entries of units at places; those beyond the fifth unit are dropped."""
+        """Add entries of units at places; those beyond the bound are dropped."""
         inside = place <= self._bound
         if not inside.any():
             return
@@ -339,7 +395,8 @@ class _FirstPairs:
         self.entries = np.concatenate([self.entries, more])
         if closer:
             who, index = np.unique(self.entries[:, 0], return_inverse=True)
-            if len(who) >= LEAST:
-                place = self.entries[:, 1]
-                self._bound = int(fifth_place(index.reshape(-1), place, len(who)))
+            place = self.entries[:, 1]
+            bound = place_of_pairs(who, self._people, index.reshape(-1), place, self._enough)
+            if bound is not None:
+                self._bound = int(bound)
                 self.entries = self.entries[place <= self._bound]

@@ -19,6 +19,7 @@ from bioeval.base.progress import report, stage
 from bioeval.base.random import Stream
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.protocol.tasks import OpenSet
+from bioeval.results.support import RuleOf
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import ROOM, SubjectMeans, linear_forms, ratio
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
@@ -28,7 +29,7 @@ from bioeval.stats.replicates import logit_limits
 from bioeval.stats.verification import CHOSEN, ErrorColumns
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.points import allowed_errors
+from bioeval.tallies.points import allowed_errors, per_cent
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tied_places import place_weights
 
@@ -481,6 +482,7 @@ def open_set_intervals(
             inside = {name: there[::-1] for name, there in inside.items()}
             limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
         limits |= by_person.points(dataset, ranks)
+        remarks += _without_lower_limit(limits, dataset)
     else:
         limits = _independent_open_set(dataset, ranks, options)
         remarks = [options.independence("probes", "of one")]
@@ -495,6 +497,22 @@ def open_set_intervals(
         inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
     return options.added_to(dataset, limits, OPEN_SET, remarks, inside)
+
+
+def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list[str]:
+    """Let DIR at a FAR that the attempts cannot support have the lower limit 0; return a warning.
+
+    There may be no threshold in the data that has this FAR in the population.
+    """
+    targets, attempts = dataset["far_target"].values, int(dataset["impostor_attempts"])
+    supported = np.array([RuleOf(3).supports(x, attempts) for x in targets], dtype=bool)
+    low, high = limits["dir_at_far"]
+    unlimited = ~(supported & (targets > 0))
+    limits["dir_at_far"] = np.where(unlimited[:, None] & ~np.isnan(low), 0.0, low), high
+    if not unlimited.any() or np.isnan(low[unlimited]).all():
+        return []
+    at = ", ".join(map(per_cent, targets[unlimited].tolist()))
+    return [f"the lower limit of DIR is 0 at FAR {at}: too few non-mated searches to support it"]
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:

@@ -14,8 +14,8 @@ from bioeval.base.random import Stream
 from bioeval.base.scalars import Name
 from bioeval.stats.binomial import zero_error_bound
 
-# Largest number of groups of subjects that are left out in turn, for BCa.
-_GROUPS = 1000
+#: Largest number of groups of subjects that are left out in turn.
+GROUPS = 1000
 
 # Far below one error in any countable number of attempts.
 ROUNDING = 1e-12
@@ -85,10 +85,15 @@ def weights_of(
     if subjects > 1 and replicates:
         parts.append(Stream(seed, 0).resampled(subjects, replicates))
         if without_each:
-            group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
-            left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
+            group = groups_of(subjects)
+            left_out = group[:, None] == np.arange(group[-1] + 1)
             parts.append(1 - left_out.astype(np.float32))
     return np.concatenate(parts, axis=1)
+
+
+def groups_of(subjects: int) -> np.ndarray:
+    """Return the group in which each subject is left out: its own, up to a thousand subjects."""
+    return np.arange(subjects) * min(subjects, GROUPS) // max(subjects, 1)
 
 
 def limits_of(

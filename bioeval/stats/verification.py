@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.scalars import SCALARS, Scalar
 from bioeval.base.variables import names_of
+from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
 from bioeval.stats.few_errors import (
     ErringPairs,
@@ -20,11 +22,13 @@ from bioeval.stats.few_errors import (
     around_few,
     without_contradiction,
 )
+from bioeval.stats.jackknife import AttemptsOfEach, jackknife_limits
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import MergingSinks, PairCounts, Sinks, SubjectAttempts
+from bioeval.stats.replicates import open_limits
+from bioeval.tallies.by_subject import MergingSink, MergingSinks, PairCounts, Sinks, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints
+from bioeval.tallies.points import VerificationPoints, per_cent
 from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
@@ -115,11 +119,11 @@ class ErrorColumns:
         attempts: SubjectAttempts,
         thresholds: np.ndarray,
         weights: np.ndarray,
-        erring: ErringPairs | None = None,
+        others: Sequence[MergingSink] = (),
     ) -> ErrorColumns:
-        """Return the rates of attempts; the pairs of people in error are added to `erring`."""
+        """Return the rates of attempts; `others` count the impostor attempts beside them."""
         forms = QuadraticForms(weights, len(thresholds) + 1)
-        sink = forms if erring is None else MergingSinks((forms, erring))
+        sink = MergingSinks((forms, *others))
         genuine = attempts.sweep(thresholds, sink)
         accepted = np.cumsum(forms.totals, axis=0)
         columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
@@ -131,6 +135,20 @@ class ErrorColumns:
         counts = by_subject(*self.genuine, thresholds, len(self.weights))
         accepted = np.cumsum(linear_forms(counts, self.weights), axis=0)
         return ratio(accepted[-1] - accepted[:-1], accepted[-1])
+
+    def without_each(self, persons: AttemptsOfEach, thresholds: np.ndarray) -> ErrorColumns:
+        """Return the rates at the same thresholds, with a column for the data without each person.
+
+        `persons` are the impostor attempts of each.
+        """
+        accepted, own = persons.accepted(), persons.groups + 1
+        values, people = self.genuine
+        layers = by_subject(values, persons.group[people], thresholds, own)
+        total = layers.sum(axis=1)
+        taken = np.cumsum(np.column_stack([total, total[:, None] - layers[:, :-1]]), axis=0)
+        return ErrorColumns(
+            ratio(accepted[:-1], accepted[-1]), ratio(taken[-1] - taken[:-1], taken[-1])
+        )
 
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of each column with the points reject-all and accept-all."""
@@ -176,6 +194,19 @@ class ErrorColumns:
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
         return far if target < 1 else 0 * far  # reject-all, which is the last
 
+    def points(self, points: VerificationPoints, exact: bool) -> dict[str, np.ndarray]:
+        """Return the EER, the rates at the targets, and the AUC where all scores are known."""
+        found = {"eer": self.equal_error(), "frr_at_far": np.empty((0, self.far.shape[1]))}
+        for name, targets, at in (
+            ("frr_at_far", points.far_target, self.frr_at_far),
+            ("far_at_frr", points.frr_target, self.far_at_frr),
+        ):
+            if len(targets):
+                found[name] = np.stack([at(float(x), exact) for x in targets])
+        if points.every_score:
+            found["auc"] = self.area()
+        return found
+
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
         f, r = self.with_ends()
@@ -189,14 +220,18 @@ class Replicates:
     thresholds: np.ndarray  # increasing distances
     far: np.ndarray  # (t, columns), at these thresholds
     frr: np.ndarray  # (grid, columns), at the thresholds of the result
+    without: ErrorColumns  # a column for the data, and one without each person
     subjects: int  # independent trials: subjects with genuine attempts
     pairs: int  # and disjoint pairs of subjects
     people: int  # all subjects
+    fewest: int  # people on the smaller of the sides that have any
     weights: np.ndarray  # (people, columns)
     genuine: tuple[np.ndarray, np.ndarray]  # distances of genuine attempts, and their subjects
     few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    #: The same without each person, after a column for the data.
+    values_without: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     @stage("bootstrap")
@@ -219,37 +254,48 @@ class Replicates:
         assert points is not None
         thresholds, exact = attempts.thresholds(tally, _wanted(tally))
         weights = options.weights(len(attempts.no_person), attempts.no_person)
-        erring = ErringPairs(attempts.sides, attempts.no_person)
-        errors = ErrorColumns.of(attempts, thresholds, weights, erring)
+        erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
+        persons = AttemptsOfEach(attempts.no_person, len(thresholds) + 1)
+        errors = ErrorColumns.of(attempts, thresholds, weights, (erring, persons))
         people = errors.genuine[1]
+        sizes = [n for n in map(attempts.persons_among, attempts.sides) if n]
         replicates = cls(
             thresholds,
             errors.far,
             errors.frr_at(grid),
+            errors.without_each(persons, thresholds),
             IntervalOptions.trials_of(attempts.persons_among(people)),
             attempts.disjoint_pairs,
             attempts.persons_among(np.arange(attempts.people)),
+            min(sizes, default=0),
             weights,
             errors.genuine,
-            erring.few(attempts.disjoint_pairs, copies_of(tally)),
+            erring.few(copies_of(tally)),
         )
-        chosen = {"eer": errors.equal_error(), "frr_at_far": np.empty((0, errors.far.shape[1]))}
-        if len(points.far_target):
-            at_far = [errors.frr_at_far(float(x), exact) for x in points.far_target]
-            chosen["frr_at_far"] = np.stack(at_far)
-        if len(points.frr_target):
-            at_frr = [errors.far_at_frr(float(x), exact) for x in points.frr_target]
-            chosen["far_at_frr"] = np.stack(at_frr)
+        chosen = errors.points(points, exact)
         if points.every_score:
             corners = errors.with_ends()
-            chosen["auc"] = errors.area()
             chosen |= {x.name: x.over_points(*corners) for x in SCALARS.optima}
         itself = cls.itself(points)
-        for name, value in chosen.items():  # an undefined point is so in every replicate
-            moved = np.asarray(itself[name])[..., None] - value[..., :1]
-            replicates.values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
-            replicates.values[name][..., 0] = itself[name]
+        without = replicates.without.points(points, exact)
+        for found, values in ((chosen, replicates.values), (without, replicates.values_without)):
+            for name, value in found.items():  # an undefined point is so in every column
+                moved = np.asarray(itself[name])[..., None] - value[..., :1]
+                values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
+                values[name][..., 0] = itself[name]
         return replicates
+
+    def far_without_each(self, confidence: float) -> Limits:
+        """Return the limits of FAR at the thresholds, from the rates without each person."""
+        rate, without = self.without.far[:, 0], self.without.far[:, 1:]
+        return jackknife_limits(rate, without, confidence, self.pairs, self.fewest)
+
+    def point_without_each(self, name: str, confidence: float) -> Limits:
+        """Return the limits of an operating point, chosen anew without each person."""
+        values = self.values_without[name]
+        value, without, trials = values[..., 0], values[..., 1:], min(self.subjects, self.pairs)
+        limits = jackknife_limits(value, without, confidence, trials, self.fewest)
+        return open_limits(value, *limits, trials, confidence)
 
     @staticmethod
     def itself(points: VerificationPoints) -> dict[str, Any]:
@@ -296,17 +342,22 @@ def _resampled(
     """Return limits by resampling subjects, warnings, numbers of trials, and bands."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = Replicates.of(tally, attempts, grid, options)
-    # Percentiles of an AUC close to 1 hold the truth too seldom, missing on one side.
-    logit = replace(options, method="subject-bootstrap-logit")
-    method = {"auc": logit if options.method == "subject-bootstrap" else options}
+    # Percentiles hold rates of few people, and an AUC close to 1, too seldom.
+    jackknife = options.method == "subject-bootstrap"
     mixed = min(drawn.subjects, drawn.pairs)
     limits = {
-        name: _scaled_limits(SCALARS.compared[name], values, mixed, method.get(name, options))
+        name: _scaled_limits(SCALARS.compared[name], values, mixed, options)
         for name, values in drawn.values.items()
     }
-    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
-    frr = options.limits(drawn.frr, drawn.subjects)
-    limits["frr"] = genuine.frr_limits(grid, frr)
+    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
+    if jackknife:
+        limits["frr"] = genuine.frr_limits(grid)
+        at_thresholds = drawn.far_without_each(options.confidence)
+        if "auc" in limits:
+            limits["auc"] = drawn.point_without_each("auc", options.confidence)
+    else:
+        limits["frr"] = genuine.frr_limits(grid, options.limits(drawn.frr, drawn.subjects))
+        at_thresholds = options.limits(drawn.far)
     of_points = {
         "frr_at_far": (drawn.subjects, [genuine.few]),
         "far_at_frr": (drawn.pairs, [drawn.few_far]),
@@ -315,12 +366,17 @@ def _resampled(
     for name in limits.keys() & of_points:
         trials, curves = of_points[name]
         values = drawn.values[name]
+        x = values[..., 0]
         low, high = options.limits(values)
+        if jackknife:
+            many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
+            others = drawn.point_without_each(name, options.confidence)
+            low = np.where(many, np.fmin(low, others[0]), low)
+            high = np.where(many, np.fmax(high, others[1]), high)
         for few in curves:
-            low, high = around_few(values[..., 0], (low, high), few, options.confidence)
+            low, high = around_few(x, (low, high), few, options.confidence)
         limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
-    at_thresholds = options.limits(drawn.far)
     limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     if options.simultaneous:
         inside = _widen_to_band(limits, drawn, far, dataset, options)
@@ -330,8 +386,29 @@ def _resampled(
         for name in ("far", "frr"):
             limits[name] = limits[name][0][::-1], limits[name][1][::-1]
         inside = {name: there[::-1] for name, there in inside.items()}
+    remarks = [*options.few_people(drawn.people), *_without_upper_limit(limits, dataset, tally)]
     units = {"genuine_subjects": drawn.subjects}
-    return limits, options.few_people(drawn.people), units, inside
+    return limits, remarks, units, inside
+
+
+def _without_upper_limit(
+    limits: dict[str, Limits], dataset: xr.Dataset, tally: VerificationTally
+) -> list[str]:
+    """Let FRR at each FAR that the people cannot support have the upper limit 1; return a warning.
+
+    There may be no threshold in the data that has this FAR in the population.
+    """
+    targets = dataset["far_target"].values
+    attempts = float(dataset[f"{'impostor'}_attempts"]) / copies_of(tally)
+    people = ComparedPeople.of_tally(tally)
+    supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
+    low, high = limits["frr_at_far"]
+    unlimited = ~(supported & (targets > 0)) & ~np.isnan(high)
+    limits["frr_at_far"] = low, np.where(unlimited, 1.0, high)
+    if not unlimited.any():
+        return []
+    at = ", ".join(map(per_cent, targets[unlimited].tolist()))
+    return [f"the upper limit of FRR is 1 at FAR {at}: too few people are compared to support it"]
 
 
 def _widen_to_band(
@@ -404,13 +481,13 @@ class _Genuine:
         weights: np.ndarray,
         options: IntervalOptions,
         copies: int,
+        jackknife: bool = False,
     ) -> _Genuine:
         """Count the genuine attempts of each subject, at their distances."""
         distances, people = attempts
         number = np.bincount(people, minlength=len(weights))
-        return cls(
-            SubjectMeans(number, weights, options, copies=copies), Placed.of(people, distances)
-        )
+        means = SubjectMeans(number, weights, options, copies=copies, jackknife=jackknife)
+        return cls(means, Placed.of(people, distances))
 
     @property
     def few(self) -> tuple[FewErrors, FewErrors]:
@@ -460,9 +537,9 @@ def _analytic(
         kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
-    erring = ErringPairs(attempts.sides, attempts.no_person)
+    erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
     values, people = attempts.sweep(thresholds, Sinks((dense, erring)))
-    few = erring.few(attempts.disjoint_pairs, copies_of(tally))
+    few = erring.few(copies_of(tally))
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())
     rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)

@@ -62,7 +62,10 @@ def chosen_points(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
         known_scores(cell, rng), far_targets=[0.1, 0.01, 0.001], interval="subject-bootstrap",
         replicates=500, random_state=int(rng.integers(1 << 30)),
     )  # fmt: skip
-    measured = {name.upper(): limits(result, name, truth[name]) for name in ("eer", "auc")}
+    measured = {
+        "EER": limits(result, "eer", truth["eer"]),
+        "AUC": limits(result, "auc", truth["auc"]),
+    }
     for x in (0.1, 0.01, 0.001):
         measured[f"FRR at FAR {100 * x:g} %"] = limits(
             result, "frr_at_far", truth[f"frr_at_far={x:g}"], far_target=x
@@ -70,21 +73,25 @@ def chosen_points(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     return measured
 
 
-NINETY = dict.fromkeys("ENG", 0.9)
+#: With 20 people and 10 templates, 12 % of the data sets of G have no goat to learn a FRR from.
+NINETY = {"E": 0.9, "N": 0.9, "G": 0.85}
 
 CLAIMS = (
     Claim(
         "rates at a threshold",
-        "95 % intervals of FRR and FAR for new people hold in at least 90 %",
+        "95 % intervals of FRR and FAR for new people hold in at least 90 % (G: 85 %)",
         "be.verification(interval='subject-bootstrap')",
         at_thresholds,
-        cells(layouts=("square", "gallery"), most_templates=1000),
+        (
+            *cells(most_templates=1000),
+            *cells(people=(20, 50), templates=(5,), layouts=("gallery",)),
+        ),
         NINETY,
         from_people=20,
     ),
     Claim(
         "operating points chosen on the data",
-        "95 % intervals of EER, AUC and FRR at a FAR hold in at least 90 %",
+        "95 % intervals of EER, AUC and FRR at a FAR hold in at least 90 % (G: 85 %)",
         "be.verification(interval='subject-bootstrap')",
         chosen_points,
         cells(most_templates=1000),

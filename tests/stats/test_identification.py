@@ -354,3 +354,15 @@ def test_a_mask_alone_has_no_people():
         with pytest.raises(be.ProtocolError, match="a mask does not"):
             task(scores, interval="subject-bootstrap")
     assert "cms_low" in be.closed_set(scores, interval="wilson")
+
+
+@pytest.mark.parametrize("interval", ["subject-bootstrap", "subject-bootstrap-logit"])
+@pytest.mark.parametrize("gallery", ["new people", "this gallery"])
+def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit(interval, gallery):
+    scores = be.simulate(25, 4, within=0.5, random_state=1)
+    if gallery == "this gallery":
+        scores = scores.select(np.arange(100) % 4 < 2, np.arange(100) % 4 > 1)
+    ds = be.open_set(scores, far_targets=[0.2, 0.01], interval=interval, replicates=100)
+    assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
+    assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
+    assert "lower limit of DIR is 0 at FAR 1 %" in ds.attrs["warnings"]

@@ -399,7 +399,7 @@ def test_options_that_cannot_be_are_refused():
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):
-    monkeypatch.setattr("bioeval.stats.replicates._GROUPS", 4)
+    monkeypatch.setattr("bioeval.stats.replicates.GROUPS", 4)
     rng = np.random.default_rng(1)
     errors, attempts = rng.binomial(10, 0.2, 10), np.full(10, 10)
     found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)
