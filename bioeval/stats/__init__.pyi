@@ -26,6 +26,8 @@ from bioeval.stats.bootstrap import (
     ratio as ratio,
 )
 from bioeval.stats.identification import (
+    FEWEST as FEWEST,
+    NewPeople as NewPeople,
     identification_replicates as identification_replicates,
 )
 from bioeval.stats.limits import (
