@@ -16,7 +16,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import coverage_checks
 import coverage_extrapolation

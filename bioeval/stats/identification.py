@@ -199,7 +199,7 @@ def _summed(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
 
 
 class NewPeople:
-    """The attempts of all-against-all identification, overall and without each person."""
+    """The attempts of identification, overall and without each person."""
 
     def __init__(
         self,
