@@ -1,14 +1,13 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600] [--power 200]
+    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400]
         [--searched 1000] [--identified 1000] [--checks 200] [--extrapolation 100] [--few 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
-method for a 95 % interval. Then two systems are compared that are equally good, or that differ in
-some people, and what is declared of them is counted. The tables of docs/checks.md are last: what
-checks of data find of planted errors of labels, and in sound data. Takes some hours; 0 leaves a
-table out, and --only TABLE leaves out all others.
+method for a 95 % interval. The tables of docs/checks.md are last: what checks of data find of
+planted errors of labels, and in sound data. Takes some hours; 0 leaves a table out, and --only
+TABLE leaves out all others.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import coverage_checks
 import coverage_extrapolation
@@ -41,23 +39,6 @@ WAYS = ("nadeau-bengio", "subject-bootstrap")
 
 # FAR of identification in whose thresholds intervals are judged.
 IDENTIFIED = (0.01, 0.1, 0.3)
-
-# Comparison of systems that are equally good, and whose templates have noise of their own.
-NULL_TARGETS = (0.1, 0.05)
-NULL_REPLICATES = 500
-NULL_SUBJECTS = (25, 40, 75, 150)
-NULLS = (
-    ("of all templates", None, False),
-    ("of the probes, same gallery", None, True),
-    ("of one to five people", (1, 5), False),
-    ("of six to twelve people", (6, 12), False),
-)
-
-# Comparison of systems of which the second is worse for some of 40 people: in their genuine
-# distances, or in all distances of their templates.
-POWER_SUBJECTS = 40
-CHANGED = (5, 6, 8, 12)
-WORSE = (("genuine distances + 3", 3.0), ("templates with noise 1", 0.0))
 
 # How much people differ in that, subjects, and the true FRR and FAR at the threshold of each.
 SETTINGS = (
@@ -206,124 +187,6 @@ def crossed(
                 held[f"{rate}, {way}"] += low <= truth.mean() <= high
         tell(f"{subjects} subjects, crossed", run + 1, runs)
     return {name: count / runs for name, count in held.items()}
-
-
-def equal_systems(
-    rng: np.random.Generator, subjects: int, few: tuple[int, int] | None, gallery: bool
-) -> tuple[be.Scores, be.Scores]:
-    """Return scores of two systems that are equally good, and correlated.
-
-    Parameters
-    ----------
-    few : pair of int, optional
-        The systems see the fewest to the most people differently, and all others alike.
-    gallery : bool
-        Whether half of the templates are a gallery that both systems see alike.
-    """
-    seen = people(rng, subjects, TEMPLATES, 0.3)
-    a, b = (seen + 0.35 * rng.normal(size=seen.shape) for _ in range(2))
-    if few:
-        same = rng.permutation(subjects)[rng.integers(few[0], few[1] + 1) :]
-        b[same] = a[same]
-    half, labels = TEMPLATES // 2, np.repeat(np.arange(subjects), TEMPLATES)
-    if not gallery:
-        return be.Scores(distances(a), labels), be.Scores(distances(b), labels)
-    b[:, half:] = a[:, half:]
-    probe = np.arange(len(labels)) % TEMPLATES < half
-    return tuple(
-        be.Scores(distances(x)[np.ix_(probe, ~probe)], labels[probe], labels[~probe])
-        for x in (a, b)
-    )
-
-
-def declared(
-    rng: np.random.Generator,
-    subjects: int,
-    few: tuple[int, int] | None,
-    gallery: bool,
-    runs: int,
-    **options: Any,
-) -> dict[str, float]:
-    """Return how often a winner is declared of two systems that are equally good.
-
-    With the `options` of the comparison.
-    """
-    found: dict[str, float] = {}
-    for run in range(runs):
-        compared = be.compare(
-            *equal_systems(rng, subjects, few, gallery), replicates=NULL_REPLICATES,
-            random_state=run, **options,
-        )  # fmt: skip
-        holm = compared.p_adjusted.values <= 0.05
-        better = compared.better.values != 0
-        for name, winner in zip(compared.measure.values.tolist(), better, strict=True):
-            found[name] = found.get(name, 0.0) + winner / runs
-        found["any"] = found.get("any", 0.0) + better.any() / runs
-        found["any, Holm"] = found.get("any, Holm", 0.0) + (better & holm).any() / runs
-        tell(f"{subjects} subjects, equal systems", run + 1, runs)
-    return found
-
-
-def systems_apart(rng: np.random.Generator, number: int, by: float) -> tuple[be.Scores, be.Scores]:
-    """Return scores of two systems, of which the second is worse for the first people.
-
-    Their genuine distances are larger `by` so much, or, of 0, their templates have noise.
-    """
-    seen = people(rng, POWER_SUBJECTS, TEMPLATES, 0.3)
-    seen += 0.35 * rng.normal(size=seen.shape)
-    labels = np.repeat(np.arange(POWER_SUBJECTS), TEMPLATES)
-    first = distances(seen)
-    if by:
-        own = (labels[:, None] == labels) & (labels < number) & ~np.eye(len(labels), dtype=bool)
-        return be.Scores(first, labels), be.Scores(first + by * own, labels)
-    noise = rng.normal(size=seen.shape) * (np.arange(POWER_SUBJECTS) < number)[:, None, None]
-    return be.Scores(first, labels), be.Scores(distances(seen + noise), labels)
-
-
-def by_person(scores: be.Scores) -> dict[str, np.ndarray]:
-    """Return what the genuine attempts of each person add to each measure, thresholds given."""
-    labels, values = scores.probe_labels, scores.values
-    own = (labels[:, None] == labels) & ~np.eye(len(labels), dtype=bool)
-    person, genuine = labels[np.nonzero(own)[0]], values[own]
-    impostor = np.sort(values[labels[:, None] != labels])
-    found = be.verification(scores, far_targets=NULL_TARGETS)
-    hits = be.ranks(scores).identification_rank.values == 1
-    sums = {
-        f"FRR at FAR <= {100 * x:g} %": np.bincount(person, genuine > t)
-        for x, t in zip(NULL_TARGETS, found.threshold_at_far.values, strict=True)
-    }
-    sums["AUC"] = np.bincount(person, np.searchsorted(impostor, genuine) / len(impostor))
-    return sums | {"recognition rate": np.bincount(labels, hits)}
-
-
-def sign_flips(rng: np.random.Generator, change: np.ndarray) -> float:
-    """Return the p-value of a sum of differences of people under random signs; exact of few."""
-    change = change[np.abs(change) > 1e-12]
-    if len(change) <= 12:
-        every = np.arange(2 ** len(change))[:, None] >> np.arange(len(change))
-        sums, more = (1 - 2 * (every & 1)) @ change, 0
-    else:
-        sums, more = (1 - 2 * rng.integers(0, 2, (4000, len(change)))) @ change, 1
-    return float((more + (np.abs(sums) >= abs(change.sum()) - 1e-9).sum()) / (more + len(sums)))
-
-
-def powers(rng: np.random.Generator, number: int, by: float, runs: int) -> dict[str, list[float]]:
-    """Return how often the better system is declared so, and how often by signs of people."""
-    found: dict[str, list[float]] = {}
-    for run in range(runs):
-        pair = systems_apart(rng, number, by)
-        compared = be.compare(
-            *pair, far_targets=NULL_TARGETS, replicates=NULL_REPLICATES, random_state=run
-        )
-        one, other = map(by_person, pair)
-        for name, better in zip(compared.measure.values, compared.better.values, strict=True):
-            declared = [better == 1]
-            if name in one:
-                declared.append(sign_flips(rng, one[name] - other[name]) <= 0.05)
-            before = found.get(name, [0.0] * len(declared))
-            found[name] = [x + y / runs for x, y in zip(before, declared, strict=True)]
-        tell(f"{number} people worse", run + 1, runs)
-    return found
 
 
 def queries(rng: np.random.Generator, subjects: int, others: np.ndarray) -> be.Scores:
@@ -504,31 +367,6 @@ def _print_identified(rng: np.random.Generator, runs: int) -> None:
         _print_line(f"{subjects} | {templates}", found)
 
 
-def _print_nulls(subjects: tuple[int, ...], runs: int, **options: Any) -> None:
-    heads: list[str] = []
-    for number in subjects:
-        for line, (words, few, gallery) in enumerate(NULLS):
-            rng = np.random.default_rng([SEED, number, line])
-            found = declared(rng, number, few, gallery, runs, **options)
-            if not heads:
-                heads = list(found)
-                print(f"\n| subjects | noise differs | {' | '.join(heads)} |")
-                print(f"|---|---|{'---|' * len(heads)}")
-            _print_line(f"{number} | {words}", found)
-
-
-def _print_power(runs: int) -> None:
-    heads: list[str] = []
-    for line, (words, by) in enumerate(WORSE):
-        for number in CHANGED:
-            found = powers(np.random.default_rng([SEED, number, line]), number, by, runs)
-            if not heads:
-                heads = list(found)
-                print(f"\n| worse | people | {' | '.join(heads)} |\n|---|---|{'---|' * len(heads)}")
-            cells = " | ".join(" / ".join(f"{100 * y:.0f}" for y in x) for x in found.values())
-            print(f"| {words} | {number} | {cells} |", flush=True)
-
-
 def _print_line(first: object, found: dict[str, float]) -> None:
     print(f"| {first} | {' | '.join(f'{100 * x:.1f}' for x in found.values())} |", flush=True)
 
@@ -539,8 +377,6 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
     parser.add_argument("--crossed", type=int, default=400, help="of each line of the third")
-    parser.add_argument("--nulls", type=int, default=600, help="of each line on equal systems")
-    parser.add_argument("--power", type=int, default=200, help="of each line on unequal systems")
     parser.add_argument(
         "--searched", type=int, default=1000, help="of each line on re-identification"
     )
@@ -572,11 +408,6 @@ def main() -> None:
         _print_chosen(rng, given.chosen)
     if given.crossed:
         _print_crossed(rng, given.crossed)
-    if given.nulls:
-        _print_nulls(NULL_SUBJECTS, given.nulls, far_targets=NULL_TARGETS)
-        _print_nulls((POWER_SUBJECTS,), given.nulls, protocol="vehicleid")
-    if given.power:
-        _print_power(given.power)
     if given.searched:
         _print_searched(rng, given.searched)
     if given.identified:

@@ -32,6 +32,8 @@ from bioeval.stats.effective_number import (
     sum_limits as sum_limits,
 )
 from bioeval.stats.identification import (
+    FEWEST as FEWEST,
+    NewPeople as NewPeople,
     identification_replicates as identification_replicates,
 )
 from bioeval.stats.limits import (

@@ -200,7 +200,7 @@ def _summed(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
 
 
 class NewPeople:
-    """The attempts of all-against-all identification, overall and without each person."""
+    """The attempts of identification, overall and without each person."""
 
     def __init__(
         self,
@@ -228,6 +228,9 @@ class NewPeople:
         others = tally.impostor_probes(tally.impostor_role(impostors))
         person, nearest = left_out.person[others], left_out.nearest[others]
         second = left_out.second[others]
+        #: Of each impostor attempt: its person, that of the nearest candidate, the distance of the
+        #: latter, and that of the nearest candidate of any further person.
+        self._searches = person, nearest, tally.other[others], second
         only = np.isnan(second)  # without that subject there is nobody to be taken for
         one = np.ones(len(others))
         accepted = person, tally.other[others], one, one
@@ -249,6 +252,53 @@ class NewPeople:
             pairs,
             options,
         )
+
+    def rank_one_without_each(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the recognition rate and DIR at each FAR target without each person, at rank 1.
+
+        The thresholds are chosen anew among the impostor attempts of the others. The shapes are
+        (people,) and (targets, people); NaN where nothing is left.
+        """
+        rate = self.genuine.up_to(1)
+        hits, losses, people = rate.hits, rate.losses, self.people
+        lost = np.bincount(losses.person, losses.weight, minlength=people)
+        recognised = ratio(hits.weight.sum() - lost, rate.without)
+        limits = self._limits_without_each(targets)
+        order = np.argsort(hits.distance, kind="stable")
+        distance, taken = hits.distance[order], np.append(0.0, np.cumsum(hits.weight[order]))
+        at_far = np.empty((len(targets), people))
+        for i, limit in enumerate(limits):
+            inside = losses.distance < limit[losses.person]
+            lost = np.bincount(losses.person[inside], losses.weight[inside], minlength=people)
+            at_far[i] = ratio(taken[np.searchsorted(distance, limit)] - lost, rate.without)
+        return recognised, np.where(np.isnan(limits), np.nan, at_far)
+
+    def _limits_without_each(self, targets: np.ndarray) -> np.ndarray:
+        """Return the distance below which FAR is at most each target, without each person.
+
+        It is the first that would be one false accept too many; infinite where all may be accepted,
+        NaN without an attempt. Shape (targets, people).
+        """
+        person, nearest, first, second = self._searches
+
+        def limits_of(distances: np.ndarray) -> np.ndarray:
+            attempts = len(distances)
+            if not attempts:
+                return np.full(len(targets), np.nan)
+            allowed = np.array([allowed_errors(float(x), attempts) for x in targets], dtype=int)
+            inside = allowed < attempts
+            limits = np.full(len(targets), np.inf)
+            places = np.unique(allowed[inside])
+            if len(places):
+                limits[inside] = np.partition(distances, places)[allowed[inside]]
+            return limits
+
+        limits = np.repeat(limits_of(first)[:, None], self.people, axis=1)
+        affected = np.union1d(person, nearest)
+        for a in affected[affected >= 0]:
+            rest = np.where(nearest == a, second, first)[person != a]
+            limits[:, a] = limits_of(rest[~np.isnan(rest)])
+        return limits
 
     def ranks(self, count: int) -> Limits:
         """Return the limits of CMS at ranks 1 to `count`."""

@@ -23,6 +23,7 @@ from bioeval.tallies.identification_job import (
 )
 from bioeval.tallies.judged import GroupTally as GroupTally, Judged as Judged
 from bioeval.tallies.kept_points import at_most_kept as at_most_kept
+from bioeval.tallies.left_out import LeftOut as LeftOut
 from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,
     Extent as Extent,

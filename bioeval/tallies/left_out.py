@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.matrix import Scores
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 
@@ -18,7 +19,7 @@ ROOM = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Effect of leaving each subject out; subjects are numbered by their codes."""
+    """Effect of leaving each subject out; their numbers are in the order of their codes."""
 
     people: int
     #: integer (m,): subject of each probe, and of the nearest candidate of another subject; -1 for
@@ -38,23 +39,35 @@ class LeftOut:
     ranks: int  # up to which rank the pairs are complete, under one policy for ties
 
     @classmethod
-    def of(cls, tally: IdentificationTally, reader: BlockReader, ties: str) -> LeftOut:
-        """Read all scores; `tally` has the facts of each probe."""
+    def of(
+        cls, tally: IdentificationTally, reader: BlockReader, ties: str, ranks: int | None = None
+    ) -> LeftOut:
+        """Read all scores; `tally` has the facts of each probe.
+
+        The people are those of probes and gallery. The effect is known up to `ranks`, by default as
+        many as there is memory for.
+        """
         unit, gallery = tally.rank_unit, reader.gallery
         largest = 1
         if unit == "template":
             largest = int(np.diff(gallery.starts).max())
-        ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
+        if ranks is None:
+            ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
         fusion = None
         if unit == "subject":
             fusion = tally.fusion
         counts = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
         arrays = {name: joined.array() for name, joined in counts.items()}
-        who, person = np.unique(reader.scores._codes.probe, return_inverse=True)
+        who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe
         subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]
-        return cls(len(who), person.reshape(-1), ranks=ranks, **arrays)
+        return cls(len(who), np.searchsorted(who, person), ranks=ranks, **arrays)
+
+    @staticmethod
+    def subjects_of(scores: Scores) -> np.ndarray:
+        """Return the codes of the subjects of probes and gallery, in the order of their numbers."""
+        return np.union1d(scores._codes.probe, scores._codes.gallery)
 
 
 def _before_mate(

@@ -180,6 +180,13 @@ class ComparedSystems(MoreResults):
     checkpoint=True,
 )
 @option(
+    "--gallery",
+    "Intervals of identification are for new people, enrolled and searched for (new), or for other "
+    "probes in this gallery (fixed).",
+    ["new", "fixed"],
+    "new",
+)
+@option(
     "--adjust",
     "Adjust the tests for the number of measures, by Holm's method.",
     ["none", "holm"],

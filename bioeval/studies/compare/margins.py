@@ -87,8 +87,8 @@ def within_margins(
     """Decide for each measure by the interval of twice the error probability of `interval`.
 
     Each of its limits is then one-sided at the confidence of `interval`: two one-sided tests
-    (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680). Where every
-    decision is the same, the limits are the bound by subjects.
+    (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680). Percentiles
+    are widened. Where every decision is the same, the limits are the bound by subjects.
     """
     if isinstance(margin, dict):
         measured = dict.fromkeys(x.scalar.name for x in measures)
@@ -98,7 +98,7 @@ def within_margins(
     conclusions = []
     for measure in measures:
         one = margin.get(measure.scalar.name, np.nan) if isinstance(margin, dict) else margin
-        low, high, _ = difference_limits(measure, both_sides)
+        low, high, _ = difference_limits(measure, both_sides, widened=True)
         if low == high == 0:  # that none of a few is decided differently does not show that of all
             high = measure.bound(interval.confidence)
             low = -high

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bioeval import ProtocolError, Scores, TopKScores, stats
-from bioeval.base import SCALARS, Scalar, offered, stage
+from bioeval.base import SCALARS, Scalar, offered, report, rows_reported_to, stage
 from bioeval.protocol import OpenSet
-from bioeval.results import ComparedPeople, QueryMean, RuleOf, support_warnings
+from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
-from bioeval.stats import IntervalOptions, Replicates, SubjectMeans, identification_replicates
+from bioeval.stats import (
+    FEWEST,
+    IntervalOptions,
+    NewPeople,
+    Replicates,
+    SubjectMeans,
+    identification_replicates,
+)
 from bioeval.studies.compare.counts import (
     ENOUGH,
     EXACT_ATTEMPTS,
@@ -31,6 +38,7 @@ from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measure
 from bioeval.tallies import (
     Claim,
     IdentificationJob,
+    LeftOut,
     PointFinder,
     PointsWanted,
     SubjectAttempts,
@@ -40,6 +48,10 @@ from bioeval.tallies import (
     per_cent,
     run_jobs,
 )
+
+#: Populations that an interval is for: people left out as probes and in the gallery, or as probes
+#: alone.
+NEW_PEOPLE, THIS_GALLERY = "new people", "this gallery"
 
 # Far below the difference of one attempt in any countable number.
 _ROUNDING = 1e-12
@@ -66,6 +78,7 @@ class PairedMeasure:
     reordered: int
     target: float = 0.0  # FAR target (FRR target), 0 without one
     made: float = np.inf  # impostor attempts (genuine attempts) of the system that made fewer
+    population: str = NEW_PEOPLE  # that the interval is for
 
     @property
     def supported(self) -> bool:
@@ -146,6 +159,22 @@ class ComparedSystem:
                 "wider of these and percentiles"
             ),
         }
+
+    def rank_one_without_each(self, numbers: np.ndarray, interval: IntervalOptions) -> np.ndarray:
+        """Return the recognition rate and DIR at each FAR target without each person.
+
+        Each person is left out as probe and from the gallery. The shape is (1 + targets, people),
+        with people in the order of their `numbers`; those of no person stay.
+        """
+        with threads_for(self.scores), rows_reported_to(None):
+            left_out = LeftOut.of(self.searched, self.reader, self.search.ties, ranks=1)
+        ties, impostors = self.search.ties, self.search.impostors
+        people = NewPeople(self.searched, left_out, ties, interval.for_new_people, impostors)
+        recognised, at_far = people.rank_one_without_each(self.targets)
+        codes = LeftOut.subjects_of(self.scores)
+        order = np.argsort(numbers[codes])
+        order = order[~self.scores._no_person[codes[order]]]
+        return np.concatenate([recognised[None], at_far])[:, order]
 
     @property
     def points(self) -> VerificationPoints:
@@ -367,14 +396,16 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
 
 
 def identification_measures(
-    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions, order: int | None
+    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions, order: int | None, gallery: str
 ) -> Iterator[PairedMeasure]:
     """Yield the recognition rate and DIR at each FAR target, with the probes' people resampled.
 
     `order` is the number of disjoint units of verification in another order, None where it is not
-    known: more people than that need not differ.
+    known: more people than that need not differ. Unless the `gallery` is fixed, the jackknife is
+    that of people who are left out as probes and from the gallery.
     """
-    person = _people(a.scores, _numbers(a, _rows_of_probes(a, b)))
+    numbers = _numbers(a, _rows_of_probes(a, b))
+    person = _people(a.scores, numbers)
     recognised, at_far, _, trials = a.drawn_rank_one(person, interval)
     other_recognised, other_at_far, _, _ = b.drawn_rank_one(person, interval)
     (hits, at_hits), (others, at_others) = a.rank_one(), b.rank_one()
@@ -383,7 +414,20 @@ def identification_measures(
     def differing(one: np.ndarray, other: np.ndarray) -> int:
         return len(np.unique(person[np.abs(one - other) > _ROUNDING]))
 
-    values = np.stack([recognised, other_recognised])
+    drawn = np.stack(
+        [
+            np.concatenate([recognised[None], at_far]),
+            np.concatenate([other_recognised[None], other_at_far]),
+        ]
+    )
+    population = THIS_GALLERY
+    if (
+        gallery == "new"
+        and int((~a.scores._no_person[LeftOut.subjects_of(a.scores)]).sum()) >= FEWEST
+    ):
+        population = NEW_PEOPLE
+        without = np.stack([x.rank_one_without_each(numbers, interval) for x in (a, b)])
+        drawn = np.concatenate([drawn[..., : 1 + interval.replicates], without], axis=-1)
     scalar = SCALARS.compared["recognition_rate"]
     discordant = differing(hits, others)
     if order is None:
@@ -391,28 +435,29 @@ def identification_measures(
     yield PairedMeasure(
         label=scalar.label,
         scalar=scalar,
-        values=values,
+        values=drawn[:, 0],
         trials=trials,
         attempt=attempt,
         discordant=discordant,
         reordered=order,
+        population=population,
     )
     if "order" in (a.scores.kind, b.scores.kind):
         return
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
-    values = np.stack([at_far, other_at_far])
     scalar = SCALARS.compared["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
             label=scalar.label.format(target=per_cent(target)),
             scalar=scalar,
-            values=values[:, i],
+            values=drawn[:, 1 + i],
             trials=trials,
             attempt=attempt,
             discordant=differing(at_hits[i], at_others[i]),
             reordered=order,
             target=target,
             made=_fewer(a.impostor_searches, b.impostor_searches),
+            population=population,
         )
 
 
@@ -508,6 +553,10 @@ def _place_within(codes: np.ndarray, key: np.ndarray) -> np.ndarray:
     return place
 
 
+#: Groups of people without each of which re-identification is counted anew. Of fewer people than
+#: twice as many each is left out alone: groups of one and of two would not weigh the same.
+GROUPS = 20
+
 # Ranks of the CMC that are compared.
 _RANKS = (1, 5)
 
@@ -521,14 +570,16 @@ _DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatc
 class ComparedRetrieval:
     """One system under a convention: the contribution of each query to each measure."""
 
-    def __init__(self, scores: Scores, rules: Convention):
+    def __init__(self, scores: Scores, rules: Convention, gallery: str):
         """Count the queries, and take the means that the convention defines."""
-        self.scores = scores
+        self.scores, self.rules = scores, rules
         if isinstance(scores, TopKScores):
+            self.no_person = scores._no_person
             dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
         else:
-            tally = RetrievalJob(scores, rules).run()
-            options = ReidOptions(**rules.result_options())
+            job = RetrievalJob(scores, rules)
+            self.no_person = scores._no_person | job.lists.marked | job.lists.distractors
+            tally, options = job.run(), ReidOptions(**rules.result_options())
             dataset, measures = reid_dataset(tally, options), reid_measures(tally, options)
             if rules.unmatched == "skip":
                 require_matches(dataset)
@@ -538,16 +589,62 @@ class ComparedRetrieval:
         self.remarks = str(dataset.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
-        self.details["jackknifed"] = "all measures: limits by the studentised jackknife by subject"
-        self.measures: dict[tuple[str, str], QueryMean] = {}
-        cut = rules.rank_k or int(dataset.get("rank_k", 0))
+        self._cut, self._ranks = (
+            rules.rank_k or int(dataset.get("rank_k", 0)),
+            dataset.sizes["rank"],
+        )
+        self.measures = self._named(measures)
+        #: Groups of people that are left out in turn, as queries and from the gallery: each person,
+        #: or :data:`GROUPS` where there are more than twice as many. 0 where the gallery is fixed:
+        #: that of top-K lists always is, since what comes after the last entry is not known.
+        self.groups, by = 0, "by subject"
+        searching = int((~self.no_person[np.unique(codes_of(scores).probe)]).sum())
+        if gallery == "new" and searching >= FEWEST and not isinstance(scores, TopKScores):
+            self.groups = searching
+            if searching > 2 * GROUPS:
+                self.groups, by = GROUPS, f"by {GROUPS} groups of subjects"
+        self.details["jackknifed"] = f"all measures: limits by the studentised jackknife {by}"
+
+    def _named(self, measures: QueryMeasures) -> dict[tuple[str, str], QueryMean]:
+        """Return the means that are compared, by the names and labels of their scalars."""
+        named = {}
         for scalar in SCALARS.query_means.values():
             if (mean := measures.means.get(scalar.name)) is not None:
-                self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
+                named[scalar.name, scalar.label.format(rank=self._cut)] = mean
         for rank in _RANKS:
-            if rank <= dataset.sizes["rank"]:
+            if rank <= self._ranks:
                 label = SCALARS.compared["cmc"].label.format(rank=rank)
-                self.measures["cmc", label] = measures.cmc.within(rank)
+                named["cmc", label] = measures.cmc.within(rank)
+        return named
+
+    def without_each(self, numbers: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+        """Return each mean without each group of people, as queries and in the gallery.
+
+        Those who are left are counted anew. The people of a group are next to each other by their
+        `numbers`, which are random; those of no person stay.
+        """
+        codes = codes_of(self.scores)
+        group = np.full(len(numbers), -1)
+        searching = np.isin(np.arange(len(numbers)), codes.probe)
+        for side in (searching, ~searching):  # each group has its part of both
+            people = np.flatnonzero(side & ~self.no_person)
+            people = people[np.argsort(numbers[people])]
+            group[people] = np.arange(len(people)) * self.groups // max(len(people), 1)
+        options = ReidOptions(**self.rules.result_options())
+        values: dict[tuple[str, str], list[float]] = {name: [] for name in self.measures}
+        with rows_reported_to(None):
+            for left_out in range(self.groups):
+                probes = np.flatnonzero(group[codes.probe] != left_out)
+                gallery = np.flatnonzero(group[codes.gallery] != left_out)
+                rules = self.rules
+                if rules.max_rank is not None:
+                    rules = replace(rules, max_rank=min(rules.max_rank, len(gallery)))
+                others = self.scores.select(probes=probes, gallery=gallery)
+                means = self._named(reid_measures(RetrievalJob(others, rules).run(), options))
+                for name in values:
+                    values[name].append(float(means[name].mean))
+                report(left_out + 1, self.groups)
+        return {name: np.array(x) for name, x in values.items()}
 
     @property
     def rows(self) -> np.ndarray:
@@ -562,11 +659,17 @@ class ComparedRetrieval:
 def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
-    """Yield the measures that both systems have, with the subjects of the queries resampled."""
+    """Yield the measures that both systems have, with the subjects of the queries resampled.
+
+    Unless the gallery is fixed, the jackknife is that of people who are left out on both sides.
+    """
     codes = codes_of(a.scores)
     numbers = numbers_by_scores((codes.probe,), (a.rows, b.rows), len(codes.values))
     owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
     order = _units_in_another_order(a, b, numbers)
+    population, without = THIS_GALLERY, []
+    if a.groups:
+        population, without = NEW_PEOPLE, [x.without_each(numbers) for x in (a, b)]
 
     def drawn(mean: QueryMean, over: SubjectMeans) -> np.ndarray:
         return mean.scalar.unscaled(over.values(owners.sums(mean))[0])
@@ -577,6 +680,9 @@ def retrieval_measures(
         second = b.measures[name, label]
         over, others = owners.means_over(first.counted), owners.means_over(second.counted)
         values = np.stack([drawn(first, over), drawn(second, others)])
+        if a.groups:
+            left_out = np.stack([x[name, label] for x in without])
+            values = np.concatenate([values[:, : 1 + interval.replicates], left_out], axis=1)
         differ = _contribute_differently(first, second) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))
         attempt = 2 * _ROUNDING
@@ -590,6 +696,7 @@ def retrieval_measures(
             attempt=attempt,
             discordant=discordant,
             reordered=discordant if order is None else order,
+            population=population,
         )
 
 

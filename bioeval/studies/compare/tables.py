@@ -14,6 +14,7 @@ from rich.text import Text
 from bioeval import stats
 from bioeval.base import SCALARS, Scalar, counted
 from bioeval.results import KindVerdict, Scalars, excluded, number
+from bioeval.studies.compare.measures import THIS_GALLERY
 from bioeval.tallies import per_cent
 from bioeval.views import averaged, term_translator
 from bioeval.views.tables import (
@@ -213,10 +214,22 @@ def caption(dataset: xr.Dataset) -> str:
         f"resampled together by subject ({int(attrs['replicates']):,} replicates"
     )
     said += term_translator(dataset, "")(f"{jackknifed} by the jackknife).")
+    said += f" {_populations(dataset)}"
     said += f" Better: {_BETTER[str(attrs['adjust'])]}."
     if "margin" in dataset:
         said += f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
     return said
+
+
+def _populations(dataset: xr.Dataset) -> str:
+    """Return in a sentence for whom the intervals are."""
+    fixed = [str(x) == THIS_GALLERY for x in dataset["interval_for"].values]
+    if not any(fixed):
+        return "Intervals are for new people."
+    if all(fixed):
+        return "Intervals are for this gallery."
+    translate = term_translator(dataset, "")
+    return translate("Intervals are for new people; of recognition rate and DIR for this gallery.")
 
 
 def _below(head: tuple[str, ...], rows: list[_MeasureRow], widths: list[int]) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 import bioeval as be
 from bioeval.base.scalars import SCALARS
@@ -31,7 +32,10 @@ def larger_is_better(measure):
 @pytest.mark.parametrize("margin", [0.002, 0.02, 0.04, 0.07])
 @pytest.mark.cases(1)
 def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
-    """Both are read from the interval of twice the error probability, in both directions."""
+    """Both are read from the interval of twice the error probability, in both directions.
+
+    Where this is that of percentiles, it is widened: no more is shown than by the percentiles.
+    """
     for pair in (systems, systems[::-1]):
         found = be.compare(*pair, confidence=confidence, margin=margin, replicates=MANY)
         wide = be.compare(*pair, confidence=2 * confidence - 1, replicates=MANY)
@@ -39,9 +43,38 @@ def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
             low, high = float(wide.difference_low[i]), float(wide.difference_high[i])
             worst = -low if larger_is_better(measure) else high
             supported = bool(found.supported[i])
-            assert found.not_worse[i] == (supported and worst < margin)
-            assert found.equivalent[i] == (supported and -margin < low and high < margin)
+            not_worse = supported and worst < margin
+            equivalent = supported and -margin < low and high < margin
+            if measure.startswith(("EER", "FRR")):
+                assert found.not_worse[i] <= not_worse and found.equivalent[i] <= equivalent
+            else:
+                assert found.not_worse[i] == not_worse and found.equivalent[i] == equivalent
         assert (found.margin == margin).all() and found.not_worse.dtype == np.int64
+
+
+@pytest.mark.parametrize("name", ["FRR at FAR <= 10 %", "FRR at FAR <= 1 %"])
+def test_percentiles_are_widened_by_student_and_by_people_left_out(systems, name):
+    """The margins between which "not worse" begins to be shown are the upper limit's neighbours."""
+    target, labels, frr = 0.1 if "10" in name else 0.01, systems[0].probe_labels, []
+    for scores in systems:
+        of_system = [be.verification(scores, far_targets=[target]).frr_at_far.item()]
+        for person in np.unique(labels):
+            kept = np.flatnonzero(labels != person)
+            others = scores.select(kept, kept)
+            of_system.append(be.verification(others, far_targets=[target]).frr_at_far.item())
+        frr.append(np.array(of_system))
+    change = frr[0] - frr[1]
+    value, without, n = change[0], change[1:], len(change) - 1
+    error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    student = scipy.stats.t.ppf(0.95, n - 1)
+    row = be.compare(*systems, confidence=0.9, replicates=MANY).sel(measure=name)
+    widened = student / scipy.stats.norm.ppf(0.95) * (row.difference_high.item() - value)
+    high = max(value + widened, value + student * error)
+    for margin, expected in ((high + 1e-6, 1), (high - 1e-6, 0)):
+        margin = {"frr_at_far": margin}
+        assert be.compare(*systems, margin=margin, replicates=MANY).not_worse.sel(measure=name) == (
+            expected
+        )
 
 
 @pytest.mark.slow

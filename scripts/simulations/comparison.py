@@ -1,0 +1,277 @@
+"""Two systems compared: winners among equal ones, margins, and worse systems that are declared."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+import bioeval as be
+from simulations.claims import Cell, Claim, Verdict, cells
+from simulations.populations import POPULATIONS, Drawn, known_pairs
+
+REPLICATES = 500
+TARGETS = (0.1, 0.05)
+
+#: Impostors are so much nearer to each other than in other simulations: people are confused.
+NEARER = 1.0
+
+#: Embeddings in which some people, the hubs, are near to the centre and so to everyone.
+HUBS = "hubs"
+DIMENSIONS, TEMPLATE_NOISE = 16, 0.75
+HUB_SHARE, HUB_RADIUS = 0.08, 0.2
+
+#: Equally good systems may differ in the scores of so many people alone.
+FEW = ((1, 5), (6, 12))
+
+#: How much larger the genuine distances of the worse system are, in standard deviations of noise.
+WORSE_BY = 0.5
+
+#: Of 40 people, so many are worse in one of two systems: by distances, or by noisy templates.
+CHANGED = (5, 6, 12)
+CHANGED_BY = 3.0
+
+
+def systems(cell: Cell, rng: np.random.Generator, *, own: bool) -> Iterator[be.Scores]:
+    """Yield scores of two equally good systems, with the same effects of people or their `own`.
+
+    Of the population :data:`HUBS` embeddings, of the others distances.
+    """
+    if cell.population == HUBS:
+        matrices = _of_hubs(cell, rng, own)
+    else:
+        matrices = _of_population(cell, rng, own)
+    for values in matrices:
+        yield _scores(values, cell)
+
+
+def _of_population(cell: Cell, rng: np.random.Generator, own: bool) -> Iterator[np.ndarray]:
+    population = POPULATIONS[cell.population]
+    people = population.draw(rng, cell.people, cell.templates)
+    for _ in range(2):
+        if own:
+            genuine, impostor = population.effects(rng, cell.people)
+            people = Drawn(genuine, impostor, people.templates)
+        yield replace(people, impostor=people.impostor - NEARER / 2).values(rng)
+
+
+def _of_hubs(cell: Cell, rng: np.random.Generator, own: bool) -> Iterator[np.ndarray]:
+    def radius() -> np.ndarray:
+        return np.where(rng.random(cell.people) < HUB_SHARE, HUB_RADIUS, 1.0)[:, None]
+
+    common = rng.normal(size=(cell.people, DIMENSIONS))
+    centre = radius() * common
+    for _ in range(2):
+        if own:
+            centre = radius() * (common + rng.normal(size=common.shape)) / np.sqrt(2)
+        noise = TEMPLATE_NOISE * rng.normal(size=(cell.people, cell.templates, DIMENSIONS))
+        templates = (centre[:, None] + noise).reshape(-1, DIMENSIONS)
+        yield be.Scores.from_embeddings(templates, np.arange(len(templates)), metric="l2").values
+
+
+def _scores(values: np.ndarray, cell: Cell) -> be.Scores:
+    """Return all against all, or half of the templates of each person against the other half."""
+    who = np.repeat(np.arange(cell.people), cell.templates)
+    if cell.layout == "square":
+        return be.Scores(values, who)
+    probe = np.tile(np.arange(cell.templates) < cell.templates // 2, cell.people)
+    return be.Scores(values[np.ix_(probe, ~probe)], who[probe], who[~probe])
+
+
+def no_winner(
+    cell: Cell, rng: np.random.Generator, *, own: bool = False, **options: object
+) -> dict[str, Verdict]:
+    """Return for each measure whether no winner is declared of two equal systems."""
+    compared = be.compare(
+        *systems(cell, rng, own=own), replicates=REPLICATES,
+        random_state=int(rng.integers(1 << 30)), **options,
+    )  # fmt: skip
+    better = compared.better.values != 0
+    verdicts = {}
+    for name, wrong in zip(compared.measure.values.tolist(), better.tolist(), strict=True):
+        verdicts[name] = Verdict(not wrong)
+    return verdicts
+
+
+def searches(cell: Cell, rng: np.random.Generator, **options: object) -> dict[str, Verdict]:
+    """Return :func:`no_winner` of all measures that need no protocol."""
+    return no_winner(cell, rng, far_targets=TARGETS, **options)
+
+
+def retrieval(cell: Cell, rng: np.random.Generator, **options: object) -> dict[str, Verdict]:
+    """Return :func:`no_winner` of the measures of re-identification."""
+    return no_winner(cell, rng, protocol="vehicleid", **options)
+
+
+def few_apart(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
+    """Return whether no winner is declared of systems that differ in the scores of few people."""
+    one, other = systems(cell, rng, own=False)
+    verdicts = {}
+    for fewest, most in FEW:
+        apart = one.probe_labels < rng.integers(fewest, most + 1)
+        differ = apart[:, None] | apart
+        second = be.Scores(np.where(differ, other.values, one.values), one.probe_labels)
+        compared = be.compare(
+            one, second, far_targets=TARGETS, replicates=REPLICATES,
+            random_state=int(rng.integers(1 << 30)),
+        )  # fmt: skip
+        for name, better in zip(compared.measure.values, compared.better.values, strict=True):
+            verdicts[f"{name}, {fewest} to {most} people"] = Verdict(bool(better == 0))
+    return verdicts
+
+
+@functools.cache
+def true_differences(population: str) -> dict[str, float]:
+    """Return by how much EER and FRR of a system are larger whose genuine distances are."""
+    genuine, impostor = known_pairs(population)
+    impostor = impostor - NEARER
+
+    def points(distances: np.ndarray) -> dict[str, float]:
+        at = impostor[:: max(1, len(impostor) // 200_000)]
+        far = np.arange(len(at)) / len(at)
+        frr = 1 - np.searchsorted(distances, at, side="right") / len(distances)
+        return {
+            "EER": float(frr[np.argmax(far >= frr)]),
+            **{
+                f"FRR at FAR <= {100 * x:g} %": float((distances > np.quantile(impostor, x)).mean())
+                for x in TARGETS
+            },
+        }
+
+    worse, better = points(genuine + WORSE_BY), points(genuine)
+    return {name: worse[name] - better[name] for name in better}
+
+
+def within_margin(cell: Cell, rng: np.random.Generator, own: bool = False) -> dict[str, Verdict]:
+    """Return whether a system that is worse by just the margin is not called "not worse"."""
+    better, worse = systems(cell, rng, own=own)
+    who = worse.probe_labels
+    worse = be.Scores(worse.values + WORSE_BY * (who[:, None] == worse.gallery_labels), who)
+    seed, verdicts = int(rng.integers(1 << 30)), {}
+    for name, difference in true_differences(cell.population).items():
+        scalar, targets = "eer", TARGETS
+        if name != "EER":
+            scalar = "frr_at_far"
+        compared = be.compare(
+            worse, better, far_targets=targets, margin={scalar: difference},
+            replicates=REPLICATES, random_state=seed, gallery="fixed",
+        ).sel(measure=name)  # fmt: skip
+        verdicts[name] = Verdict(not compared.not_worse.item())
+    return verdicts
+
+
+def found_better(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
+    """Return whether the better of two systems is declared so; one is worse for some people."""
+    first, second = systems(cell, rng, own=False)
+    who, verdicts = first.probe_labels, {}
+    for number in CHANGED:
+        worse = (who[:, None] == who) & (who < number)
+        compared = be.compare(
+            first, be.Scores(second.values + CHANGED_BY * worse, who), far_targets=TARGETS[:1],
+            replicates=REPLICATES, random_state=int(rng.integers(1 << 30)),
+        )  # fmt: skip
+        for name, better in zip(compared.measure.values, compared.better.values, strict=True):
+            verdicts[f"{name}, {number} people worse"] = Verdict(bool(better == 1))
+    return verdicts
+
+
+def with_own(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
+    """Return :func:`searches` of systems each with its own easy and difficult people."""
+    return searches(cell, rng, own=True)
+
+
+def with_own_retrieval(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
+    """Return :func:`retrieval` of systems each with its own easy and difficult people."""
+    return retrieval(cell, rng, own=True)
+
+
+def in_this_gallery(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
+    """Return the measures of :func:`with_own` whose gallery is taken as it is."""
+    verdicts = searches(cell, rng, own=True, gallery="fixed")
+    return {x: y for x, y in verdicts.items() if x.startswith(("recognition", "DIR"))}
+
+
+def with_own_margin(cell: Cell, rng: np.random.Generator) -> dict[str, Verdict]:
+    """Return :func:`within_margin` of systems each with its own easy and difficult people."""
+    return within_margin(cell, rng, own=True)
+
+
+PLACES = ("E", "N", "G", "R", "H", HUBS)
+ALL_BUT_R = dict.fromkeys(("E", "N", "G", "H", HUBS), 0.94)
+BOTH = ("square", "gallery")
+NO_WINNER = "of two equally good systems a winner is declared in at most 6 %"
+
+CLAIMS = (
+    Claim(
+        "two equal systems",
+        f"{NO_WINNER}, for each measure; both have the same easy and difficult people",
+        "be.compare",
+        searches,
+        cells(PLACES, (25, 50, 100), (4,), BOTH),
+        dict.fromkeys(PLACES, 0.94),
+    ),
+    Claim(
+        "two equal systems, own people",
+        f"{NO_WINNER}, for each measure; each has its own easy and difficult people",
+        "be.compare",
+        with_own,
+        cells(PLACES, (25, 50, 100), (4,), BOTH),
+        ALL_BUT_R,
+    ),
+    Claim(
+        "two equal systems, own people, the gallery fixed",
+        "no claim for new people: the result is for this gallery",
+        "be.compare(gallery='fixed')",
+        in_this_gallery,
+        cells(PLACES, (25, 50, 100), (4,), BOTH),
+    ),
+    Claim(
+        "two equal systems that differ in few people",
+        f"{NO_WINNER}, for each measure",
+        "be.compare",
+        few_apart,
+        cells("EN", (25, 50), (4,)),
+        dict.fromkeys("EN", 0.94),
+    ),
+    Claim(
+        "two equal systems, re-identification",
+        f"{NO_WINNER}, for each measure; both have the same easy and difficult people",
+        "be.compare(protocol='vehicleid')",
+        retrieval,
+        cells(PLACES, (25, 50, 100), (4,)),
+        dict.fromkeys(PLACES, 0.94),
+    ),
+    Claim(
+        "two equal systems, re-identification, own people",
+        f"{NO_WINNER}, for each measure; each has its own easy and difficult people",
+        "be.compare(protocol='vehicleid')",
+        with_own_retrieval,
+        cells(PLACES, (25, 50, 100), (4,)),
+        ALL_BUT_R,
+    ),
+    Claim(
+        "worse by the margin",
+        "a system that is worse by just the margin is called not worse in at most 6 %",
+        "be.compare(margin=...)",
+        within_margin,
+        cells("ENGRH", (25, 50), (4,)),
+        dict.fromkeys("ENGH", 0.94),
+    ),
+    Claim(
+        "worse by the margin, own people",
+        "a system that is worse by just the margin is called not worse in at most 6 %",
+        "be.compare(margin=...)",
+        with_own_margin,
+        cells("ENGRH", (25, 50), (4,)),
+        dict.fromkeys("ENGH", 0.94),
+    ),
+    Claim(
+        "a worse system",
+        "no claim: how often the better of two systems is declared so",
+        "be.compare",
+        found_better,
+        cells("NG", (40,), (4,)),
+    ),
+)

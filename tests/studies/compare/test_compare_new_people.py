@@ -1,0 +1,203 @@
+"""Intervals of the difference of two systems for new people, and for this gallery."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy
+from rich.console import Console
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.protocol import OpenSet
+from bioeval.scores import BlockReader
+from bioeval.stats import IntervalOptions, NewPeople
+from bioeval.studies.compare.tables import ComparisonTable
+from bioeval.tallies import IdentificationJob, LeftOut, run_jobs
+
+PEOPLE = 25
+TARGETS = (0.3, 0.1)
+
+
+def matrix(seed: int, people: int = PEOPLE, each: int = 4) -> np.ndarray:
+    """Distances in whole steps, so that many are the same."""
+    crowd = np.random.default_rng(2).normal(size=(people, 1, 6))
+    noise = np.random.default_rng(seed).normal(size=(people, each, 6))
+    x = (crowd + 0.8 * noise).reshape(-1, 6)
+    return np.round(4 * np.linalg.norm(x[:, None] - x, axis=-1))
+
+
+def scores_of(values: np.ndarray, layout: str, people: int = PEOPLE, extra: int = 0) -> be.Scores:
+    """All against all; or half of the templates against the other half, of which some are of
+    people who are not searched for.
+    """
+    who = np.repeat(np.arange(people), len(values) // people)
+    if layout == "square":
+        return be.Scores(values, who)
+    probe = np.arange(len(who)) % 4 < 2
+    searched = probe & (who >= extra)
+    return be.Scores(values[np.ix_(searched, ~probe)], who[searched], who[~probe])
+
+
+def without(scores: be.Scores, person: int) -> be.Scores:
+    kept = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
+    return scores.select(probes=kept[0], gallery=kept[1])
+
+
+def people_of(scores: be.Scores) -> np.ndarray:
+    return np.union1d(scores.probe_labels, scores.gallery_labels)
+
+
+def jackknife(value: float, others: np.ndarray) -> tuple[float, float]:
+    """Limits from the definition."""
+    n = len(others)
+    error = np.sqrt((n - 1) / n * sum((x - others.mean()) ** 2 for x in others))
+    half = scipy.stats.t.ppf(0.975, n - 1) * error
+    return value - half, value + half
+
+
+@pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled", "some unknown"])
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
+@pytest.mark.parametrize("unit", ["template", "subject"])
+def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
+    scores = scores_of(matrix(3), layout.split()[0], extra=5 * (layout == "more enrolled"))
+    if layout == "some unknown":
+        enrolled = scores_of(matrix(3), "gallery")
+        columns = np.flatnonzero(enrolled.gallery_labels >= 6)
+        scores = enrolled.select(gallery=columns)
+    search = OpenSet(rank_unit=unit, fusion="min", ties=ties, impostors="auto")
+    reader = BlockReader(scores)
+    (tally,) = run_jobs(reader, [IdentificationJob(reader, search)])
+    left_out = LeftOut.of(tally, reader, ties, ranks=1)
+    options = IntervalOptions.parse("subject-bootstrap").for_new_people
+    people = NewPeople(tally, left_out, ties, options)
+    recognised, at_far = people.rank_one_without_each(np.array(TARGETS))
+    for i, person in enumerate(people_of(scores)):
+        others = without(scores, person)
+        opened = be.open_set(others, rank_unit=unit, ties=ties, far_targets=TARGETS)
+        np.testing.assert_allclose(at_far[:, i], opened.dir_at_far[:, 0], atol=1e-12)
+        hits = opened.dir.values[-1, 0]  # of all who are enrolled, within any distance
+        np.testing.assert_allclose(recognised[i], hits, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled"])
+def test_limits_are_those_of_people_left_out_on_both_sides(layout):
+    extra = 5 * (layout == "more enrolled")
+    pair = [scores_of(matrix(seed), layout.split()[0], extra=extra) for seed in (3, 4)]
+    compared = be.compare(*pair, far_targets=TARGETS, replicates=200)
+    fixed = be.compare(*pair, far_targets=TARGETS, replicates=200, gallery="fixed")
+    names = ["recognition rate", "DIR at FAR <= 30 %, rank 1", "DIR at FAR <= 10 %, rank 1"]
+    others = {name: [] for name in names}
+    for person in people_of(pair[0]):
+        values = []
+        for scores in pair:
+            opened = be.open_set(without(scores, person), far_targets=TARGETS)
+            values.append([opened.dir.values[-1, 0], *opened.dir_at_far.values[:, 0]])
+        for name, change in zip(names, np.subtract(*values), strict=True):
+            others[name].append(change)
+    for name in names:
+        row = compared.sel(measure=name)
+        low, high = jackknife(row.difference.item(), np.array(others[name]))
+        if name == "recognition rate":
+            assert (row.difference_low, row.difference_high) == pytest.approx((low, high))
+            assert fixed.difference_low.sel(measure=name) != row.difference_low
+        else:  # the wider of these and percentiles
+            assert row.difference_low <= low + 1e-12 and row.difference_high >= high - 1e-12
+        assert row.interval_for == "new people"
+        assert fixed.interval_for.sel(measure=name) == "this gallery"
+    same = [x for x in compared.measure.values if x not in names]
+    for name in ("difference_low", "difference_high", "p_value", "interval_for"):
+        np.testing.assert_array_equal(
+            compared[name].sel(measure=same), fixed[name].sel(measure=same)
+        )
+
+
+@pytest.mark.parametrize("gallery", ["new", "fixed"])
+def test_one_person_near_to_everyone_makes_no_winner_among_new_people(gallery):
+    """The second system takes many for one person: other people need not have such a one."""
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(30), 4)
+    same = who[:, None] == who
+    hub = (who[:, None] == 0) != (who == 0)
+
+    def values() -> np.ndarray:
+        near, far = rng.uniform(0, 1, same.shape), rng.uniform(0.7, 3, same.shape)
+        return np.where(same, np.minimum(near, near.T), np.maximum(far, far.T))
+
+    pair = be.Scores(values(), who), be.Scores(values() - 0.8 * hub, who)
+    compared = be.compare(*pair, gallery=gallery, replicates=200)
+    row = compared.sel(measure="recognition rate")
+    assert row.difference > 0.05
+    assert row.better == (gallery == "fixed")
+
+
+@pytest.mark.parametrize("people", [PEOPLE, 50])
+def test_retrieval_is_counted_anew_without_people(people):
+    """Each of few people is left out; of more, groups of two or three, so that limits are near."""
+    pair = [scores_of(matrix(seed, people), "gallery", people) for seed in (3, 4)]
+    compared = be.compare(*pair, protocol="vehicleid", replicates=200)
+    assert set(compared.interval_for.values) == {"new people"}
+    assert ("20 groups of subjects" in compared.attrs["jackknifed"]) == (people == 50)
+    for label, name in (("mAP", "mean_ap"), ("CMC(1)", "cmc")):
+        change = []
+        for person in range(people):
+            results = [be.reid(without(x, person), "vehicleid") for x in pair]
+            values = [x[name].values.reshape(-1)[0] for x in results]
+            change.append(values[0] - values[1])
+        row = compared.sel(measure=label)
+        ends = jackknife(row.difference.item(), np.array(change))
+        measured = row.difference_low.item(), row.difference_high.item()
+        if people == PEOPLE:
+            assert measured == pytest.approx(ends)
+        else:
+            assert np.diff(measured) == pytest.approx(np.diff(ends), rel=0.5)
+
+
+def test_a_gallery_of_lists_is_fixed():
+    lists = []
+    for seed in (3, 4):
+        values = scores_of(matrix(seed), "gallery")
+        nearest = np.argsort(values.values, axis=1, kind="stable")[:, :10]
+        lists.append(
+            be.TopKScores(
+                nearest,
+                values.probe_labels,
+                values.gallery_labels,
+                distances=np.take_along_axis(values.values, nearest, axis=1),
+            )
+        )
+    compared = be.compare(*lists, protocol="vehicleid", replicates=200)
+    assert set(compared.interval_for.values) == {"this gallery"}
+
+
+@pytest.mark.parametrize("gallery", ["new", "fixed"])
+def test_the_table_says_for_whom_intervals_are(gallery):
+    compared = be.compare(
+        *(scores_of(matrix(x), "square") for x in (3, 4)), gallery=gallery, replicates=100
+    )
+    console = Console(width=400)
+    with console.capture() as capture:
+        console.print(ComparisonTable(compared))
+    whom = "Intervals are for new people."
+    if gallery == "fixed":
+        whom = "Intervals are for new people; of recognition rate and DIR for this gallery."
+    assert whom in capture.get()
+
+
+def test_an_unknown_gallery():
+    scores = scores_of(matrix(3), "square")
+    with pytest.raises(be.DataError, match="gallery"):
+        be.compare(scores, scores, gallery="old")
+
+
+def test_the_option_of_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a.npz", 3), ("b.npz", 4)):
+        be.save(scores_of(matrix(seed), "square"), name)
+    options = ["--gallery", "fixed", "--replicates", "100", "--json"]
+    assert main(["compare", "a.npz", "b.npz", *options]) == 0
+    document = json.loads(capsys.readouterr().out)
+    whom = {x["measure"]: x["interval_for"] for x in document["measures"]}
+    assert whom["EER"] == "new people" and whom["recognition rate"] == "this gallery"
