@@ -28,7 +28,12 @@ from bioeval.results import KindVerdict, along, build
 from bioeval.scores import BlockReader, FusionRule, Progress, are_pairs, leaves_out_attacks
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.counts import unpaired_attempts
-from bioeval.studies.compare.limits import DifferenceLimits, difference_limits, least_discordant
+from bioeval.studies.compare.limits import (
+    DifferenceLimits,
+    difference_limits,
+    least_discordant,
+    population_of,
+)
 from bioeval.studies.compare.margins import MARGINS, MarginConclusion, check_margin, within_margins
 from bioeval.studies.compare.measures import (
     ComparedRetrieval,
@@ -400,7 +405,7 @@ class _Conclusion:
             "undecided": self.undecided,
             "discordant_subjects": measure.discordant,
             "discordant_at_most": at_most,
-            "interval_for": measure.population,
+            "interval_for": population_of(measure, self.interval),
             "supported": int(measure.supported),
         }
         if self.margin is not None:

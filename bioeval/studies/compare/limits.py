@@ -62,6 +62,17 @@ def difference_limits(
     return DifferenceLimits(max(low, -widest), min(high, widest), p)
 
 
+def population_of(measure: PairedMeasure, interval: IntervalOptions) -> str:
+    """Return the population that the limits of a measure are for.
+
+    Where a rate without some person is undefined, or all of them are the same, the limits are those
+    of the replicates alone.
+    """
+    if measure.same or not np.isnan(jackknife_limits(measure.change, 0.0, interval).low):
+        return measure.population
+    return measure.drawn_for
+
+
 #: Subjects that must be decided differently for a difference to be declared: with five, the most
 #: extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
 LEAST_DISCORDANT = 6

@@ -79,6 +79,8 @@ class PairedMeasure:
     target: float = 0.0  # FAR target (FRR target), 0 without one
     made: float = np.inf  # impostor attempts (genuine attempts) of the system that made fewer
     population: str = NEW_PEOPLE  # that the interval is for
+    #: The population of the replicates: that of the limits where nobody can be left out.
+    drawn_for: str = NEW_PEOPLE
 
     @property
     def supported(self) -> bool:
@@ -441,6 +443,7 @@ def identification_measures(
         discordant=discordant,
         reordered=order,
         population=population,
+        drawn_for=THIS_GALLERY,
     )
     if "order" in (a.scores.kind, b.scores.kind):
         return
@@ -458,6 +461,7 @@ def identification_measures(
             target=target,
             made=_fewer(a.impostor_searches, b.impostor_searches),
             population=population,
+            drawn_for=THIS_GALLERY,
         )
 
 
@@ -697,6 +701,7 @@ def retrieval_measures(
             discordant=discordant,
             reordered=discordant if order is None else order,
             population=population,
+            drawn_for=THIS_GALLERY,
         )
 
 

@@ -201,3 +201,13 @@ def test_the_option_of_the_command(tmp_path, monkeypatch, capsys):
     document = json.loads(capsys.readouterr().out)
     whom = {x["measure"]: x["interval_for"] for x in document["measures"]}
     assert whom["EER"] == "new people" and whom["recognition rate"] == "this gallery"
+
+
+@pytest.mark.parametrize(("people", "population"), [(2, "this gallery"), (8, "new people")])
+def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, population):
+    one = scores_of(matrix(1, people), "square", people)
+    other = one.with_values(np.random.default_rng(0).random(one.shape))
+    compared = be.compare(one, other, far_targets=[0.3], replicates=100)
+    rate = compared.sel(measure="recognition rate")
+    assert rate.difference != 0
+    assert rate.interval_for.item() == population
