@@ -386,10 +386,8 @@ def sample_size(
     variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
-        interval = IntervalOptions.parse("subject-bootstrap", confidence, random_state=random_state)
-        assert interval is not None
         shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
-        enough = people_to_promise(shares, far, confidence, interval)
+        enough = people_to_promise(shares, far, confidence)
         variables["people_estimated"] = enough.estimated
         variables["people_guaranteed"] = enough.guaranteed
     warnings = list(basis.warnings)

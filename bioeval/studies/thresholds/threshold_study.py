@@ -338,7 +338,6 @@ def study_threshold(
             rule.values[0],
             assure,
             assurance,
-            interval=interval,
             shares=shares,
             templates=templates,
             fusion=fusion,
@@ -350,7 +349,7 @@ def study_threshold(
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.remarks
         if isinstance(counts, _ComparisonCounts) and not assured.reason:
-            how = Assurance.parse(assure, assurance, rule, replicates, random_state)
+            how = Assurance.parse(assure, assurance, rule)
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused
