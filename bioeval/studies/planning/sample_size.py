@@ -91,8 +91,6 @@ class PlanBasis:
         """Return the subjects that an interval of this width needs."""
         z = float(scipy.special.ndtri(assurance))
         variance = self.variance_of(templates) + OF_PILOT * z * self.error_of_variance(templates)
-        # No more than that of people who are always or never rejected.
-        variance = min(variance, self.value * (1 - self.value))
         tails = kurtosis(self.value, variance)
         return subjects_for_width(variance, tails, width, confidence, assurance)
 
