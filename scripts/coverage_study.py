@@ -21,7 +21,6 @@ import coverage_checks
 import coverage_extrapolation
 import coverage_few_errors
 import numpy as np
-from coverage_promise import PEOPLE, lines as promises
 
 import bioeval as be
 from bioeval import stats
@@ -384,23 +383,18 @@ def main() -> None:
         "--identified", type=int, default=1000, help="of each line on identification"
     )
     parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
-    parser.add_argument("--promise", type=int, default=100, help="of each line on promises")
-    parser.add_argument("--people", type=int, nargs="+", help="of the lines on promises")
     parser.add_argument(
         "--extrapolation", type=int, default=100, help="of each line on extrapolated FAR"
     )
     parser.add_argument("--few", type=int, default=100, help="of each line with few errors")
     parser.add_argument("--only", metavar="TABLE", help="this table alone, such as extrapolation")
     given = parser.parse_args()
-    tables = [name for name in vars(given) if name not in ("only", "people")]
+    tables = [name for name in vars(given) if name != "only"]
     if given.only is not None:
         if given.only not in tables:
             parser.error(f"--only is {given.only}; expected one of {', '.join(tables)}")
         for name in set(tables) - {given.only}:
             setattr(given, name, 0)
-    if given.promise:
-        for line in promises(given.promise, tuple(given.people or PEOPLE), SEED):
-            print(line, flush=True)
     rng = np.random.default_rng(SEED)
     if given.runs:
         _print_rates(rng, given.runs)

@@ -45,12 +45,14 @@ def without(found: dict[frozenset, float], person: object) -> float:
     return mean({pair: h for pair, h in found.items() if person not in pair})
 
 
-def replicate(found: dict[frozenset, float], weights: dict) -> float:
-    part = whole = 0.0
-    for pair, h in found.items():
-        a, b = pair
-        part += weights[a] * weights[b] * h
-        whole += weights[a] * weights[b]
+def doubled(found: dict[frozenset, float]) -> float:
+    """Mean with the two people counted twice without whom it is the smallest."""
+    left = {name: without(found, name) for name in people_of(found)}
+    twice = sorted(left, key=lambda name: (left[name], str(name)))[:2]
+    part, whole = sum(found.values()), float(len(found))
+    for name in twice:
+        own = [h for pair, h in found.items() if name in pair]
+        part, whole = part + sum(own), whole + len(own)
     return part / whole
 
 
@@ -80,49 +82,23 @@ def guaranteed(u: float, m: int, delta: float, upper: bool = True) -> float:
     return brentq(lambda q: kl(u, q) - allowed, 1e-300, u, xtol=1e-14)
 
 
-def bca(u: float, left_out: Sequence[float], drawn: Sequence[float], level: float) -> float | None:
-    """One-sided limit at a level, None where it is not defined."""
-    below = sum(x < u for x in drawn) + sum(x == u for x in drawn) / 2
-    if below in (0, len(drawn)):
-        return None
-    z0, z = norm.ppf(below / len(drawn)), norm.ppf(level)
-    middle = sum(left_out) / len(left_out)
-    d = [middle - x for x in left_out]
-    squares = sum(x**2 for x in d)
-    if squares == 0:
-        return None
-    a = sum(x**3 for x in d) / (6 * squares**1.5)
-    q = norm.cdf(z0 + (z0 + z) / (1 - a * (z0 + z)))
-    return float(np.quantile(drawn, q))
-
-
-def korn_graubard(
-    u: float, left_out: Sequence[float], number: int, m: int, delta: float, *, no_bias: bool
+def estimated(
+    u: float, q: float, left_out: Sequence[float], number: int, m: int, delta: float
 ) -> float:
-    """Upper limit."""
+    """Upper limit of a mean `u`, that is `q` with two people counted twice."""
     if u == 0:
         return 1 - delta ** (1 / m)
     n = len(left_out)
     middle = sum(left_out) / n
     v = (n - 1) / n * sum((x - middle) ** 2 for x in left_out)
-    if v == 0 or no_bias:
+    if v == 0:
         effective = m
     else:
         ratio = norm.ppf(1 - delta) / t.ppf(1 - delta, n - 1)
         effective = min(u * (1 - u) / v * ratio**2, number)
-    if u == 1:
+    if q == 1:
         return 1.0
-    return float(beta.ppf(1 - delta, effective * u + 1, effective - effective * u))
-
-
-def estimated(
-    u: float, left_out: Sequence[float], drawn: Sequence[float], number: int, m: int, delta: float
-) -> float:
-    """Upper limit: the larger of BCa and Korn and Graubard."""
-    first = bca(u, left_out, drawn, 1 - delta)
-    below = sum(x < u for x in drawn) + sum(x == u for x in drawn) / 2
-    second = korn_graubard(u, left_out, number, m, delta, no_bias=below in (0, len(drawn)))
-    return second if first is None else max(first, second)
+    return float(beta.ppf(1 - delta, effective * q + 1, effective - effective * q))
 
 
 def attainable(values: np.ndarray, probes: Sequence, gallery: Sequence) -> list[float]:

@@ -27,8 +27,8 @@ MOST_ATTEMPTS = 2**63 - 1
 class RuleOf(int):
     """How many errors must be expected at a rate, so that attempts or people support it.
 
-    ``RuleOf(3)``: no error in n attempts bounds a rate by 3 / n at 95 %. ``RuleOf(30)``: with 30
-    errors a rate is known to within 30 % with 90 % confidence.
+    ``RuleOf(3)``: no error in n attempts bounds a rate by 3 / n at 95 %. ``RuleOf(30)``: 30
+    errors are expected.
     """
 
     def supports(

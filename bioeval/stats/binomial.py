@@ -182,7 +182,7 @@ def rule_of_3(attempts: Any) -> np.ndarray:
 
 
 def rule_of_30(rate: Any) -> np.ndarray:
-    """Return the number of independent attempts that measure a rate to within 30 %.
+    """Return the number of attempts of which 30 are expected to be errors.
 
     Parameters
     ----------
@@ -192,11 +192,15 @@ def rule_of_30(rate: Any) -> np.ndarray:
     Returns
     -------
     ndarray of float64
-        ``30 / rate``: the attempts of which 30 are errors. The rate found is then within 30 % of
-        the true one with 90 % confidence.
+        ``30 / rate``.
 
     Notes
     -----
+    If the attempts are independent, a rate with 30 errors is within 30 % of the true one in 90 % of
+    tests. Attempts of the same people are not: where some people have most errors, the rate of a
+    test with 30 expected errors was so near in 26 to 92 % of simulated tests
+    (``docs/uncertainty.md``). The interval of a result says how near it is.
+
     Doddington et al. (2000), Speech Communication 31; ISO/IEC 19795-1, "rule of 30".
 
     Examples

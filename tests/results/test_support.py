@@ -11,7 +11,6 @@ import pytest
 import bioeval as be
 from bioeval.results.support import ComparedPeople, RuleOf, support_warnings
 from bioeval.scores.provenance import pairs_of_people
-from bioeval.stats.options import IntervalOptions
 
 
 def people_by_hand(pairs: float) -> int:
@@ -96,11 +95,10 @@ def test_a_promise_names_the_people_of_the_rule_asked_for():
     from bioeval.studies.assurance.assured import Assured, assured_threshold
 
     scores = be.simulate(16, 2, random_state=1)
-    interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100, 0)
 
     def promised(far: float, assurance: str = "estimated") -> Assured:
         return assured_threshold(
-            scores, far, 0.9, assurance, interval=interval, templates="single", fusion="min",
+            scores, far, 0.9, assurance, templates="single", fusion="min",
             new_gallery=False,
         )  # fmt: skip
 

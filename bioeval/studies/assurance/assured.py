@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,11 +15,10 @@ from bioeval import BioevalWarning, DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     Name,
-    RandomState,
-    Stream,
     counted,
     reported_to,
     require_choice,
+    require_integer,
     require_number,
     stage,
 )
@@ -45,6 +44,7 @@ from bioeval.scores import (
     require_scores,
 )
 from bioeval.stats import IntervalOptions
+from bioeval.studies.assurance.looks import Previous, digests_of_people, look_at
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
@@ -54,8 +54,8 @@ from bioeval.studies.assurance.promise import (
     guaranteed_limits,
     shares_for_guarantee,
 )
-from bioeval.studies.assurance.words import threshold_to_install
-from bioeval.tallies import Templates, require_values, to_internal, to_user
+from bioeval.studies.assurance.words import may_be_absent, threshold_to_install
+from bioeval.tallies import Templates, is_symmetric, require_values, to_internal, to_user
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
@@ -104,6 +104,8 @@ CLAIM = {
         "subjects",
     ),
     "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
+    "look": Name("which look at the claim this is, of the number planned", "looks"),
+    "person_digest": Name("digest of the name of each person of the data", ""),
 }
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
@@ -149,6 +151,7 @@ class Assured:
     attempts: float = math.nan
     frr: float = math.nan
     needed: int = 0
+    people: int = 0
     enough: EnoughPeople = EnoughPeople()
     reason: str = ""
     rule: str = ""
@@ -199,11 +202,12 @@ class Assured:
                 "without assurance"
             )
         install = f"Install {threshold_to_install(threshold, kind)}."
+        rare = f" {may_be_absent(self.people)}" if self.rule == "estimated" else ""
         if not math.isfinite(threshold):
             install = f"Accept nothing (threshold {threshold})."
         return (
             f"{install} With {100 * confidence:g} % confidence at most {100 * target:g} % "
-            f"{self.event} in {self.valid_for}{paid}."
+            f"{self.event} in {self.valid_for}{paid}.{rare}"
         )
 
 
@@ -229,10 +233,8 @@ class Shares(Protocol):
     def frr(self, threshold: float) -> float:
         """Return the proportion of genuine attempts that a threshold rejects."""
 
-    def means(
-        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
-    ) -> PeopleMeans:
-        """Return the means at increasing layers, without each person, and in replicates."""
+    def means(self, layers: np.ndarray) -> PeopleMeans:
+        """Return the means at increasing layers, and how each depends on single people."""
 
 
 @stage("assured threshold")
@@ -242,7 +244,6 @@ def assured_threshold(
     confidence: float,
     assurance: str,
     *,
-    interval: IntervalOptions,
     shares: Shares | None = None,
     **attempts: Any,
 ) -> Assured:
@@ -252,19 +253,18 @@ def assured_threshold(
     """
     if shares is None:
         shares = PairShares(scores, target, **attempts)
-    assured = _loosest_kept(shares, target, confidence, assurance, interval)
+    assured = _loosest_kept(shares, target, confidence, assurance)
     if not assured.reason:
         assured.remarks = _remarks(scores, assured)
     return assured
 
 
-def _loosest_kept(
-    shares: Shares, target: float, confidence: float, assurance: str, interval: IntervalOptions
-) -> Assured:
+def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: str) -> Assured:
     """Return the last threshold before the first whose upper limit is above the target."""
     independent = shares_for_guarantee(target, confidence)
     assured = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
     assured.over, assured.event = shares.over, shares.event
+    assured.people = sum(map(len, shares.sides))
     if assurance == "guaranteed":
         assured.rule = "guaranteed"
     else:
@@ -288,15 +288,14 @@ def _loosest_kept(
         high = guaranteed_limits(rates, shares.independent, confidence)[1]
     else:
         layers = _layers_near(shares.mean, target, last)
-        means = shares.means(layers, interval.replicates, interval.seed)
-        high = means.upper(confidence, assurance)
+        high = shares.means(layers).upper(confidence, assurance)
     # The limit at a threshold is at least that of all stricter ones, whose FAR is not larger. Few
     # errors there may give a wider limit, and a promise ends at the first limit above the target.
     high = np.maximum.accumulate(high)
     assured.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
     if not kept or assurance == "estimated":
-        assured.enough = people_to_promise(shares, target, confidence, interval)
+        assured.enough = people_to_promise(shares, target, confidence)
     if not kept:
         assured.reason = _refusal(shares, layers[0], high[0], target, confidence, assured)
         return assured
@@ -315,9 +314,7 @@ def _loosest_kept(
     return assured
 
 
-def people_to_promise(
-    shares: Shares, target: float, confidence: float, interval: IntervalOptions
-) -> EnoughPeople:
+def people_to_promise(shares: Shares, target: float, confidence: float) -> EnoughPeople:
     """Return how many people each rule needs at the strictest threshold that is tried.
 
     Those of the estimated rule are no fewer than form the pairs that show the target without a
@@ -327,7 +324,7 @@ def people_to_promise(
         return EnoughPeople()
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     first = _layers_near(shares.mean, target, last)[:1]
-    means = shares.means(first, interval.replicates, interval.seed)
+    means = shares.means(first)
     if means.mean[0] >= target:
         return EnoughPeople()
     least = ComparedPeople.least_with(shares_for_guarantee(target, confidence))
@@ -364,7 +361,7 @@ def _refusal(
     shares: Shares, layer: int, high: float, target: float, confidence: float, assured: Assured
 ) -> str:
     """Return why no threshold can be promised, and what would help."""
-    there = sum(map(len, shares.sides))
+    there = assured.people
     people = "people"
     if not isinstance(shares, PairShares):
         people = shares.over
@@ -447,8 +444,8 @@ def check_claim(
     fusion: FusionRule = "min",
     new_gallery: bool = False,
     same_data: bool = False,
-    replicates: int = IntervalOptions.REPLICATES,
-    random_state: RandomState = 0,
+    looks: int = 1,
+    previous: Previous | Sequence[Previous] | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
@@ -476,9 +473,13 @@ def check_claim(
         As for :func:`study_threshold`.
     same_data : bool
         Whether the data may be those that the threshold was chosen on, with a warning.
-    replicates : int
-        Of the bootstrap over people.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+    looks : int
+        How often the claim will be looked at, at most, as data grow: planned before the first
+        look. Each limit then has the confidence ``1 - (1 - confidence) / looks``, so that all
+        looks together are wrong with at most the error of one.
+    previous : xarray.Dataset, path, or sequence of these, optional
+        Earlier results of this call about the same claim, or the files or folders they were
+        written to. Those about people of these data count as looks.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -490,20 +491,22 @@ def check_claim(
         means over pairs of people or over people; ``threshold claim people``, and
         ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
         the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
-        about how many the estimated limits need.
+        about how many the estimated limits need. ``person_digest`` over ``person`` tells later
+        looks whose data these were, without names.
 
     Raises
     ------
     DataError
-        If the claim is none, both or not between 0 and 1, or the threshold was chosen on these
-        data.
+        If the claim is none, both or not between 0 and 1, the threshold was chosen on these
+        data, an earlier result is about another claim, or more looks are made than planned.
     ProtocolError
         If the people of the scores are not known.
 
     Notes
     -----
     Hoeffding, W. (1963). Probability inequalities for sums of bounded random variables. *Journal
-    of the American Statistical Association* 58, 13-30. See ``docs/uncertainty.md``.
+    of the American Statistical Association* 58, 13-30. The error is shared by the looks equally
+    (Bonferroni); an earlier look at other people is a test of its own. See ``docs/uncertainty.md``.
 
     Examples
     --------
@@ -526,23 +529,25 @@ def check_claim(
     require_named_people(scores, "a claim")
     at = _fixed_threshold(scores, threshold, same_data)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
-    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
-    assert interval is not None
-    seed = interval.seed
+    looks = require_integer("looks", looks, low=1)
+    digests = digests_of_people(scores)
+    same = {"rate": name, "claim": claim, "threshold": at, "confidence": confidence}
+    look = look_at(same, digests, looks, previous)
+    at_look = look.confidence(confidence)
     with reported_to(progress):
         shares = PairShares(
             scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
         )
     if name == "frr":
-        means = _means_of_frr(shares, distance, replicates, seed)
+        means = _means_of_frr(shares, distance, is_symmetric(scores))
     elif shares.reason:
         raise ProtocolError(f"FAR cannot be assured: {shares.reason}")
     else:
-        means = shares.means(np.array([0]), replicates, seed)
+        means = shares.means(np.array([0]))
     if name == "far" and shares.exact:
-        low, high = exact_limits(means.mean * means.number, means.number, confidence)
+        low, high = exact_limits(means.mean * means.number, means.number, at_look)
     else:
-        low, high = means.lower(confidence, assurance), means.upper(confidence, assurance)
+        low, high = means.lower(at_look, assurance), means.upper(at_look, assurance)
     rate = float(means.mean[0])
     if high[0] <= claim:
         verdict = "shown"
@@ -559,11 +564,15 @@ def check_claim(
         "threshold": at,
         "claim": claim,
         "people": people,
-        "people_to_settle": means.people_for_guarantee(claim, confidence),
-        "people_to_settle_estimated": float(means.people_to_settle(claim, confidence)),
+        "people_to_settle": means.people_for_guarantee(claim, at_look),
+        "people_to_settle_estimated": float(means.people_to_settle(claim, at_look)),
+        "look": look.number,
+        "person_digest": (("person",), digests),
     }
     attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
+    attrs |= {"looks": look.most, "confidence_of_a_look": at_look}
+    attrs["looks_at_other_people"] = look.elsewhere
     return build(variables, CLAIM, {}, attrs)
 
 
@@ -611,10 +620,11 @@ def _digest(scores: Scores) -> str:
     return digest_of_data(scores)
 
 
-def _means_of_frr(
-    shares: PairShares, distance: float, replicates: int, seed: np.random.SeedSequence
-) -> PeopleMeans:
-    """Return the mean over people of each one's own FRR."""
+def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> PeopleMeans:
+    """Return the mean over people of each one's own FRR.
+
+    There are no more independent trials than genuine attempts; `both_ways`, each is there twice.
+    """
     attempts = np.bincount(shares.of_person, minlength=shares.people)
     errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
     own = errors[attempts > 0] / attempts[attempts > 0]
@@ -623,18 +633,19 @@ def _means_of_frr(
         raise ProtocolError(
             f"there are only {n} people with genuine attempts; at least 3 are needed"
         )
-    weights = Stream(seed, 0).resampled(n, replicates).astype(np.float64)
-    without = (own.sum() - own) / (n - 1)
-    drawn = own @ weights / n
-    return PeopleMeans(np.array([own.mean()]), without[None], drawn[None], n, n, (n,))
+    number = int(attempts.sum()) // (2 if both_ways else 1)
+    return PeopleMeans.of(
+        own.sum(keepdims=True), n, own[None], np.ones(n), number=number, independent=n, sides=(n,)
+    )
 
 
 def claim_blocks(found: Found) -> Iterator[Block]:
     """Yield the verdict on a claim, then the rate with its limits, and how many would settle it."""
     ds = found[""]
-    v, attrs = {str(k): ds[k].item() for k in ds.data_vars}, ds.attrs
+    v, attrs = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}, ds.attrs
     name, rate = attrs["rate"], attrs["rate"].upper()
-    confidence, people = f"{100 * attrs['confidence']:g} %", int(v["people"])
+    confidence = f"{100 * attrs['confidence_of_a_look']:.4g} %"
+    people = int(v["people"])
     threshold = threshold_text(v["threshold"])
     verdict = {
         "shown": f"the {rate} at {threshold} is at most {100 * v['claim']:g} %",
@@ -651,6 +662,11 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         f"is at least {low} and at most {high}, each with {confidence} confidence "
         f"({attrs['assurance']})."
     )
+    if attrs["looks"] > 1:
+        yield Sentence(
+            f"Look {int(v['look'])} of at most {attrs['looks']}: all looks together are wrong with "
+            f"a probability of at most {100 * (1 - attrs['confidence']):.3g} %."
+        )
     settle = v["people_to_settle"]
     if attrs["assurance"] == "estimated":
         settle = v["people_to_settle_estimated"]
@@ -662,4 +678,16 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     else:
         yield Sentence(f"{there}; the rate is too near the claim to be settled by more people")
     said = "Valid only if the threshold and the claim were fixed before these data were seen."
+    if v["verdict"] == "shown" and attrs["assurance"] == "estimated":
+        said += f" {may_be_absent(people)}"
+    if attrs["looks"] == 1:
+        said += (
+            " For another look at the claim with more data, the number of looks must be planned "
+            "before the first one."
+        )
+    if other := attrs["looks_at_other_people"]:
+        said += (
+            f" {counted(other, 'earlier results')} about other people are tests of their own: "
+            "report all of them."
+        )
     yield Note(said, indented=False)

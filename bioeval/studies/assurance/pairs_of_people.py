@@ -15,7 +15,6 @@ import numpy as np
 from bioeval import Scores
 from bioeval.base import Stream
 from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
-from bioeval.stats import QuadraticForms
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
     ConcatenatedRows,
@@ -214,33 +213,27 @@ class PairShares(AttainableThresholds):
 
     # -- uncertainty
 
-    def means(
-        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
-    ) -> PeopleMeans:
-        """Return the means at increasing layers, without each person, and in replicates."""
+    def means(self, layers: np.ndarray) -> PeopleMeans:
+        """Return the means at increasing layers, and how each depends on single people."""
         layers = np.asarray(layers)
         step = np.searchsorted(layers, self._layer)
         kept = step < len(layers)
         low, high, step = self._low[kept], self._high[kept], step[kept]
-        key = (step * self.people + low) * self.people + high
-        key, back = np.unique(key, return_inverse=True)
-        share = np.bincount(back.reshape(-1), self._share[kept], len(key))
-        pair, n, k = key % self.people**2, self.people, len(layers)
-        low, high, step = pair // n, pair % n, key // n**2
-        weights = self.weights(replicates, seed)
-        forms = QuadraticForms(weights, k)
-        forms.add_shares((low, high), step, share)
-        drawn = np.cumsum(forms.totals, axis=0)
-        whole = np.bincount(step, share, k).cumsum()
+        share, n, k = self._share[kept], self.people, len(layers)
+        total = np.bincount(step, share, k).cumsum()
         both = np.concatenate([step * n + low, step * n + high])
-        own = np.bincount(both, np.tile(share, 2), k * n).reshape(k, n).cumsum(axis=0)
+        sums = np.bincount(both, np.tile(share, 2), k * n).reshape(k, n).cumsum(axis=0)
         some = np.concatenate(self.sides)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            without = (whole[:, None] - own[:, some]) / (self.pairs - self._partners[some])
-            drawn = drawn / self._weight_of_pairs(weights)
-        sides = tuple(map(len, self.sides))
-        drawn = drawn[:, np.isfinite(drawn).all(axis=0)]
-        return PeopleMeans(whole / self.pairs, without, drawn, self.pairs, self.independent, sides)
+        return PeopleMeans.of(
+            total,
+            self.pairs,
+            sums[:, some],
+            self._partners[some],
+            number=self.pairs,
+            independent=self.independent,
+            sides=tuple(map(len, self.sides)),
+            of_pairs=True,
+        )
 
     def weights(self, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
         """Return how often each person is drawn in each replicate; 1 where none is resampled."""
@@ -253,18 +246,6 @@ class PairShares(AttainableThresholds):
             weights[side] = Stream(branch, 0).resampled(len(side), replicates)
         weights[self._partners == 0] = 0
         return weights
-
-    def _weight_of_pairs(self, weights: np.ndarray) -> np.ndarray:
-        """Return the number of pairs of different people in each replicate."""
-        n = int((self._partners > 0).sum())
-        if self.pairs == n * (n - 1) // 2:
-            w = weights.astype(np.float64)
-            return (w.sum(axis=0) ** 2 - (w**2).sum(axis=0)) / 2
-        low, high = np.nonzero(self._total)
-        none = np.zeros(len(low), dtype=np.int64)
-        forms = QuadraticForms(weights, 1)
-        forms.add_shares((low, high), none, np.ones(len(low)))
-        return forms.totals[0]
 
 
 class _Entries:
@@ -361,15 +342,13 @@ class SearchShares(AttainableThresholds):
         self.accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)
         self.genuine = np.sort(genuine)
 
-    def means(
-        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
-    ) -> PeopleMeans:
-        """Return the means at increasing layers, without each person, and in replicates."""
+    def means(self, layers: np.ndarray) -> PeopleMeans:
+        """Return the means at increasing layers, and how each depends on single people."""
         n, k = self.pairs, len(layers)
         step = np.searchsorted(layers, self._layer)
         kept = step < k
         alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n).reshape(k, n)
         own = alarms.cumsum(axis=0) / self._own
-        weights = Stream(seed, 0).resampled(n, replicates).astype(np.float64)
-        without = (own.sum(axis=1, keepdims=True) - own) / (n - 1)
-        return PeopleMeans(own.mean(axis=1), without, own @ weights / n, n, n, (n,))
+        return PeopleMeans.of(
+            own.sum(axis=1), n, own, np.ones(n), number=n, independent=n, sides=(n,)
+        )

@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from bioeval.base import larger_is_closer
-from bioeval.results import threshold_text
+from bioeval.results import RuleOf, threshold_text
 
 
 def threshold_to_install(value: float, kind: str) -> str:
@@ -14,6 +14,16 @@ def threshold_to_install(value: float, kind: str) -> str:
     if math.isfinite(value):
         value = float(stricter(value, kind))
     return threshold_text(value)
+
+
+def may_be_absent(people: int) -> str:
+    """Return which kinds of people an estimate over so many people cannot know."""
+    if people <= RuleOf(3):
+        return "Kinds of people may be absent from the data."
+    return (
+        f"Kinds of people rarer than {100 * RuleOf(3) / people:.2g} % (3 in {people:,}) may be "
+        "absent from the data."
+    )
 
 
 def new_people(divided: str) -> str:

@@ -397,7 +397,7 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
             remedy=remedy,
         )
     if rough:
-        message += f": too few to measure FAR {_named(rough)} to within 30 % (rule of 30)"
+        message += f": fewer than 30 errors are expected at FAR {_named(rough)} (rule of 30)"
         return Finding("people", "note", message, count=len(rough), remedy=remedy)
     if 0 < subjects < _ROUGH:
         return Finding(

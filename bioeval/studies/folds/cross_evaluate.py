@@ -280,7 +280,7 @@ def cross_evaluate(
         far_targets=None if far_targets is None else check_targets(far_targets),
         frr_targets=at_frr,
         claims=claims,
-        assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
+        assurance=Assurance.parse(assure, assurance, rule),
     )
     confidence = IntervalOptions.check_confidence(confidence)
     if attack is not None:

@@ -733,7 +733,6 @@ def assured_folds(
                 templates=templates,
                 fusion=fusion,
                 new_gallery=True,
-                interval=assurance.interval,
             )
         made[place] = AssuredFold(assured, _counts(assured, train, test, templates, fusion))
         report(done, len(parts))

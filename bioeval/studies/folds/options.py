@@ -11,7 +11,6 @@ from bioeval import DataError, ProtocolError, Scores, partition
 from bioeval.base import (
     Argument,
     Bootstrap,
-    RandomState,
     chosen_task,
     received,
     require_array,
@@ -19,7 +18,6 @@ from bioeval.base import (
 )
 from bioeval.protocol import OpenSet
 from bioeval.scores import codes_of
-from bioeval.stats import IntervalOptions
 from bioeval.studies.assurance.assured import check_assurance
 from bioeval.studies.attacks.scores import AttackedScores
 from bioeval.tallies import Claim, PlainTies, Rule, role_of
@@ -41,24 +39,14 @@ class Assurance:
     target: float
     confidence: float
     rule: str
-    interval: IntervalOptions
 
     @classmethod
-    def parse(
-        cls,
-        assure: float | None,
-        assurance: str,
-        rule: Rule,
-        replicates: int = IntervalOptions.REPLICATES,
-        random_state: RandomState = 0,
-    ) -> Assurance | None:
+    def parse(cls, assure: float | None, assurance: str, rule: Rule) -> Assurance | None:
         """Return the assurance that the options ask for; None without `assure`."""
         if assure is None:
             return None
         confidence = check_assurance(assure, assurance, rule)
-        interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
-        assert interval is not None
-        return cls(rule.values[0], confidence, assurance, interval)
+        return cls(rule.values[0], confidence, assurance)
 
     @property
     def attrs(self) -> dict[str, Any]:

@@ -621,7 +621,7 @@ def blocks(found: Found) -> Iterator[Block]:
         if shown == shown:
             yield Sentence(
                 f"  a test of it needs {shown:,.0f} people (rule of 3), {measured:,.0f} to "
-                "measure it (rule of 30)"
+                "expect 30 errors (rule of 30)"
             )
         rows = []
         for j, days in enumerate(ds["days"].values.tolist()):

@@ -84,6 +84,16 @@ class RatesOnNewPeople(MoreResults):
 @option("--at T", "With --claim: threshold that was fixed beforehand.", float, name="threshold")
 @option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
 @option(
+    "--looks K",
+    "With --claim: how often it will be looked at as data grow, at most; planned before.  [1]",
+    click.IntRange(1),
+)
+@option(
+    "--previous RESULT",
+    "With --claim: folder or results.nc of an earlier look; may be repeated.",
+    multiple=True,
+)
+@option(
     "--extrapolate",
     "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
     bool,
@@ -115,7 +125,9 @@ def command(data: str, target: str, **options: Any) -> None:
     if options["threshold"] is not None or options["claim"] is not None:
         _check_claim(data, options)
         return
-    del options["threshold"], options["claim"]
+    for name in ("threshold", "claim", "looks", "previous"):
+        if options.pop(name):
+            raise click.UsageError(f"--{name} is for a claim: give --at T and --claim far=X too")
     extrapolate, files_read = options.pop("extrapolate"), [data, options.get("second")]
     with StudyCommand(data, options) as run:
         if extrapolate:
@@ -156,6 +168,8 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         raise DataError("--claim is of comparisons; leave out --task open_set")
     for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
         options.pop(name, None)
+    for name in ("replicates", "random_state"):
+        options.pop(name, None)  # nothing is drawn
     with StudyCommand(data, options) as run:
         from bioeval.studies.assurance.assured import check_claim
         from bioeval.tallies import Rule

@@ -260,7 +260,7 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
     compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
     there = v.get("unenrolled_people", v.get("subjects", ""))
     rows = [row("these data", {"subjects": there, "impostors": compared})]
-    for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
+    for rule, words in ((3, "to show it, rule of 3"), (30, "to expect 30 errors, rule of 30")):
         rows.append(row(words, {key: v.get(f"{key}_for_{rule}", "") for key in heads}))
     for kind, name, before, condition in (
         ("estimated", "people_estimated", "about ", ""),

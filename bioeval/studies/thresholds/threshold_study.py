@@ -273,8 +273,8 @@ def study_threshold(
     others (2025). Learn then test. *Annals of Applied Statistics* 19.
 
     The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
-    rule of 30: with 30 errors the true rate is within 30 % of the one observed, at 90 %
-    (Doddington et al. 2000, *Speech Communication* 31, 225-254). Both assume independent
+    rule of 30: at the rate, 30 errors are expected (Doddington et al. 2000, *Speech Communication*
+    31, 225-254), which does not say how exact the rate will be. Both assume independent
     attempts: of a FAR, pairs of people are counted, each once, however many templates it has. They
     share people, so that the rules give the least to ask for.
 
@@ -339,7 +339,6 @@ def study_threshold(
             rule.values[0],
             assure,
             assurance,
-            interval=interval,
             shares=shares,
             templates=templates,
             fusion=fusion,
@@ -351,7 +350,7 @@ def study_threshold(
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.remarks
         if isinstance(counts, _ComparisonCounts) and not assured.reason:
-            how = Assurance.parse(assure, assurance, rule, replicates, random_state)
+            how = Assurance.parse(assure, assurance, rule)
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.random import Stream
-from bioeval.stats.options import IntervalOptions
 from bioeval.studies.assurance import promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 
@@ -43,18 +41,16 @@ def seen(scores: be.Scores) -> np.ndarray:
 @pytest.mark.parametrize(("kind", "dtype"), [("distance", "float64"), ("similarity", "float32")])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.cases(1)
-def test_means_without_each_person_and_replicates_are_those_of_the_twin(
+def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
     seed, kind, dtype, templates
 ):
     scores = unequal(seed, kind=kind, dtype=dtype)
     found = PairShares(scores, 0.2, templates=templates, fusion="min", new_gallery=False)
     assert not found.reason
     layers = np.unique(np.linspace(0, np.searchsorted(found.mean, 0.2), 5).astype(int))
-    seed_of = np.random.SeedSequence(3)
-    means = found.means(layers, 50, seed_of)
+    means = found.means(layers)
     labels = scores.probe_labels.tolist()
     names = scores._codes.values.tolist()
-    weights = Stream(seed_of, 0).resampled(len(names), 50)
     for k, layer in enumerate(layers):
         h = twin.shares(
             seen(scores), labels, labels, found.thresholds[layer], fuse=templates == "multi"
@@ -63,9 +59,7 @@ def test_means_without_each_person_and_replicates_are_those_of_the_twin(
         assert found.mean[layer] == pytest.approx(twin.mean(h), rel=1e-12)
         expected = [twin.without(h, name) for name in names]
         np.testing.assert_allclose(means.without[k], expected, rtol=1e-10)
-        for b in (0, 7):
-            w = dict(zip(names, weights[:, b].tolist(), strict=True))
-            assert means.drawn[k, b] == pytest.approx(twin.replicate(h, w), rel=1e-12)
+        assert means.doubled[k] == pytest.approx(twin.doubled(h), rel=1e-12)
 
 
 @pytest.mark.slow
@@ -79,7 +73,6 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
     d, labels = seen(scores), scores.probe_labels.tolist()
     shares = PairShares(scores, target, **SINGLE, new_gallery=False)
     n, names = shares.people, scores._codes.values.tolist()
-    weights = IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).weights(n)[:, 1:]
     points = twin.attainable(d, labels, labels)
     best, limit = None, None
     rates = {t: twin.mean(twin.shares(d, labels, labels, t)) for t in points}
@@ -95,12 +88,8 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
             if t < first:
                 continue
             h = twin.shares(d, labels, labels, t)
-            drawn = [
-                twin.replicate(h, dict(zip(names, weights[:, b].tolist(), strict=True)))
-                for b in range(200)
-            ]
             left_out = [twin.without(h, name) for name in names]
-            upper = twin.estimated(rates[t], left_out, drawn, len(h), n // 2, 0.1)
+            upper = twin.estimated(rates[t], twin.doubled(h), left_out, len(h), n // 2, 0.1)
         if upper > target:
             break
         best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
@@ -168,14 +157,14 @@ def test_a_probe_of_each_side_of_disjoint_people():
     both = PairShares(scores, 0.2, **SINGLE, new_gallery=True)
     assert (both.independent, both.fixed_gallery) == (15, False)
     layers = np.array([3, 10])
-    means = fixed.means(layers, 30, np.random.SeedSequence(0))
+    means = fixed.means(layers)
     for k, layer in enumerate(layers):
         h = twin.shares(
             d, scores.probe_labels.tolist(), scores.gallery_labels.tolist(), fixed.thresholds[layer]
         )
         expected = [twin.without(h, name) for name in range(20)]
         np.testing.assert_allclose(means.without[k], expected, rtol=1e-10)
-    assert both.means(layers, 30, np.random.SeedSequence(0)).without.shape == (2, 35)
+    assert both.means(layers).without.shape == (2, 35)
 
 
 def test_people_on_one_side_only_are_refused():
@@ -194,13 +183,11 @@ def test_lists_have_the_pairs_that_they_name():
     degree = np.bincount(np.ravel(people), minlength=12)
     assert found.pairs == len(people)
     assert found.independent == len(people) // (degree.max() + 1)
-    means = found.means(np.array([5]), 40, np.random.SeedSequence(1))
+    means = found.means(np.array([5]))
     h = {
         frozenset(p): float(s <= found.thresholds[5]) for p, s in zip(people, scores, strict=False)
     }
-    weights = Stream(np.random.SeedSequence(1), 0).resampled(12, 40)
-    w = dict(enumerate(weights[:, 4].tolist()))
-    assert means.drawn[0, 4] == pytest.approx(twin.replicate(h, w), rel=1e-12)
+    assert means.doubled[0] == pytest.approx(twin.doubled(h), rel=1e-12)
 
 
 def test_independent_pairs_have_exact_limits():
@@ -417,9 +404,7 @@ def test_no_number_of_people_helps_above_the_target():
 @pytest.mark.slow
 def test_an_open_claim_needs_more_people_than_there_are():
     scores = be.simulate(60, 2, random_state=0)
-    found = be.check_claim(
-        scores, float(np.quantile(scores.values, 0.03)), far=0.03, replicates=200
-    )
+    found = be.check_claim(scores, float(np.quantile(scores.values, 0.03)), far=0.03)
     assert found.verdict == "open" and found.people_to_settle_estimated > 60
 
 
