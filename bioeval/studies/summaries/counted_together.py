@@ -436,4 +436,4 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
                 attrs |= {"of": str(name), "over": " ".join(at), **at}
             columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
     coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": Layout.NUMBER})
+    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": Layout.SCHEMA})
