@@ -118,7 +118,7 @@ def calls_of(studies: Iterable[str]) -> str:
     for name in studies:
         study = own_doors()[name]
         calls = [x for names in study.calls.values() for x in names]
-        calls += [*study.other_names, *study.former_names]
+        calls += study.other_names
         calls += [x for names in study.stats.values() for x in names]
         patterns.append(rf"\bbioeval\.studies\.{name}\b")
         for call in calls:
@@ -136,10 +136,10 @@ def words_of(studies: Iterable[str]) -> str:
     for name in studies:
         study = own_doors()[name]
         calls = [x for names in study.calls.values() for x in names]
-        calls += [*study.other_names, *study.former_names]
+        calls += study.other_names
         calls += [x for names in study.stats.values() for x in names]
-        commands = [x.name for x in study.commands] + [*study.removed_commands]
-        commands += [*study.removed_options, *study.not_options]
+        commands = [x.name for x in study.commands]
+        commands += study.not_options
         patterns.append(rf"\bstudies\.{name}\b|\bmark\.uses\([^)]*['\"]{name}['\"]")
         patterns += [rf"[\"']{x}\b" for x in [*calls, *commands, *(x.name for x in study.plots)]]
         patterns += [rf"\bbioeval {x}\b" for x in commands]

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError, MergeError, ProtocolError
-from bioeval.base import Argument, panel, require_choice, require_integer, without
+from bioeval.base import Argument, panel, require_choice, require_integer
 from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
 from bioeval.scores import Provenance
@@ -128,8 +128,6 @@ RANKS = 100
 
 # Scores that a merged tally keeps of each task at most.
 MOST_KEPT = 1 << 24
-
-_LEFT_OUT = "small counts are left out by min_count="
 
 
 def fold_parts(
@@ -457,7 +455,6 @@ class Tally:
         parts = fold_parts(self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank)
         return replace(self, parts=parts)
 
-    @without(epsilon=_LEFT_OUT, probes_per_person=_LEFT_OUT, templates_per_person=_LEFT_OUT)
     def share(
         self,
         thresholds: Any = None,
