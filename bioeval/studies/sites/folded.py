@@ -183,7 +183,7 @@ class FoldedQueries:
 
     def merge(self, other: FoldedQueries) -> FoldedQueries:
         """Count the queries of both, in common bins and ranks where some were left out."""
-        require_alike(self, other, ("rules",))
+        require_alike(self, other, ("rules", "measures"))
         if not np.array_equal(self.thresholds, other.thresholds):
             raise MergeError("tallies folded at different thresholds; fold both at the same")
         mine = self

@@ -485,8 +485,9 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
         if not right or ranks[0] < 1 or not rises(ranks, strictly=True):
             return "the ranks are not an increasing list of numbers"
         shapes = {"di": (bins, len(ranks) + 1), "within": (5, bins)}
-        right = is_whole(tally.tied + 1)  # -1: unknown
-    if not right or not _as_annotated(tally, but="tied"):
+        if not is_whole(tally.tied + 1):  # -1: unknown
+            return "the options and numbers it was folded with are damaged"
+    if not _as_annotated(tally, but="tied"):
         return "the options and numbers it was folded with are damaged"
     for name, shape in shapes.items():
         table = getattr(tally, name)
