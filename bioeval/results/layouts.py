@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.base.scalars import SCALARS, Name
 from bioeval.base.variables import COORDINATES, VERIFICATION
-from bioeval.results.dataset import dataset_of, in_order
+from bioeval.results.dataset import SCHEMA, dataset_of, in_order
 
 _TRAINING = "train_"
 
@@ -32,8 +32,6 @@ Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 
 class Layout:
     """The layout of results over folds or partitions, and the statistics of a rate in it."""
-
-    SCHEMA: ClassVar = 1
 
     #: Statistics over all folds, in their order; those of training parts have `_TRAINING` before.
     STATISTICS: ClassVar = {
@@ -87,25 +85,24 @@ def expanded(results: Results) -> Results:
         if any("schema" in node.attrs for node in results.subtree):
             return results.map_over_datasets(expanded)
         return results
-    if "schema" not in results.attrs:
-        return results
-    schema = int(results.attrs["schema"])
-    if schema != Layout.SCHEMA:
+    schema = int(results.attrs.get("schema", SCHEMA))
+    if schema != SCHEMA:
         raise DataError(
-            f"the results are of layout {schema}; this version of bioeval reads layout "
-            f"{Layout.SCHEMA}. Use a newer bioeval"
+            f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
+            "Use a newer bioeval"
         )
+    in_columns = any("over" in x.attrs for x in results.data_vars.values())
+    if "statistic" not in results.dims and not in_columns:
+        return results
     coords = {str(name): x.variable for name, x in results.coords.items()}
     coords.pop("statistic", None)
-    attrs = dict(results.attrs)
-    del attrs["schema"]
     if "statistic" in results.dims:
         data = _by_statistic(results)
     else:
         data, places = _over_places(results)
         coords |= places
     make = dataset_of if all(x.dims for x in coords.values()) else xr.Dataset  # one is selected
-    return make(in_order(data), coords, attrs)
+    return make(in_order(data), coords, dict(results.attrs))
 
 
 _Variables = dict[str, xr.Variable]

@@ -93,8 +93,13 @@ def test_a_file_of_schema_1_is_shown_as_new_results(tmp_path):
 def test_results_of_a_newer_version_are_refused():
     newer = folds().assign_attrs(schema=2)
     for call in (be.show, be.plot.folds):
-        with pytest.raises(be.DataError, match="are of layout 2; this version .* reads layout 1"):
+        with pytest.raises(be.DataError, match="are of schema 2; this version .* reads schema 1"):
             call(newer)
+    single = be.verification(be.simulate(4, 2))
+    assert single.attrs["schema"] == 1
+    for call in (be.show, be.plot.det):
+        with pytest.raises(be.DataError, match="are of schema 2; this version .* reads schema 1"):
+            call(single.assign_attrs(schema=2))
 
 
 def test_summaries_have_a_row_a_partition():
