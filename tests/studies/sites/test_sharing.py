@@ -325,6 +325,16 @@ def test_shared_queries_merge(card, least, tmp_path):
             parts[0].merge(other)
 
 
+def test_queries_counted_by_other_measures_do_not_merge():
+    one, other = (
+        be.tally(queries(seed), "market1501").share(min_count=0, salt="s").parts["reid"].tally
+        for seed in (1, 2)
+    )
+    other.measures = other.measures[::-1]
+    with pytest.raises(be.MergeError, match="measures"):
+        one.merge(other)
+
+
 def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():
     """Ranks 1 and 2 were left out at some site: CMC(1) and CMC(2) lie between 0 and CMC(3)."""
     tally = be.tally(queries(1), "market1501").share(max_rank=5, min_count=0)
