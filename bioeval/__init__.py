@@ -7,21 +7,17 @@ they are first used, so that importing the package costs nothing.
 from bioeval.base.lazy import Offered, lazy_names
 from bioeval.base.version import __version__ as __version__
 
-# Former names: the new one, its place, or of a removed one what does its work.
-_FORMER = {"with_failures": "bioeval.results.failures.with_failures"}
-
 
 def _of_studies() -> Offered:
     """Return the public names of the studies."""
     from bioeval.base.offers import clashes_of, doors
 
-    offered = Offered({}, {}, {}, clashes_of("be"))
+    offered = Offered({}, {}, clashes_of("be"))
     for study in doors().values():
         for home, names in study.calls.items():
             offered.homes.update(dict.fromkeys(names, home))
         offered.other_names.update(study.other_names)
-        offered.former.update(study.former_names)
     return offered
 
 
-__getattr__, __dir__ = lazy_names(__spec__, _FORMER, _of_studies)
+__getattr__, __dir__ = lazy_names(__spec__, _of_studies)

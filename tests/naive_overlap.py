@@ -47,7 +47,7 @@ def of_attempts(
     """The digest of (template, distance) of all attempts; its last bit: 20 distinct ones or not.
 
     Of a gallery of more templates than the sample has, the attempts with the sample count where
-    there are 20 distinct ones; its last bit but two says so.
+    there are 20 distinct ones.
     """
     gallery = gallery or []
     sampled = len(gallery) > sample and sorted(gallery)[sample - 1] < max(gallery)
@@ -58,11 +58,11 @@ def of_attempts(
     total = sum(mixed(template, bits(distance)) for template, distance in attempts)
     varied = len({bits(x) for _, x in attempts}) >= DISTINCT
     found = keyed(key, "scores", struct.pack("<Q", total % 2**64))
-    return found & ~7 | sampled * 4 | varied
+    return found & ~3 | varied
 
 
 def of_embedding(key: str, embedding: np.ndarray, varied: bool) -> int:
     """The digest of the features of a probe; the last bit but one says that it is one."""
     total = sum(mixed(keyed(key, "feature", k), bits(x)) for k, x in enumerate(embedding) if x == x)
     found = keyed(key, "embedding", struct.pack("<Q", total % 2**64))
-    return found & ~7 | 2 | varied
+    return found & ~3 | 2 | varied

@@ -8,17 +8,13 @@ import pickle
 import pkgutil
 from pathlib import Path
 
-import click
 import pytest
 
 import bioeval as be
 from bioeval.base.lazy import OF_STUDIES
 from bioeval.base.offers import own_doors
-from bioeval.cli import main
-from bioeval.cli.lazy_group import REMOVED_OPTIONS, root
-from bioeval.scores.labelled_matrix import FORMER
 
-# The public names of version 0.2.0; one that goes leaves an error that names what does its work.
+# Public names; from 1.0.0 on, one that goes leaves an error that names what does its work.
 NAMES = {
     "bioeval": (
         "BioevalError BioevalWarning Calibrator CardError CheckpointError DataError "
@@ -104,27 +100,6 @@ def test_short_and_long_names_are_one_function(short, long):
     assert long in be.__all__ and short not in be.__all__  # one name in documents
 
 
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [("extend_tally", r"be\.tally counts all"), ("withdraw", r"be\.tally counts the scores")],
-)
-def test_names_that_were_removed_say_what_does_their_work(name, instead):
-    with pytest.raises(AttributeError, match=rf"bioeval\.{name} was removed; {instead}") as caught:
-        getattr(be, name)
-    assert isinstance(caught.value, be.BioevalError) and "\n" not in str(caught.value)
-    assert not hasattr(be, name) and name not in dir(be)
-    with pytest.raises(ImportError):
-        exec(f"from bioeval import {name}")
-
-
-def test_a_name_that_was_renamed_works_with_a_warning(monkeypatch):
-    monkeypatch.setitem(be._FORMER, "who_fails", "zoo")
-    with pytest.warns(FutureWarning, match=r"bioeval\.who_fails is now bioeval\.zoo") as caught:
-        assert be.who_fails is be.zoo
-    assert caught[0].filename == __file__
-    assert "who_fails" not in vars(be)  # the next use warns, too
-
-
 PLACES = {
     "best_mates": "studies.sites.gallery_parts", "BestMates": "studies.sites.gallery_parts",
     "refine_tally": "studies.sites.tally", "mean_over_galleries": "studies.galleries.results",
@@ -134,13 +109,9 @@ PLACES = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_names_for_few_are_in_their_modules_and_warn_at_the_top(name):
-    place = f"bioeval.{PLACES[name]}"
-    assert name not in be.__all__ and name not in dir(be)
-    with pytest.warns(FutureWarning, match=rf"bioeval\.{name} is now {place}\.{name};") as caught:
-        found = getattr(be, name)
-    assert found is getattr(importlib.import_module(place), name)
-    assert caught[0].filename == __file__ and name not in vars(be)
+def test_names_for_few_are_in_their_modules_alone(name):
+    assert name not in be.__all__ and name not in dir(be) and not hasattr(be, name)
+    assert callable(getattr(importlib.import_module(f"bioeval.{PLACES[name]}"), name))
 
 
 SCORES = """
@@ -166,37 +137,10 @@ def test_scores_show_few_names():
     print(*(f"{len(x)}: {' '.join(sorted(x))}" for x in (square, of_pairs, of_lists)), sep="\n")
     assert square == {*SCORES.split()}
     assert len(square) <= 27 and len(of_pairs) <= 8 and len(of_lists) <= 8
-    assert not square & {*FORMER}
 
 
-@pytest.mark.parametrize("which", range(3))
-def test_former_names_of_scores_work_with_a_warning(which):
-    scores = some_scores()[which]
-    former = {x for x in FORMER if f"_{x}" in dir(scores)}
-    of_pairs = {"pair_codes", "templates", "attempts", "examined", "knows_subjects", "pieces"}
-    of_pairs |= {"taking", "with_sides_exchanged"}
-    lacks = of_pairs | {"listed_distances"}, {"codes", "listed_distances"}, {*of_pairs, "codes"}
-    assert {*FORMER} - former <= lacks[which] and not former & {*dir(scores)}
-    for name in former:
-        expected = what_is(scores, f"_{name}")
-        with pytest.warns(FutureWarning, match=rf"Scores\.{name} is now .*; the") as caught:
-            assert what_is(scores, name) == expected
-        assert FORMER[name] in str(caught[0].message)
-        assert [x.filename for x in caught] == [__file__]
-
-
-def what_is(scores: be.Scores, name: str) -> str:
-    try:
-        return repr(getattr(scores, name))
-    except (AttributeError, be.ProtocolError) as error:  # of no matrix
-        assert scores.layout in ("pairs", "top-k")
-        return repr(error)
-
-
-def test_a_former_method_of_scores_works_and_another_name_is_an_error():
+def test_a_name_that_scores_lack_is_an_error():
     scores = be.simulate(5, 2)
-    with pytest.warns(FutureWarning, match=r"Scores\.within is now memory_limit= of"):
-        assert scores.within("100 MiB")._memory_limit == 100 << 20
     with pytest.raises(AttributeError, match="'Scores' object has no attribute 'strems'"):
         scores.strems  # noqa: B018
     assert not hasattr(scores, "_strems")
@@ -207,43 +151,3 @@ def test_an_error_within_a_property_of_scores_is_not_hidden(monkeypatch):
     monkeypatch.setattr(be.Scores, "values", property(lambda self: self.mask.no_such_name))
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'no_such_name'"):
         be.simulate(5, 2).values  # noqa: B018
-
-
-def test_new_names_of_former_ones_are_public():
-    assert not {*be._FORMER} & {*be.__all__}
-    renamed = [new for new in be._FORMER.values() if new.isidentifier()]
-    assert {*renamed} <= {*be.__all__}
-
-
-def test_arguments_that_were_removed_say_what_does_their_work():
-    tally = be.tally(be.simulate(6, 2))
-    for name in ("epsilon", "probes_per_person", "templates_per_person"):
-        with pytest.raises(be.DataError, match=rf"{name} was removed; small counts .* min_count="):
-            tally.share(**{name: 1})
-    for name, instead in (("price", "core hours"), ("recalibrate", "measured in each call"),
-                          ("frr_width", r"be\.sample_size")):  # fmt: skip
-        with pytest.raises(be.DataError, match=f"{name} was removed; .*{instead}"):
-            be.plan(templates=10, **{name: 1})
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        *(f"plan --{x} 1" for x in ("price", "max-hours", "max-cost", "frr", "icc", "far")),
-        *(f"plan --{x}" for x in ("far-icc=1", "width=0.1", "recalibrate")),
-        *(f"tally x.npz --{x}-per-person 1" for x in ("probes", "templates")),
-        "tally x.npz --epsilon=1",
-        "extend x.npz",
-        "withdraw x.npz",
-    ],
-)
-def test_commands_and_options_that_were_removed_say_what_does_their_work(given, capsys):
-    assert main(given.split()) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert " was removed; " in said[-1]
-
-
-def test_no_removed_option_is_one_of_its_command():
-    for command, options in REMOVED_OPTIONS.items():
-        found = root.get_command(click.Context(root), command)
-        assert not {*options} & {x for param in found.params for x in param.opts}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.results import expanded
 from bioeval.views.plots.registry import PLOTS  # noqa: F401
 
 
@@ -28,7 +29,7 @@ def one_thread() -> Iterator[None]:
 
 def crossed(*args: Any, **options: Any) -> Any:
     """Cross-evaluate, with a variable for each statistic of a rate."""
-    return be.stats.former_names(be.cross_evaluate(*args, **options))
+    return expanded(be.cross_evaluate(*args, **options))
 
 
 def floats(values: Any) -> np.ndarray:

@@ -31,7 +31,6 @@ from bioeval.base.kinds import (
     larger_is_closer as larger_is_closer,
     noun_of as noun_of,
 )
-from bioeval.base.lazy import without as without
 from bioeval.base.memory import (
     at_most as at_most,
     in_words as in_words,

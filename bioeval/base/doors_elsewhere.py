@@ -107,9 +107,8 @@ def _wrong(study: Study) -> str:
             if not isinstance(names, tuple):
                 return f"its {field_name} are {names!r}; expected a tuple of names for each module"
     own = [command.name for command in study.commands]
-    for field_name in ("removed_options", "not_options", "removed_commands"):
-        if others := [name for name in getattr(study, field_name) if name not in own]:
-            return f"its {field_name} are about {others[0]!r}; expected its own commands"
+    if others := [name for name in study.not_options if name not in own]:
+        return f"its not_options are about {others[0]!r}; expected its own commands"
     for block in filter(None, study.examples.strip().split("\n\n")):
         lines = block.splitlines()
         for purpose, line in itertools.zip_longest(lines[::2], lines[1::2], fillvalue=""):

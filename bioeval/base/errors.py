@@ -197,10 +197,6 @@ def renamed(warning: str, naming: Naming) -> str:
     return printable(named)
 
 
-class RemovedNameError(BioevalError, AttributeError):
-    """A public name that was removed; the message names its replacement."""
-
-
 class FrozenError(BioevalError, AttributeError):
     """An attribute that cannot be set; the message names what makes a changed object."""
 

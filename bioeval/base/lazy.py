@@ -1,4 +1,4 @@
-"""Names of a package, imported at first use, and former names of packages and classes."""
+"""Names of a package, imported at first use."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import functools
 import importlib
 import re
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from importlib.abc import FileLoader
     from importlib.machinery import ModuleSpec
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _IMPORT = r"^from (\S+) import (\([^)]*\)|.*)$"
 _OTHER_NAME = r"^(\w+) = (\w+)$"
@@ -32,23 +28,19 @@ class Offered(NamedTuple):
 
     homes: dict[str, str]  # the module of each name
     other_names: dict[str, str]
-    former: dict[str, str]
     clashes: Mapping[str, str] = _NONE  # the message of a name that two other packages offer
 
 
 def lazy_names(
     spec: ModuleSpec,
-    former: Mapping[str, str] = _NONE,
     offered: Callable[[], Offered] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` (it knows ``__all__``) and ``__dir__`` of a package.
 
     Its public names are those of its stub, ``__init__.pyi``, which type checkers read: the lines
-    ``from MODULE import NAME as NAME``, and in ``__dir__`` also ``OTHER_NAME = NAME``. `former` has
-    the new name of one that was renamed, the place of one that is in a module alone, or says what
-    does the work of one that was removed. Where more names are `offered`, those of the stub below
-    its line :data:`OF_STUDIES` are for type checkers alone. Those below its line :data:`TOOLKIT`
-    are there, and not listed.
+    ``from MODULE import NAME as NAME``, and in ``__dir__`` also ``OTHER_NAME = NAME``. Where more
+    names are `offered`, those of the stub below its line :data:`OF_STUDIES` are for type checkers
+    alone. Those below its line :data:`TOOLKIT` are there, and not listed.
     """
     package, loader = spec.name, cast("FileLoader", spec.loader)
 
@@ -77,7 +69,6 @@ def lazy_names(
         return Offered(
             public.homes | more.homes,
             public.other_names | more.other_names,
-            public.former | more.former,
             more.clashes,
         )
 
@@ -105,11 +96,9 @@ def lazy_names(
 
             raise PluginError(known().clashes[name])
         else:
-            gone = _new_name(package, name, known().former | dict(former), names())
-            module, _, new = gone.rpartition(".")
-            if module:
-                return getattr(importlib.import_module(module), new)
-            return of_name(new)
+            from bioeval.base.errors import nearest_name
+
+            raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, names())}")
         setattr(sys.modules[package], name, value)
         return value
 
@@ -126,7 +115,7 @@ def names_of_stub(package: str) -> list[str]:
 
 def _of_stub(stub: str) -> Offered:
     public = stub.partition(TOOLKIT)[0]
-    return Offered(_homes(public), dict(re.findall(_OTHER_NAME, public, re.MULTILINE)), {})
+    return Offered(_homes(public), dict(re.findall(_OTHER_NAME, public, re.MULTILINE)))
 
 
 def _homes(stub: str) -> dict[str, str]:
@@ -135,69 +124,3 @@ def _homes(stub: str) -> dict[str, str]:
     for home, names in re.findall(_IMPORT, stub, re.MULTILINE):
         homes |= dict.fromkeys(re.findall(r"(\w+) as ", names), home)
     return homes
-
-
-def _new_name(package: str, name: str, former: Mapping[str, str], public: list[str]) -> str:
-    """Return the new name of a renamed one, with a warning; it stays for two minor versions.
-
-    Raises
-    ------
-    RemovedNameError
-        If the name was removed.
-    AttributeError
-        If there is no such name.
-    """
-    from bioeval.base.errors import RemovedNameError, nearest_name
-
-    now = former.get(name)
-    if now is None:
-        raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, public)}")
-    if not all(map(str.isidentifier, now.split("."))):
-        raise RemovedNameError(f"{package}.{name} was removed; {now}")
-    new = now if "." in now else f"{package}.{now}"
-    _warn_of_former(f"{package}.{name}", new)
-    return now
-
-
-def _warn_of_former(name: str, new: str) -> None:
-    """Warn at the line that uses a former name: three calls above."""
-    text = f"{name} is now {new}; the former name will be removed"
-    warnings.warn(text, FutureWarning, stacklevel=4)
-
-
-def former_attributes(former: Mapping[str, str]) -> Callable[..., Any]:
-    """Return ``__getattr__`` of a class with attributes that became private.
-
-    What was ``name`` is now ``_name``; `former` says what takes its place. The former names work
-    with a warning, for two minor versions.
-    """
-
-    def now(owner: Any, name: str) -> str:
-        if name not in former or f"_{name}" not in dir(owner):
-            return name
-        _warn_of_former(f"{type(owner).__name__}.{name}", former[name])
-        return f"_{name}"
-
-    def of_name(self: Any, name: str) -> Any:  # of a name that is not there: raises
-        return object.__getattribute__(self, now(self, name))
-
-    return of_name
-
-
-def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments that a function had; `former` gives the replacement of each."""
-
-    def decorated(function: Callable[P, R]) -> Callable[P, R]:
-        """Return the function with a look at its arguments first."""
-
-        @functools.wraps(function)
-        def called(*args: P.args, **options: P.kwargs) -> R:
-            for name in former.keys() & options.keys():
-                from bioeval.base.errors import Argument, DataError
-
-                raise DataError(f"{Argument(name)} was removed; {former[name]}")
-            return function(*args, **options)
-
-        return called
-
-    return decorated

@@ -149,14 +149,11 @@ class Study(Offer):
     #: The public names, ``be.NAME``, of each module.
     calls: Mapping[str, tuple[str, ...]] = _NONE
     other_names: Mapping[str, str] = _NONE  # ``be.groups`` of ``be.by_group``
-    former_names: Mapping[str, str] = _NONE  # see :mod:`bioeval.base.lazy`
     commands: tuple[Subcommand, ...] = ()
     #: Purposes and command lines, one above the other; a blank line before the next command's.
     examples: str = ""
-    #: Options that were removed, and those that only other commands have, by command.
-    removed_options: Mapping[str, Mapping[str, str]] = _NONE
+    #: Options that only other commands have, by command.
     not_options: Mapping[str, Mapping[str, str]] = _NONE
-    removed_commands: Mapping[str, str] = _NONE
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     #: The place of results in a tree, by a variable that only they have.

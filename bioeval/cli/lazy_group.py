@@ -100,12 +100,6 @@ def _of_package(study: Study) -> Iterator[Subcommand]:
 HEADINGS = _headings()
 COMMANDS = {x.name: x for x in itertools.chain.from_iterable(HEADINGS.values())}
 
-#: Commands that were removed, and what does their work.
-REMOVED: dict[str, str] = {}
-
-#: Options that were removed, by command, and what does their work.
-REMOVED_OPTIONS: dict[str, Mapping[str, str]] = {}
-
 #: Options that only other commands have, by command, and what does their work.
 NOT_OPTIONS: dict[str, Mapping[str, str]] = {
     "run": {
@@ -116,8 +110,6 @@ NOT_OPTIONS: dict[str, Mapping[str, str]] = {
     }
 }
 for _study in doors().values():
-    REMOVED |= _study.removed_commands
-    REMOVED_OPTIONS |= _study.removed_options
     NOT_OPTIONS |= _study.not_options
 
 #: The arguments of the command line, in what the contexts of click share.
@@ -163,8 +155,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one."""
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
-            if args[0] in REMOVED:
-                ctx.fail(f"the command {args[0]!r} was removed; {REMOVED[args[0]]}")
             if args[0] in (clashing := clashes_of("bioeval")):
                 ctx.fail(clashing[args[0]])
             listed = ", ".join(COMMANDS)
@@ -172,8 +162,6 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
         for arg in args[1:]:
             option = arg.partition("=")[0]
-            if option in REMOVED_OPTIONS.get(args[0], ()):
-                ctx.fail(f"{option} was removed; {REMOVED_OPTIONS[args[0]][option]}")
             if option in NOT_OPTIONS.get(args[0], ()):
                 other = NOT_OPTIONS[args[0]][option]
                 ctx.fail(f"{option} is no option of bioeval {args[0]}; {other}")

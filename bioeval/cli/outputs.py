@@ -214,8 +214,9 @@ def write_results(
 
 
 def attributes_but(ds: xr.Dataset, *others: str) -> dict[str, Any]:
-    """Return the attributes of a result without `others`."""
-    return {str(name): value for name, value in ds.attrs.items() if name not in others}
+    """Return the attributes of a result without `others`, and without the schema of its file."""
+    left_out = {"schema", *others}
+    return {str(name): value for name, value in ds.attrs.items() if name not in left_out}
 
 
 def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:

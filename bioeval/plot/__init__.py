@@ -15,7 +15,7 @@ def _of_studies() -> Offered:
     for study in doors().values():
         for plot in study.plots:
             homes |= {plot.name: plot.home, plot.display: plot.home}
-    return Offered(homes, {}, {}, clashes_of("be.plot"))
+    return Offered(homes, {}, clashes_of("be.plot"))
 
 
 __getattr__, __dir__ = lazy_names(__spec__, offered=_of_studies)

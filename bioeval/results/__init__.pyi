@@ -30,7 +30,7 @@ from bioeval.results.identification import (
     OpenSetCounts as OpenSetCounts,
     OpenSetPoints as OpenSetPoints,
 )
-from bioeval.results.layouts import Layout as Layout
+from bioeval.results.layouts import Layout as Layout, expanded as expanded
 from bioeval.results.query_means import (
     MatchCurve as MatchCurve,
     QueryMean as QueryMean,

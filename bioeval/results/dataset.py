@@ -25,6 +25,9 @@ from bioeval.scores.provenance import Provenance
 from bioeval.tallies.points import VerificationPoints, normalised_cost, point_variables
 from bioeval.tallies.thresholds import to_user
 
+#: The schema of results, an attribute of each: what is saved says by it how it is read.
+SCHEMA = 1
+
 #: Ranks that are shown unless the protocol card names others.
 RANKS = (1, 5, 10)
 
@@ -224,7 +227,7 @@ def build(
     for name, labels in coordinates.items():
         described = names.get(name) or COORDINATES[name]
         coords[name] = make((name,), np.asarray(labels), described.attrs())
-    return dataset_of(data, coords, dict(attrs))
+    return dataset_of(data, coords, {**attrs, "schema": SCHEMA})
 
 
 def about_attrs(

@@ -1,7 +1,6 @@
-"""Layouts of results over folds or partitions: statistics on a dimension, a column for each target.
+"""The layout of results over folds or partitions: statistics on a dimension, a column a target.
 
-Results without the attribute ``schema`` are of the first layout, which has a variable for each
-statistic of a rate. Views read all results in the first, by :func:`former_names`.
+Views read a variable for each statistic of a rate, and targets on a dimension: :func:`expanded`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.base.scalars import SCALARS, Name
 from bioeval.base.variables import COORDINATES, VERIFICATION
-from bioeval.results.dataset import dataset_of, in_order
+from bioeval.results.dataset import SCHEMA, dataset_of, in_order
 
 _TRAINING = "train_"
 
@@ -32,9 +31,7 @@ Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 
 
 class Layout:
-    """The layout of new results over folds or partitions, and the statistics of a rate in it."""
-
-    NUMBER: ClassVar = 2
+    """The layout of results over folds or partitions, and the statistics of a rate in it."""
 
     #: Statistics over all folds, in their order; those of training parts have `_TRAINING` before.
     STATISTICS: ClassVar = {
@@ -63,11 +60,8 @@ class Layout:
         return described
 
 
-def former_names(results: Results) -> Results:
-    """Return results over folds or partitions with the variables of version 0.2 and before.
-
-    It is for programs that use these names. Other results, and those that an earlier version
-    saved, are returned as they are.
+def expanded(results: Results) -> Results:
+    """Return results over folds or partitions as views read them; others are returned as they are.
 
     Parameters
     ----------
@@ -85,43 +79,30 @@ def former_names(results: Results) -> Results:
     Raises
     ------
     DataError
-        If these are no results, or a newer version of bioeval saved them.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> ds = be.cross_evaluate(be.simulate(20, 4), be.partition.SubjectKFold(4))
-    >>> ds.far_summary.sel(statistic="mean").item() == be.stats.former_names(ds).far_mean.item()
-    True
+        If a newer version of bioeval saved them.
     """
-    if not isinstance(results, xr.Dataset | xr.DataTree):
-        raise DataError(
-            f"results is a {type(results).__name__}; expected those of be.cross_evaluate, "
-            "be.summaries or be.evaluate"
-        )
     if isinstance(results, xr.DataTree):
         if any("schema" in node.attrs for node in results.subtree):
-            return results.map_over_datasets(former_names)
+            return results.map_over_datasets(expanded)
         return results
-    schema = int(results.attrs.get("schema", 1))
-    if schema > Layout.NUMBER:
+    schema = int(results.attrs.get("schema", SCHEMA))
+    if schema != SCHEMA:
         raise DataError(
-            f"the results are of layout {schema}; this version of bioeval reads 1 to "
-            f"{Layout.NUMBER}"
+            f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
+            "Use a newer bioeval"
         )
-    if schema == 1:
+    in_columns = any("over" in x.attrs for x in results.data_vars.values())
+    if "statistic" not in results.dims and not in_columns:
         return results
     coords = {str(name): x.variable for name, x in results.coords.items()}
     coords.pop("statistic", None)
-    attrs = dict(results.attrs)
-    del attrs["schema"]
     if "statistic" in results.dims:
         data = _by_statistic(results)
     else:
         data, places = _over_places(results)
         coords |= places
     make = dataset_of if all(x.dims for x in coords.values()) else xr.Dataset  # one is selected
-    return make(in_order(data), coords, attrs)
+    return make(in_order(data), coords, dict(results.attrs))
 
 
 _Variables = dict[str, xr.Variable]

@@ -29,7 +29,6 @@ from bioeval.base.errors import (
     short_name,
 )
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
-from bioeval.base.lazy import former_attributes
 from bioeval.base.memory import require_bytes
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
@@ -55,34 +54,6 @@ from bioeval.scores.labels import (
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
     from bioeval.scores.stored import FileCheck
-
-_PRIVATE = (
-    "as_part_of attacked attacks_left_out attempts base_columns base_rows derives_subjects "
-    "embedded embedded_probes enrolled_probes enrolment_times examined exclude_columns excluded "
-    "from_square held in_memory is_derived is_stored junk_ids keeps_embeddings labelled "
-    "layout_in_words mate_cells no_person part_of pieces probe_people reading_own_columns "
-    "reads_in_place require_matrix row_chunk selects_columns selects_rows sides_of_one streams "
-    "taking verification verify with_sides_exchanged"
-)
-
-#: Former names of attributes, and what takes the place of each.
-FORMER = {
-    **dict.fromkeys(_PRIVATE.split(), "private to bioeval"),
-    **dict.fromkeys(("limited", "memory_limit", "within"), "memory_limit= of Scores and load"),
-    "keep_embeddings": "keep_embeddings= of bioeval.load",
-    "base": "scores.values",
-    "codes": "scores.probe_labels and scores.gallery_labels",
-    "has_mask": "scores.mask is not None",
-    "read_mask": "scores[low:high, :].mask",
-    "read_rows": "scores[low:high, :].values",
-    "origin": "results.attrs['origin']",
-    "reading": "results.attrs['reading']",
-    "remarks": "results.attrs['warnings']",
-    "templates": "scores.pair_templates",
-    "pair_codes": "scores.pair_subjects",
-    "listed_distances": "scores.distances",
-    "knows_subjects": "scores.pair_subjects is not None",
-}
 
 _REPLACED = ("kind", "nan", "name", "exclude")
 
@@ -178,9 +149,6 @@ class LabelledMatrix:
     _embeddings: np.ndarray | None = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
-
-    if not TYPE_CHECKING:
-        __getattr__ = former_attributes(FORMER)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         self._refuse_change(name)

@@ -381,7 +381,7 @@ class Scores(LabelledMatrix):
             _pair_ids=np.column_stack([self.probe_ids[i], self.gallery_ids[j]]),
         )
 
-    def _places(self, chosen: Any, gallery_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def _places(self, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and the columns that an index of both sides, or a pair, chooses.
 
         A pair that names its sides, as that of a splitter, is taken by the names.
@@ -395,7 +395,7 @@ class Scores(LabelledMatrix):
         ):
             probes, gallery = self._sides_of_one(chosen)
         else:
-            probes, gallery = reversed(chosen) if gallery_first else chosen
+            probes, gallery = chosen
         columns = as_index(gallery, self.shape[1], "gallery")
         same = probes is gallery and self.shape[0] == self.shape[1]
         rows = columns

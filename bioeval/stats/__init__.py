@@ -22,7 +22,7 @@ def _of_studies() -> Offered:
     for study in doors().values():
         for home, names in study.stats.items():
             homes |= dict.fromkeys(names, home)
-    return Offered(homes, {}, {}, clashes_of("be.stats"))
+    return Offered(homes, {}, clashes_of("be.stats"))
 
 
 __getattr__, __dir__ = lazy_names(__spec__, offered=_of_studies)

@@ -1,6 +1,5 @@
 """The public names, one line for each: type checkers and the package itself read them here."""
 
-from bioeval.results.layouts import former_names as former_names
 from bioeval.stats.agreement import rank_agreement as rank_agreement
 from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
 from bioeval.stats.binomial import (

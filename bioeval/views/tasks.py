@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.scalars import OPEN_SET_EER, SCALARS, SEEN, Scalar
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import Scalars
-from bioeval.results.layouts import former_names
+from bioeval.results.layouts import expanded
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
 
@@ -179,7 +179,7 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 def datasets(
     tree: xr.DataTree | xr.Dataset, once: bool = False
 ) -> Iterator[tuple[str, xr.Dataset]]:
-    """Yield the path and the dataset of each task, in the order of display and former names.
+    """Yield the path and the dataset of each task, in the order of display, expanded.
 
     With `once`, equal single- and multi-template verification are one: see :func:`each_once`.
     """
@@ -187,10 +187,10 @@ def datasets(
         yield from each_once(dict(datasets(tree))).items()
         return
     if isinstance(tree, xr.Dataset):
-        yield "", former_names(tree)
+        yield "", expanded(tree)
         return
     if tree.data_vars:
-        yield tree.path.strip("/"), former_names(tree.to_dataset())
+        yield tree.path.strip("/"), expanded(tree.to_dataset())
     children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}
     for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):

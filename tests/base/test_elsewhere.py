@@ -92,7 +92,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
             {"broken_lab.py": "import nowhere_at_all"},
             "broken_lab",
             "'lab' cannot be loaded (ModuleNotFoundError: No module named 'nowhere_at_all'); it "
-            "requires bioeval-protocols>=9, and this is 0.2.0; it is left out",
+            f"requires bioeval-protocols>=9, and this is {be.__version__}; it is left out",
         ),
         ({"broken_lab.py": "raise SystemExit(3)"}, "broken_lab", "(SystemExit: 3)"),
         ({"broken_lab.py": "x = 1"}, "broken_lab", "broken_lab has no STUDY that is a Study"),
@@ -106,7 +106,7 @@ def test_the_example_passes_its_own_tests(tmp_path):
             {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(schema=7)"},
             "broken_lab",
             "is a door of schema 7, and this version of bioeval opens those of schema 1 to 1; it "
-            "requires bioeval-protocols>=9, and this is 0.2.0",
+            f"requires bioeval-protocols>=9, and this is {be.__version__}",
         ),
         (
             {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(plots=(1,))"},

@@ -1,4 +1,4 @@
-"""Layouts of results: the numbers of each version, by the names of each version, from files."""
+"""Layouts of results: statistics on a dimension, read from a file that an earlier run saved."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from rich.console import Console
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.results import expanded
 from bioeval.views.tables.registry import table_of
 
-# be.cross_evaluate of version 0.2, as its `to_dict`.
+# be.cross_evaluate in the layout of schema 1, as its `to_dict`.
 SAVED = Path(__file__).parent / "saved" / "folds-1.json"
-FORMER = xr.Dataset.from_dict(json.loads(SAVED.read_text(encoding="utf-8")))
+FIRST = xr.Dataset.from_dict(json.loads(SAVED.read_text(encoding="utf-8")))
 
 
 def folds(**options) -> xr.Dataset:
@@ -32,10 +33,11 @@ def text(results) -> str:
     return console.export_text()
 
 
-def test_the_former_names_have_the_numbers_of_version_0_2():
-    found = be.stats.former_names(folds())
-    assert set(found.variables) == set(FORMER.variables)
-    for name, values in FORMER.data_vars.items():
+def test_a_saved_result_of_schema_1_has_the_numbers_of_today():
+    found = folds()
+    assert FIRST.attrs["schema"] == found.attrs["schema"] == 1
+    assert set(found.variables) == set(FIRST.variables)
+    for name, values in FIRST.data_vars.items():
         assert found[name].dims == values.dims, name
         assert found[name].dtype == values.dtype, name
         np.testing.assert_allclose(found[name], values, rtol=1e-9, err_msg=name)
@@ -61,23 +63,21 @@ def test_a_statistic_keeps_ranks_and_targets(task):
     summary = found[f"{rate}_summary"]
     assert summary.dims == ("statistic", "rank")
     np.testing.assert_allclose(summary.sel(statistic="mean"), found[rate].mean(("repeat", "fold")))
-    former = be.stats.former_names(found)
-    assert former[f"train_{rate}_folds"].values.tolist() == [2, 2]
-    assert former[f"{rate}_sd"].attrs["long_name"].endswith("; standard deviation over folds")
-    assert not [x for x in former if x.startswith(("train_eer", "eer_pooled"))]
+    wide = expanded(found)
+    assert wide[f"train_{rate}_folds"].values.tolist() == [2, 2]
+    assert wide[f"{rate}_sd"].attrs["long_name"].endswith("; standard deviation over folds")
+    assert not [x for x in wide if x.startswith(("train_eer", "eer_pooled"))]
 
 
-def test_results_of_part_of_the_variables_have_former_names():
-    found = be.stats.former_names(folds()[["far_summary"]])
-    assert found.far_mean == FORMER.far_mean and found.train_far_high == FORMER.train_far_high
-    assert be.stats.former_names(found) is found
+def test_part_of_the_variables_is_expanded():
+    found = expanded(folds()[["far_summary"]])
+    assert found.far_mean == FIRST.far_summary.sel(statistic="mean")
+    assert found.train_far_high == FIRST.far_summary.sel(statistic="train_high")
 
 
-@pytest.mark.parametrize("schema", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_files_of_each_version_show_the_same(schema, tmp_path):
+def test_a_file_of_schema_1_is_shown_as_new_results(tmp_path):
     new = folds()
-    given = FORMER.assign_attrs(new.attrs) if schema == 1 else new
-    given.attrs.pop("schema") if schema == 1 else None
+    given = FIRST.assign_attrs(new.attrs)
     given.to_netcdf(tmp_path / "results.nc", engine="h5netcdf")
     read = xr.load_dataset(tmp_path / "results.nc", engine="h5netcdf")
     tree = xr.DataTree.from_dict({"folds/verification/single": read})
@@ -91,10 +91,15 @@ def test_files_of_each_version_show_the_same(schema, tmp_path):
 
 
 def test_results_of_a_newer_version_are_refused():
-    newer = folds().assign_attrs(schema=3)
-    for call in (be.stats.former_names, be.show, be.plot.folds):
-        with pytest.raises(be.DataError, match="are of layout 3; this version .* reads 1 to 2"):
+    newer = folds().assign_attrs(schema=2)
+    for call in (be.show, be.plot.folds):
+        with pytest.raises(be.DataError, match="are of schema 2; this version .* reads schema 1"):
             call(newer)
+    single = be.verification(be.simulate(4, 2))
+    assert single.attrs["schema"] == 1
+    for call in (be.show, be.plot.det):
+        with pytest.raises(be.DataError, match="are of schema 2; this version .* reads schema 1"):
+            call(single.assign_attrs(schema=2))
 
 
 def test_summaries_have_a_row_a_partition():
@@ -114,13 +119,13 @@ def test_summaries_have_a_row_a_partition():
                     np.testing.assert_equal(table[column][k], one)
 
 
-def test_summaries_of_a_file_have_former_names(tmp_path):
+def test_summaries_of_a_file_are_expanded(tmp_path):
     tree = be.summaries(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
     given = tree["verification/single"].to_dataset()
     given.to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     read = xr.load_dataset(tmp_path / "s.nc", engine="h5netcdf")
     assert text(read) == text(given)
-    single = be.stats.former_names(read)
+    single = expanded(read)
     assert single["frr_at_far"].dims == ("partition", "far_target")
     assert (
         single["frr_at_far"].attrs["long_name"]
@@ -129,6 +134,6 @@ def test_summaries_of_a_file_have_former_names(tmp_path):
     assert single["cost_prior"].values.tolist() == [0.5]
 
 
-def test_a_fold_alone_has_former_names():
+def test_a_fold_alone_is_shown():
     found = folds().isel(repeat=0, fold=1)
-    assert be.stats.former_names(found).far_mean == FORMER.far_mean
+    assert expanded(found).far_mean == FIRST.far_summary.sel(statistic="mean")

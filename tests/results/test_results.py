@@ -139,6 +139,7 @@ def test_a_result_says_where_it_comes_from(results, name):
                 "warnings", "system"):  # fmt: skip
         assert isinstance(attrs[key], str), key
     assert attrs["bioeval_version"] == be.__version__
+    assert attrs["schema"] == 1
     for key in ("probes", "gallery_templates", "gallery_subjects", "probe_subjects"):
         assert isinstance(attrs[key], int), key
     assert re.search(r"(labels|genuine):[0-9a-f]{16}", attrs["fingerprint"])

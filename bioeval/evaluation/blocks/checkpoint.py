@@ -215,16 +215,14 @@ def _contents_of_code(code: CodeType) -> list[Any]:
     return [code.co_code, code.co_names, constants]
 
 
-#: Version of the layout of the files.
+#: The schema of the files.
 SCHEMA = 1
 
 _MAGIC = b"bioeval part\n"
 _SUM = 16  # bytes of an XXH3-128 digest
-# The name in files of a class that the code has renamed.
-_IN_FILES = {"ConcatenatedRows": "Joined"}
 _CLASSES: dict[str, Any] = {
     "CellCounts": CellCounts,
-    "Joined": ConcatenatedRows,
+    "ConcatenatedRows": ConcatenatedRows,
     "Extent": Extent,
     "KeptRows": KeptRows,
     "NarrowCells": NarrowCells,
@@ -287,7 +285,7 @@ def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         arrays.append(np.ascontiguousarray(value))
         return {"array": len(arrays) - 1}
-    kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
+    kind = type(value).__name__
     if is_dataclass(value) and (kind in _CLASSES or offered("saved", kind)):
         inner = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
         return {"class": kind, "fields": inner}

@@ -1,21 +1,20 @@
 """Roles of the arrays of a file: as an option names them, or by the names of a known layout.
 
-Version 1 of the layout of bioeval, of a .npz file and of all files with named arrays, holds either
+Schema 1 of bioeval, of a .npz file and of all files with named arrays, holds either
 
 - ``scores`` (m, n), ``probe_labels`` (m,) and ``gallery_labels`` (n,), or without
   ``gallery_labels`` all-against-all; ``mask`` (m, n); ``probe_<name>`` and ``gallery_<name>``
   metadata; ``probe_ids`` and ``gallery_ids`` where templates of a selection are on both sides;
 - ``indices`` (q, k), ``distances`` (q, k), ``probe_labels`` (q,) and ``gallery_labels`` (n,),
   top-K lists;
-- ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2) and
-  ``fold`` (p,);
+- ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2), ``fold`` (p,) and
+  ``templates`` (p, 2), the names of the templates of both sides, or their places in
+  ``template_names`` (n,);
 - ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
   ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
 
-Version 2 adds to a list of pairs ``templates`` (p, 2), the names of the templates of both sides, or
-their places in ``template_names`` (n,).
-
-``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the version.
+``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the number of
+the layout.
 ``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no person.
 Arrays under other names are named by options.
 
@@ -42,7 +41,7 @@ from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores
 
-SCHEMA = 2
+SCHEMA = 1
 
 #: Arrays that a list of pairs by name needs: image numbers, and the names that labels index.
 IMAGE_NUMBER, NAMES = "image_number", "names"
@@ -77,15 +76,15 @@ RESERVED = {
 
 
 def check_schema(file: Arrays) -> None:
-    """Raise unless this version of bioeval reads the layout's version."""
+    """Raise unless this version of bioeval reads the schema of a file."""
     header = file.headers.get("schema")
     if header is None or header.shape != () or header.dtype.kind not in "iu":
         return
     schema = int(file.read("schema"))
-    if not 1 <= schema <= SCHEMA:
+    if schema != SCHEMA:
         raise DataError(
-            f"{file.path}: has version {schema} of the layout; this bioeval reads versions 1 to "
-            f"{SCHEMA}. Use a newer bioeval"
+            f"{file.path}: is of schema {schema}; this bioeval reads schema {SCHEMA}. Use a newer "
+            "bioeval"
         )
 
 

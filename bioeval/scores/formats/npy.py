@@ -135,10 +135,10 @@ def read_settings(path: Path) -> dict[str, Any]:
     if not isinstance(said, dict) or SCHEMA_KEY not in said:
         return {}
     schema = said[SCHEMA_KEY]
-    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+    if type(schema) is not int or schema != SCHEMA:
         raise DataError(
-            f"{place}: has version {schema!r} of the layout; this bioeval reads versions 1 to "
-            f"{SCHEMA}. Use a newer bioeval"
+            f"{place}: is of schema {schema!r}; this bioeval reads schema {SCHEMA}. Use a newer "
+            "bioeval"
         )
     files = said.get("files")
     if not isinstance(files, list) or not set(files) <= {"labels", "probe", "gallery", "mask"}:

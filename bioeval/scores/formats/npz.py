@@ -503,8 +503,7 @@ def _write(scores: Scores, path: Path) -> None:
 
 def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
-    named = are_pairs(scores) and scores._templates is not None
-    out.add("schema", np.int64(SCHEMA if named else 1))  # older versions of bioeval read 1
+    out.add("schema", np.int64(SCHEMA))
     out.add("kind", np.array(scores.kind))
     if scores.nan != "raise":
         out.add("nan", np.array(scores.nan))

@@ -11,9 +11,8 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval import stats
 from bioeval.base import SCALARS, Scalar, counted
-from bioeval.results import KindVerdict, Scalars, excluded, number
+from bioeval.results import KindVerdict, Scalars, excluded, expanded, number
 from bioeval.studies.compare.measures import THIS_GALLERY
 from bioeval.tallies import per_cent
 from bioeval.views import averaged, term_translator
@@ -250,7 +249,7 @@ class SideBySideTable:
 
     def __init__(self, title: str, found: Mapping[str, xr.Dataset], reword: Callable[[str], str]):
         self.title, self._reword = title, reword
-        self.found = {name: stats.former_names(dataset) for name, dataset in found.items()}
+        self.found = {name: expanded(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay out a column for each system; standard deviations where there is room."""

@@ -4,7 +4,6 @@ from bioeval.base.study import PageSection, Plot, Study, Subcommand, View
 
 STUDY = Study(
     calls={"explain": ("explain",)},
-    former_names={"step_by_step": "bioeval.studies.explain.explain.step_by_step"},
     commands=(
         Subcommand(
             "explain", "Explain which counters each comparison of a row adds to.", "Look into", 1

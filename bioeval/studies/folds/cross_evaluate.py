@@ -219,7 +219,7 @@ def cross_evaluate(
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
         interval), and ``"folds"``, the number of folds in which it is defined; of the training
-        parts ``"train_mean"`` and so on. :func:`bioeval.stats.former_names` gives each a variable.
+        parts ``"train_mean"`` and so on.
         With `assure`, ``assured_threshold``,
         ``assured_limit`` (the upper limit of its FAR, as a mean over pairs of people of the
         training part) and ``assured_reason`` (why none can be promised; then it is NaN) over

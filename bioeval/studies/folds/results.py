@@ -296,7 +296,7 @@ def fold_dataset(
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
-    attrs |= _attrs(options, splitter, confidence) | {"schema": Layout.NUMBER}
+    attrs |= _attrs(options, splitter, confidence)
     if resampled:
         attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT

@@ -164,12 +164,11 @@ def _document(
     run: StudyCommand,
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval import stats
-    from bioeval.results import Scalars
+    from bioeval.results import Scalars, expanded
 
     rows = {}
     for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
-        dataset = stats.former_names(one)
+        dataset = expanded(one)
         if "fold" in dataset.dims:
             targets = {"far_target", "frr_target"}
             shown = [name for name, x in dataset.data_vars.items() if targets.issuperset(x.dims)]

@@ -4,7 +4,6 @@ from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"gallery_size": ("gallery_size",), "gallery_templates": ("gallery_templates",)},
-    former_names={"mean_over_galleries": "bioeval.studies.galleries.results.mean_over_galleries"},
     commands=(
         Subcommand(
             "gallery-size",

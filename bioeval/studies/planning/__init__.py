@@ -44,19 +44,6 @@ bioeval plan scores.zarr --workers 8
 # Plan a search of 10,000 probes
 bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
 """,
-    removed_options={
-        "plan": {
-            "--price": "the plan gives core hours, and nothing is made smaller to fit",
-            "--max-hours": "the plan gives core hours, and nothing is made smaller to fit",
-            "--max-cost": "the plan gives core hours, and nothing is made smaller to fit",
-            "--frr": "bioeval sample-size plans the width of an interval",
-            "--icc": "bioeval sample-size plans the width of an interval",
-            "--far": "bioeval sample-size plans the width of an interval",
-            "--far-icc": "bioeval sample-size plans the width of an interval",
-            "--width": "bioeval sample-size plans the width of an interval",
-            "--recalibrate": "this machine is measured in each run",
-        }
-    },
     views=(
         View((), "workload", dim="event", lines=True),
         View(("sample size",), "sample_size", lines=True),

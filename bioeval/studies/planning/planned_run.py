@@ -22,7 +22,6 @@ from bioeval.base import (
     require_integer,
     require_number,
     stage,
-    without,
 )
 from bioeval.results import Block, Found, Sentence, Table, Warnings, build
 from bioeval.scores import (
@@ -50,9 +49,6 @@ DTYPES: tuple[FloatFormat, ...] = get_args(FloatFormat)
 
 Metric = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
 
-_NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
-_NO_WIDTH = "be.sample_size plans the width of an interval"
-
 #: Gallery templates of the larger of two evaluations that are measured.
 MEASURED = 4000
 
@@ -61,11 +57,6 @@ _KEPT = 0.01
 
 
 @leaves_out_attacks
-@without(
-    **dict.fromkeys(("price", "max_hours", "max_cost"), _NO_PRICE),
-    **dict.fromkeys(("frr", "icc", "far", "far_icc", "frr_width"), _NO_WIDTH),
-    recalibrate="this machine is measured in each call",
-)
 def plan_run(
     scores: Scores | None = None,
     *,

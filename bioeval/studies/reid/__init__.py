@@ -4,7 +4,6 @@ from bioeval.base.study import Plot, Study, Subcommand, View, along
 
 STUDY = Study(
     calls={"reid": ("apply_convention", "gom", "reid")},
-    former_names={"gom_from_curves": "bioeval.studies.reid.results.gom_from_curves"},
     commands=(
         Subcommand(
             "gom",

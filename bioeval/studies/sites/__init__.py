@@ -4,13 +4,6 @@ from bioeval.base.study import Study, Subcommand
 
 STUDY = Study(
     calls={"protocol_tally": ("Tally",), "tally": ("tally",)},
-    former_names={
-        "extend_tally": "be.tally counts all scores again",
-        "withdraw": "be.tally counts the scores that are left again",
-        "best_mates": "bioeval.studies.sites.gallery_parts.best_mates",
-        "BestMates": "bioeval.studies.sites.gallery_parts.BestMates",
-        "refine_tally": "bioeval.studies.sites.tally.refine_tally",
-    },
     commands=(
         Subcommand("tally", "Count at one site, for rates over several sites.", "Sites", 1),
         Subcommand("best-mates", "Find the nearest mates in one part of a gallery.", "Sites", 2),
@@ -52,17 +45,6 @@ bioeval merge north.tally south.tally --union-of-galleries
         "folded verification": "results",
         "folded identification": "results",
         "folded queries": "results",
-    },
-    removed_options={
-        "tally": {
-            "--epsilon": "small counts are left out by --share --min-count N",
-            "--probes-per-person": "small counts are left out by --share --min-count N",
-            "--templates-per-person": "small counts are left out by --share --min-count N",
-        }
-    },
-    removed_commands={
-        "extend": "count all scores again: bioeval tally DATA --out FILE",
-        "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
     },
     needs=("check", "lists", "reid"),
 )

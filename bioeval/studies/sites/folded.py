@@ -6,7 +6,7 @@ or between two ranks, is known as bounds only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -37,7 +37,6 @@ class FoldedVerification:
     impostor: np.ndarray
     skipped_claims: int = 0
     merged: bool = False  # whether thresholds were left out so that no count is small
-    noise: float = 0.0  # standard deviation of the noise of each count
 
     def merge(self, other: FoldedVerification) -> FoldedVerification:
         """Count the attempts of both, at common thresholds where some were left out."""
@@ -49,7 +48,6 @@ class FoldedVerification:
             genuine=mine.genuine + theirs.genuine,
             impostor=mine.impostor + theirs.impostor,
             skipped_claims=mine.skipped_claims + theirs.skipped_claims,
-            noise=_joint_noise(mine, theirs),
         )
 
     def at(self, thresholds: np.ndarray) -> Self:
@@ -101,7 +99,6 @@ class FoldedIdentification:
     non_targets: int
     tied: int  # genuine attempts with a non-mate exactly as close; -1 where it is unknown
     merged: bool = False
-    noise: float = 0.0
 
     def merge(self, other: FoldedIdentification) -> FoldedIdentification:
         """Count the probes of both, at common thresholds and ranks where some were left out."""
@@ -119,7 +116,6 @@ class FoldedIdentification:
             mine,
             about=mine.about.merge(theirs.about),
             tied=mine.tied + theirs.tied if told else -1,
-            noise=_joint_noise(mine, theirs),
             **added,
         )
 
@@ -184,13 +180,10 @@ class FoldedQueries:
     open_queries: int
     skipped: int
     merged: bool = False
-    noise: float = 0.0
 
     def merge(self, other: FoldedQueries) -> FoldedQueries:
         """Count the queries of both, in common bins and ranks where some were left out."""
-        require_alike(self, other, ("rules",))
-        if self.measures != other.measures:  # of an earlier version
-            return self.of(other.measures).merge(other.of(self.measures))
+        require_alike(self, other, ("rules", "measures"))
         if not np.array_equal(self.thresholds, other.thresholds):
             raise MergeError("tallies folded at different thresholds; fold both at the same")
         mine = self
@@ -209,13 +202,6 @@ class FoldedQueries:
             merged=mine.merged or other.merged,
             **{x: getattr(mine, x) + getattr(other, x) for x in names},
         )
-
-    def of(self, measures: Sequence[str]) -> FoldedQueries:
-        """Return the counts of the measures that are among others."""
-        kept = np.isin(self.measures, list(measures))
-        rows = np.repeat(kept, max(1, len(self.thresholds)))
-        names = tuple(filter(measures.__contains__, self.measures))
-        return replace(self, measures=names, values=self.values[rows], ends=self.ends[rows])
 
     def at_ranks(self, ranks: np.ndarray) -> FoldedQueries:
         """Return the counts at some of the ranks."""
@@ -393,7 +379,3 @@ def _alike(mine: Any, theirs: Any) -> tuple[Any, Any]:
         )
     both = np.intersect1d(mine.thresholds, theirs.thresholds)
     return mine.at(both), theirs.at(both)
-
-
-def _joint_noise(mine: Any, theirs: Any) -> float:
-    return float(np.hypot(mine.noise, theirs.noise))

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError, MergeError, ProtocolError
-from bioeval.base import Argument, panel, require_choice, require_integer, without
+from bioeval.base import Argument, panel, require_choice, require_integer
 from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
 from bioeval.scores import Provenance
@@ -129,8 +129,6 @@ RANKS = 100
 # Scores that a merged tally keeps of each task at most.
 MOST_KEPT = 1 << 24
 
-_LEFT_OUT = "small counts are left out by min_count="
-
 
 def fold_parts(
     parts: dict[str, TaskCounts],
@@ -215,7 +213,7 @@ class Tally:
     parts : dict of str to TaskCounts
         The counts of each node, such as ``"verification/single"``.
     counted : CountedProbes or None
-        Digests of the probes that were counted; None where a file of an older layout has none.
+        Digests of the probes that were counted; None of a tally that was shared without a salt.
     part : GalleryPart or None
         Of a tally of some parts of a gallery, which they are.
     shared : Sharing or None
@@ -279,15 +277,14 @@ class Tally:
             If names of systems, protocols, options, kinds, thresholds, galleries or keys differ; if
             both counted the same probe: by its label, its metadata and at least 20 distinct scores,
             wherever it was counted, or by its label, metadata and position in the data of one
-            site; or if one comes from a file of layout 1, which does not say which probes were
-            counted. Of a union of galleries: if the probes or the mates differ, or a part is
+            site. Of a union of galleries: if the probes or the mates differ, or a part is
             counted twice.
 
         Notes
         -----
         Probes with equal scores that agree in less are warned of in the results, and so is it that
-        scores could not be compared: tallies of older layouts, and shared ones
-        have no digests of scores.
+        scores could not be compared: shared tallies, and those of a gallery in parts, have no
+        digests of scores.
         """
         if not isinstance(other, Tally):
             raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
@@ -318,13 +315,8 @@ class Tally:
             parts[node] = TaskCounts(merged[key], part.options)
         if union_of_galleries:
             return Tally(self.protocol, parts, self.far_targets, self.ranks, self.counted, covered)
-        if self.shared is not None and self.counted is None:
+        if self.counted is None or other.counted is None:  # both were shared without a salt
             return self._merged_unchecked(other, parts)
-        if self.counted is None or other.counted is None:
-            raise MergeError(
-                "a tally file of layout 1 does not list its probes, so some might count twice; "
-                "count its scores again with be.tally"
-            )
         counted = self.counted.merge(other.counted)
         if counted.gallery:  # of a matrix
             with_notes(parts, self.counted.remarks(other.counted))
@@ -370,12 +362,7 @@ class Tally:
                 "one tally was shared, and the other not, or with a salt and without; share both "
                 "in one way"
             )
-        return replace(
-            mine,
-            min_count=min(mine.min_count, theirs.min_count),
-            epsilon=max(mine.epsilon, theirs.epsilon),
-            attempts_per_person=max(mine.attempts_per_person, theirs.attempts_per_person),
-        )
+        return replace(mine, min_count=min(mine.min_count, theirs.min_count))
 
     def _joined_part(self, other: Tally, union: bool) -> GalleryPart | None:
         """Return the parts of a gallery that two tallies have counted; None for all."""
@@ -457,7 +444,6 @@ class Tally:
         parts = fold_parts(self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank)
         return replace(self, parts=parts)
 
-    @without(epsilon=_LEFT_OUT, probes_per_person=_LEFT_OUT, templates_per_person=_LEFT_OUT)
     def share(
         self,
         thresholds: Any = None,

@@ -65,8 +65,8 @@ def folded_verification(
     tally: FoldedVerification, far_targets: Sequence[float] = FAR_TARGETS
 ) -> xr.Dataset:
     """Return counts and rates at the thresholds, and bounds of the operating points."""
-    ga, genuine = _running(tally.genuine, tally.noise)
-    fa, impostor = _running(tally.impostor, tally.noise)
+    ga, genuine = _running(tally.genuine)
+    fa, impostor = _running(tally.impostor)
     targets = check_targets(far_targets)
     gar, far = rate(ga, genuine), rate(fa, impostor)
     low, high, dir_low, dir_high = OpenSetCounts.bounds_between(
@@ -85,17 +85,15 @@ def folded_verification(
     if sides := tally.about.people:
         variables["subjects"] = sides[-1]
         variables["disjoint_pairs"] = min(*sides[:2], sides[2] // 2)
-    coordinates = {"threshold": thresholds}
-    if not tally.noise:  # of noisy counts they would be no bounds
-        coordinates["far_target"] = targets
-        auc = _auc_bounds(tally)
-        for name, dims, ends in (
-            ("eer", (), (low, high)),
-            ("auc", (), auc),
-            ("frr_at_far", ("far_target",), (1 - dir_high[:, 0], 1 - dir_low[:, 0])),
-        ):
-            variables[f"{name}_at_least"] = (dims, ends[0])
-            variables[f"{name}_at_most"] = (dims, ends[1])
+    coordinates = {"threshold": thresholds, "far_target": targets}
+    auc = _auc_bounds(tally)
+    for name, dims, ends in (
+        ("eer", (), (low, high)),
+        ("auc", (), auc),
+        ("frr_at_far", ("far_target",), (1 - dir_high[:, 0], 1 - dir_low[:, 0])),
+    ):
+        variables[f"{name}_at_least"] = (dims, ends[0])
+        variables[f"{name}_at_most"] = (dims, ends[1])
     warnings = _warnings(tally)
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
@@ -118,8 +116,8 @@ def folded_open_set(
     role = role_of(about.layout, impostors, not tally.non_targets)
     rows = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
     chosen = rows.get(role, [ENROLLED, UNENROLLED])
-    accepted, impostor = _running(tally.within[chosen].sum(axis=0), tally.noise)
-    within = [_running(row, tally.noise)[0] for row in tally.within]
+    accepted, impostor = _running(tally.within[chosen].sum(axis=0))
+    within = [_running(row)[0] for row in tally.within]
     table, genuine = _table(tally)
     identified, every = table[:-1, :-1], table[-1, :-1]
     counts = OpenSetCounts(
@@ -141,9 +139,7 @@ def folded_open_set(
         ranks=tally.ranks,
     )
     targets = check_targets(far_targets)
-    points = {}
-    if not tally.noise:
-        points = counts.bounds(every, targets)
+    points = counts.bounds(every, targets)
     options = _options(tally) | {"impostors": role}
     return counts.dataset(points, targets, about, options, _warnings(tally), [])
 
@@ -172,12 +168,6 @@ def _tied(tally: FoldedIdentification) -> Any:
 
 def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
     """Return what limits the numbers between thresholds and ranks."""
-    if tally.noise:
-        return [
-            f"noisy: each count has noise of standard deviation {tally.noise:.3g} (differential "
-            "privacy), and sums of them more; running counts are made to rise again (isotonic "
-            "regression)"
-        ]
     if tally.merged:
         return [NO_POINTS, MERGED]
     return [NO_POINTS]
@@ -185,29 +175,13 @@ def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
 
 def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:
     """Return running counts over thresholds and ranks, and the genuine attempts."""
-    table = tally.di.cumsum(axis=0).cumsum(axis=1)
-    if not tally.noise:
-        return table, tally.genuine
-    total = max(int(table[-1, -1]), 0)
-    rising = np.stack([_rising(column, total) for column in table.T], axis=1)
-    return np.maximum.accumulate(rising, axis=1), total
+    return tally.di.cumsum(axis=0).cumsum(axis=1), tally.genuine
 
 
-def _running(counts: np.ndarray, noise: float) -> tuple[np.ndarray, int]:
+def _running(counts: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the number at or below each threshold, and the total."""
     running = np.cumsum(counts)
-    total = max(int(running[-1]), 0)
-    return (_rising(running, total) if noise else running)[:-1], total
-
-
-def _rising(counts: np.ndarray, total: int) -> np.ndarray:
-    """Return noisy running counts, made to rise from 0 to the total."""
-    if len(counts) > 1:
-        # Here, since tallies of earlier versions alone need it.
-        from scipy.optimize import isotonic_regression
-
-        counts = np.rint(isotonic_regression(counts.astype(np.float64)).x).astype(np.int64)
-    return np.clip(counts, 0, total)
+    return running[:-1], int(running[-1])
 
 
 def _auc_bounds(tally: FoldedVerification) -> tuple[float, float]:

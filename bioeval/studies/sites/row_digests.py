@@ -27,7 +27,6 @@ class RowDigestJob:
     against the sample has the digest of all its attempts. The last digits of scores that were
     computed from embeddings depend on the block; a probe is then known by its embedding.
 
-    - `sampled` (bool): whether the gallery is larger than the sample
     - `sums`: uint64 (m,)
     - `varied` (bool (m,)): whether a probe has at least 20 distinct scores
     """
@@ -39,7 +38,8 @@ class RowDigestJob:
         #: The key of each column: a digest of its template.
         self.keys = mixing_keys(templates)
         self._sample = sample_of(templates)
-        self.sampled = not (self.scores._embedded or self._sample.all())
+        # Whether the gallery is larger than the sample.
+        self._sampled = not (self.scores._embedded or self._sample.all())
         self._reset()
 
     def _reset(self) -> None:
@@ -90,7 +90,7 @@ class RowDigestJob:
         some = slice(low, low + len(raw.rows))
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores._embedded
-        if not self.sampled:
+        if not self._sampled:
             digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
             return
         sample = self._sample[order]

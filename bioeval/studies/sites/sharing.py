@@ -23,10 +23,6 @@ class Sharing:
     #: Whether there are digests of subjects and probes, under a salt; else they are dropped.
     salted: bool
     min_count: int  # no count is from 1 to below it; 0 for no such limit
-    #: Of the noise of differential privacy that earlier versions could add; infinite without.
-    epsilon: float = np.inf
-    #: Most attempts of one person in one table of counts, which that noise was for; 0 without.
-    attempts_per_person: int = 0
 
 
 def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
@@ -149,13 +145,6 @@ def disclosed(
             "left out, and rates between them are bounds only; differences from another shared "
             "tally of the same data may disclose more"
         )
-    if sharing is not None and np.isfinite(sharing.epsilon):
-        lines.append(
-            f"all counts have geometric noise for epsilon = {sharing.epsilon:g} together, for "
-            "the exchange of one person's probes. The gallery, the thresholds and the numbers "
-            f"above are taken as public; sensitivity: up to {sharing.attempts_per_person:,} "
-            "attempts per person in a table, twice that in all"
-        )
     return lines
 
 
@@ -179,14 +168,12 @@ def _said_of(tally: Any) -> list[str]:
             "and non-mate, and the rank"
         ]
     if tally.form in ("folded verification", "folded identification"):
-        what, ends = "counts", ""
-        if tally.noise:
-            what = "noisy counts"
-        elif len(tally.thresholds):
+        ends = ""
+        if len(tally.thresholds):
             tables = np.concatenate(list(map(np.ravel, tally.tables().values())))
             alone = int((tables == 1).sum())
             ends = f", {counted(alone, 'bins')} with a single attempt"
-        return [f"{what} between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
+        return [f"counts between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
     if tally.form == "folded queries":
         by = ", and by rank of the first match"
         if len(tally.thresholds):

@@ -173,7 +173,7 @@ def tally(
         counted = replace(counted, gallery=union_digest(mates))
     if digests is not None:
         sums, varied = digests.found(secret), digests.varied
-        counted = counted.with_scores(scores, secret, sums, varied, sampled=digests.sampled)
+        counted = counted.with_scores(scores, secret, sums, varied)
     # Several tasks may share a tally, and several tallies their provenance.
     of_site = {}
     for made in distinct_tallies(parts):

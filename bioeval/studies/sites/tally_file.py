@@ -29,21 +29,11 @@ from bioeval.studies.sites.sharing import Sharing, distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes
 from bioeval.tallies import Attempts, IdentificationTally, VerificationTally, check_max_rank
 
-# Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
-# layout 3 the scores that were kept around operating points (`kept` of verification); layout 4
-# the part of a gallery that was counted (`part`), counts on a fixed grid (`Folded...`), and how a
-# tally was made fit to be shared (`shared`, and in words `discloses`); layout 5 the false accepts
-# at the operating points (`rows`), by which these are among the thresholds of the result, digests
-# of the scores, and of label and metadata, of each probe (`scores`, `people` of `counted`), and how
-# many searches have fewer templates than were to be drawn (`fewer_mates`); layout 6 a bit of each
-# digest of scores, which says whether they are scores against a sample of the gallery.
-SCHEMA = 6
+#: The schema of saved tallies.
+SCHEMA = 1
 
-# What a tally has beside the counts of its tasks, and the first layout that has it.
-_BESIDE = {"counted": 2, "part": 4, "shared": 4}
-
-# The name in files of a class that the code has renamed.
-_IN_FILES = {"Provenance": "About"}
+# What a tally has beside the counts of its tasks.
+_BESIDE = ("counted", "part", "shared")
 
 # The tallies of tasks that the core and re-identification count, and what stands beside them.
 _WRITTEN = (
@@ -65,11 +55,7 @@ def _classes_in(kind: Any) -> Iterator[type]:
 
 def _by_name_in_files() -> dict[str, type]:
     """Return the classes that a file may hold."""
-    classes = {}
-    for written in _WRITTEN:
-        for kind in _classes_in(written):
-            classes[_IN_FILES.get(kind.__name__, kind.__name__)] = kind
-    return classes
+    return {kind.__name__: kind for written in _WRITTEN for kind in _classes_in(written)}
 
 
 _CLASSES: dict[str, Any] = _by_name_in_files()
@@ -103,26 +89,21 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raise :class:`DataError` if the file is missing, truncated, or no tally.
     """
     path, header, arrays, version = read_arrays(path, "a saved tally", "bioeval_tally")
-    if version not in range(1, SCHEMA + 1):
-        raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
+    if version != SCHEMA:
+        raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
     with guarded(path, expected="a saved tally"):
         tallies = [_unpack(x, arrays) for x in header["tallies"]]
         tasks = {}
         for node, task in header["nodes"].items():
             tasks[node] = (tallies[task["tally"]], task["options"])
         known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
-        beside = dict.fromkeys(_BESIDE)
-        for name, first in _BESIDE.items():
-            if version >= first:
-                beside[name] = _unpack(header[name], arrays)
+        beside = {name: _unpack(header[name], arrays) for name in _BESIDE}
         wrong = _wrong_tasks(tasks) or _wrong_header(**known)
-        wrong = wrong or _wrong_probes(beside["counted"], tallies)
         wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
-        wrong = wrong or _wrong_totals(header.get("totals", {}), arrays)
+        wrong = wrong or _wrong_probes(beside["counted"], beside["shared"], tallies)
+        wrong = wrong or _wrong_totals(header["totals"], arrays)
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
-    if version < 6 and beside["counted"] is not None:
-        beside["counted"] = beside["counted"].without_samples()
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in tasks.items()}
     return {**known, "parts": parts, **beside}
 
@@ -141,7 +122,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
 
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Turn a tally into JSON, its arrays put into `arrays` by name."""
-    kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
+    kind = type(value).__name__
     if kind in _CLASSES or offered("saved", kind):
         packed = {"class": kind}
         for field in fields(value):
@@ -191,11 +172,11 @@ def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
     return "its header names no protocol, FAR targets or ranks"
 
 
-def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
+def _wrong_probes(counted: Any, shared: Any, tallies: list[Any]) -> str:
     """Check the digests of the probes that all tallies of a file have counted."""
     wrong = "the digests of its probes are damaged"
-    if counted is None:
-        return ""
+    if counted is None:  # they are left out where a tally is shared without a salt
+        return wrong if shared is None or shared.salted else ""
     if type(counted) is not CountedProbes or not _as_annotated(counted):
         return wrong
     digests: list[Any] = [counted.probes]
@@ -220,7 +201,7 @@ def _wrong_part(part: Any) -> str:
 def _wrong_sharing(shared: Any) -> str:
     if shared is None:
         return ""
-    if type(shared) is Sharing and _as_annotated(shared) and shared.epsilon > 0:
+    if type(shared) is Sharing and _as_annotated(shared):
         return ""
     return "its record of sharing is damaged"
 
@@ -490,12 +471,11 @@ def _ranks_disagree(t: IdentificationTally) -> str:
 
 
 def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
-    """Check counts on a fixed grid; noisy ones may be negative."""
-    limits, noise = tally.thresholds, tally.noise
+    """Check counts on a fixed grid."""
+    limits = tally.thresholds
     if not is_increasing(limits):
         return "the thresholds are not an increasing list of numbers"
-    right = isinstance(noise, float) and 0 <= noise < np.inf
-    if not right or not isinstance(tally.merged, bool):
+    if not isinstance(tally.merged, bool):
         return "the options it was folded with are damaged"
     bins = len(limits) + 1
     shapes: dict[str, tuple[int, ...]] = {"genuine": (bins,), "impostor": (bins,)}
@@ -505,13 +485,14 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
         if not right or ranks[0] < 1 or not rises(ranks, strictly=True):
             return "the ranks are not an increasing list of numbers"
         shapes = {"di": (bins, len(ranks) + 1), "within": (5, bins)}
-        right = is_whole(tally.tied + 1)  # -1: unknown
-    if not right or not _as_annotated(tally, but="tied"):
+        if not is_whole(tally.tied + 1):  # -1: unknown
+            return "the options and numbers it was folded with are damaged"
+    if not _as_annotated(tally, but="tied"):
         return "the options and numbers it was folded with are damaged"
     for name, shape in shapes.items():
         table = getattr(tally, name)
         right = isinstance(table, np.ndarray) and table.dtype == np.int64 and table.shape == shape
-        if not right or (not noise and (table < 0).any()):
+        if not right or (table < 0).any():
             return f"{name} is not a table of counts"
     return ""
 

@@ -35,24 +35,19 @@ DISTINCT = 20
 #: Gallery templates against which the scores of a probe have a digest, of a larger gallery.
 SAMPLE = 64
 
-# The last bits of a digest of scores: whether they have as many distinct ones, whether it is of the
-# embedding that they were computed from, and whether a sample of the gallery was taken.
-_VARIED, _EMBEDDED, _SAMPLED = np.uint64(1), np.uint64(2), np.uint64(4)
+# The last bits of a digest of scores: whether they have as many distinct ones, and whether it is of
+# the embedding that they were computed from.
+_VARIED, _EMBEDDED = np.uint64(1), np.uint64(2)
 
 # Probes that a message names.
 _SHOWN = 5
 
 _UNCHECKED = "overlap was not checked by scores, so that a probe at two positions may count twice: "
 _WITHOUT = (
-    _UNCHECKED + "a tally of an older layout or of a gallery in parts, or one that was shared, "
-    "holds no digests of scores"
+    _UNCHECKED + "a tally of a gallery in parts, or one that was shared, holds no digests of scores"
 )
 _OF_OTHERS = (
     _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"
-)
-_OF_SAMPLES = (
-    _UNCHECKED + "one tally is of an older layout, with digests of all scores of a probe; "
-    "the other holds digests of the scores against a sample of the gallery"
 )
 
 Text = str | bytes
@@ -188,28 +183,19 @@ class CountedProbes:
         key: DigestKey,
         sums: np.ndarray,
         varied: np.ndarray,
-        *,
-        sampled: bool = False,
     ) -> CountedProbes:
         """Return the same probes, identified by their scores as well.
 
         `sums` are digests of the scores of each probe, or of its embedding, and `varied` says
-        whether it has enough distinct scores to be known by them; `sampled` says whether they are
-        scores against a sample of the gallery.
+        whether it has enough distinct scores to be known by them.
         """
         codes, embedded = codes_of(scores), scores._embedded
         people = _described(codes.probe, codes.values, scores.probe_meta, key, knows_people(scores))
         digests = key.of_numbers("embedding" if embedded else "scores", sums)
-        digests &= ~(_VARIED | _EMBEDDED | _SAMPLED)
+        digests &= ~(_VARIED | _EMBEDDED)
         digests |= varied.astype(np.uint64) * _VARIED
-        digests |= np.uint64(embedded) * _EMBEDDED + np.uint64(sampled) * _SAMPLED
+        digests |= np.uint64(embedded) * _EMBEDDED
         return replace(self, people=people, scores=digests)
-
-    def without_samples(self) -> CountedProbes:
-        """Return the probes of an older layout: its digests are of all scores of a probe."""
-        if self.scores is None:
-            return self
-        return replace(self, scores=self.scores & ~_SAMPLED)
 
     def repeated(self) -> list[str]:
         """Return a remark on probes that repeat the label, metadata and scores of another."""
@@ -277,11 +263,8 @@ class CountedProbes:
         notes = []
         if sum(map(len, known)) < len(self.probes) + len(other.probes):
             notes.append(_WITHOUT)
-        else:
-            for bit, note in ((_EMBEDDED, _OF_OTHERS), (_SAMPLED, _OF_SAMPLES)):
-                if not np.isin(known[0] & bit, known[1] & bit).any():
-                    notes.append(note)
-                    break
+        elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
+            notes.append(_OF_OTHERS)
         mine, theirs, _ = _alike(self, other)
         if len(mine):
             notes.append(

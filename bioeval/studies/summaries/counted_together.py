@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval import BioevalError, DataError, Protocol, Scores, __version__
 from bioeval.base import Name, larger_is_closer, names_of
 from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
-from bioeval.results import Layout, Scalars, build, tree_of
+from bioeval.results import Scalars, build, tree_of
 from bioeval.scores import threads_for
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
@@ -436,4 +436,4 @@ def _in_columns(dataset: xr.Dataset) -> xr.Dataset:
                 attrs |= {"of": str(name), "over": " ".join(at), **at}
             columns[column] = xr.Variable(("partition",), x.values[:, *place], attrs, fastpath=True)
     coords = {"partition": dataset["partition"].variable}
-    return xr.Dataset(columns, coords, {**dataset.attrs, "schema": Layout.NUMBER})
+    return xr.Dataset(columns, coords, dataset.attrs)

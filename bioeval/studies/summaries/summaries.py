@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval import BioevalError, DataError, Protocol, ProtocolError, Scores
-from bioeval.base import counted, require_choice
+from bioeval.base import counted
 from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
 from bioeval.protocol import load
@@ -26,9 +25,6 @@ from bioeval.studies.summaries.counted_together import (
 from bioeval.studies.summaries.summary import scalars_of
 from bioeval.views.tables import figures
 
-Order = Literal["probes-first", "gallery-first"]
-ORDERS: tuple[Order, ...] = get_args(Order)
-
 
 @leaves_out_attacks
 def summaries(
@@ -39,7 +35,6 @@ def summaries(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
-    order: Order = "probes-first",
 ) -> xr.DataTree:
     """Return the scalars of every task of a protocol, of many partitions of the same scores.
 
@@ -56,8 +51,6 @@ def summaries(
         that names its sides, as a splitter yields; or one index of both sides.
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
-    order : {"probes-first", "gallery-first"}
-        Order of pairs that do not name their sides. It was ``"gallery-first"`` in former versions.
 
     Returns
     -------
@@ -65,9 +58,8 @@ def summaries(
         The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
         partitions, and has the dtype that it has there: ``to_dataset().to_dataframe()`` of a node
         has a row a partition. What :func:`summary` gives by target, rank or cost is a variable
-        each, such as ``frr_at_far_0.01`` and ``cms_rank_1``; :func:`bioeval.stats.former_names`
-        joins them. A number that a partition lacks, such as CMS at a rank beyond its gallery, is
-        NaN; counts are float64 there.
+        each, such as ``frr_at_far_0.01`` and ``cms_rank_1``. A number that a partition lacks, such
+        as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
 
     Raises
     ------
@@ -97,13 +89,12 @@ def summaries(
     array([180, 180])
     """
     options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
-    require_choice("order", order, ORDERS)
     require_scores(scores)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    sets = _index_sets(_with_ids_of(scores, protocol), partitions, order)
+    sets = _index_sets(_with_ids_of(scores, protocol), partitions)
     if not sets:
         raise DataError("there are no partitions; expected at least one")
     parts, cards = counted_together(scores, sets, protocol, options)
@@ -137,36 +128,12 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     return scores._with(_junk_ids=junk_ids, distractor_ids=distractor_ids)
 
 
-def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
-    """Return the rows and the columns of each partition, checked.
-
-    Pairs that do not fit with probes first, but all with the gallery first, are in the order of
-    former versions.
-    """
-    given = _given(scores, partitions)
-    if order == "gallery-first":
-        return _checked(scores, given, turned=True)
-    try:
-        return _checked(scores, given)
-    except BioevalError as error:
-        try:
-            turned = _checked(scores, given, turned=True)
-        except BioevalError:
-            raise error from None
-    text = (
-        'the partitions fit as pairs (gallery, probes); give (probes, gallery), or order="gallery-'
-        'first", without which such pairs will be refused two minor versions from now'
-    )
-    warnings.warn(text, FutureWarning, stacklevel=4)
-    return turned
-
-
-def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list[IndexSet]:
-    """Return the rows and the columns of each partition; pairs may be `turned`, gallery first."""
+def _index_sets(scores: Scores, partitions: Any) -> list[IndexSet]:
+    """Return the rows and the columns of each partition, checked."""
     sets = []
-    for place, partition in enumerate(given):
+    for place, partition in enumerate(_given(scores, partitions)):
         try:
-            sets.append(scores._places(partition, turned))
+            sets.append(scores._places(partition))
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
     return sets

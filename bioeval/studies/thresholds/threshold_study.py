@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import DataError, ProtocolError, Scores, open_set, partition, stats, verification
+from bioeval import DataError, ProtocolError, Scores, open_set, partition, verification
 from bioeval.base import (
     Argument,
     Client,
@@ -32,6 +32,7 @@ from bioeval.results import (
     about_attrs,
     build,
     decimals_beside,
+    expanded,
 )
 from bioeval.scores import (
     BlockReader,
@@ -326,7 +327,7 @@ def study_threshold(
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
-    crossed = stats.former_names(folded)
+    crossed = expanded(folded)
     variables = _where_chosen(counts, scores.kind)
     variables |= {name: crossed[name].item() for name in _ON_NEW}
     for name in ("threshold", "far", "frr"):
@@ -557,7 +558,7 @@ def _assured_on_new(
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
-    dataset = stats.former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
+    dataset = expanded(fold_dataset(folds, shape, about, options, splitter, confidence))
     rates: Variables = {f"new_{name}": ((), dataset[name].item()) for name in _ASSURED_ON_NEW}
     return rates, refusals([*made.values()], "fold")
 

@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.layouts import former_names
+from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
 from bioeval.views.plots import style as look
@@ -47,7 +47,7 @@ def mean_curves(data: Any) -> Any:
         return {name: mean_curves(result) for name, result in data.items()}
     if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
         return data
-    given = former_names(data)
+    given = expanded(data)
     variables = {}
     attrs = dict(given.attrs)
     if "threshold" in given.dims:

@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.elsewhere import called, owner_of_module
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.results.layouts import former_names
+from bioeval.results.layouts import expanded
 from bioeval.results.words import enumerated
 from bioeval.views.plots import style as look
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
@@ -175,9 +175,9 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
     if isinstance(data, System):
         yield data.dataset
     elif isinstance(data, xr.Dataset):
-        yield former_names(data)
+        yield expanded(data)
     elif isinstance(data, xr.DataTree):
-        for node in former_names(data).subtree:
+        for node in expanded(data).subtree:
             yield node.dataset
     elif isinstance(data, Mapping):
         for part in data.values():
@@ -197,11 +197,11 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
-        data = former_names(data)
+        data = expanded(data)
         _require(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        return _of_tree(former_names(data), plot, needs)
+        return _of_tree(expanded(data), plot, needs)
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "

@@ -196,8 +196,8 @@ def test_equal_scores_give_equal_files(tmp_path):
 # ------------------------------------------------------------------------ versions
 
 
-def test_reads_version_1_of_npz(tmp_path):
-    """The layout as it was published; this test stays as it is when there is a version 2."""
+def test_reads_schema_1_of_npz(tmp_path):
+    """The layout of 1.0.0; this test stays as it is when there is a schema 2."""
     np.savez(
         tmp_path / "x.npz",
         schema=1,
@@ -224,6 +224,14 @@ def test_reads_version_1_of_npz(tmp_path):
     np.savez(tmp_path / "p.npz", schema=1, scores=[0.5, 0.25], genuine=[True, False])
     assert be.load(tmp_path / "p.npz").genuine.tolist() == [True, False]
 
+    named = {
+        "templates": [["a", "b"], ["a", "c"]],
+        "kind": "similarity",
+        "subjects": [[1, 1], [1, 2]],
+    }
+    np.savez(tmp_path / "n.npz", schema=1, scores=[0.5, 0.25], genuine=[True, False], **named)
+    assert be.load(tmp_path / "n.npz").pair_templates.tolist() == [["a", "b"], ["a", "c"]]
+
     np.savez(
         tmp_path / "e.npz",
         schema=1,
@@ -237,7 +245,7 @@ def test_reads_version_1_of_npz(tmp_path):
     assert scores.probe_meta["camera"].tolist() == [1, 2]
 
 
-def test_reads_version_1_of_npy(tmp_path):
+def test_reads_schema_1_of_npy(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(2))
     (tmp_path / "x.labels.csv").write_text("label\na\nb\n")
     about = {"bioeval_schema": 1, "kind": "similarity", "nan": "raise", "files": ["labels"]}
@@ -245,10 +253,10 @@ def test_reads_version_1_of_npy(tmp_path):
     assert be.load(tmp_path / "x.npy").kind == "similarity"
 
 
-@pytest.mark.parametrize("version", [0, 3])
-def test_refuses_other_versions(tmp_path, version):
-    np.savez(tmp_path / "x.npz", schema=version, scores=np.eye(2), probe_labels=[1, 2])
-    with pytest.raises(DataError, match=rf"version {version} .* reads versions 1 to 2"):
+@pytest.mark.parametrize("schema", [0, 2])
+def test_refuses_other_schemas(tmp_path, schema):
+    np.savez(tmp_path / "x.npz", schema=schema, scores=np.eye(2), probe_labels=[1, 2])
+    with pytest.raises(DataError, match=rf"of schema {schema}; .* reads schema 1"):
         be.load(tmp_path / "x.npz")
 
 
@@ -646,7 +654,7 @@ def test_another_programs_json_is_left_alone(matrix):
         (matrix.parent / "x.json").write_text(text)
         assert be.load(matrix).kind == "distance"
     (matrix.parent / "x.json").write_text('{"bioeval_schema": 9}')
-    with pytest.raises(DataError, match="x.json: has version 9"):
+    with pytest.raises(DataError, match="x.json: is of schema 9"):
         be.load(matrix)
 
 

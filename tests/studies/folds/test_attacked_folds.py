@@ -11,6 +11,7 @@ from twins import crossed
 import bioeval as be
 from bioeval.base.errors import CardError, DataError, ProtocolError
 from bioeval.protocol import load
+from bioeval.results import expanded
 
 SPLITTER = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
 CARDS = Path(be.__file__).parent / "protocol" / "cards"
@@ -79,7 +80,7 @@ def test_a_card_with_attacks(tmp_path):
     text = text.replace('name = "course-kfold"', 'name = "attacked"').replace("= 10", "= 3")
     (tmp_path / "attacked.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
     card = load(tmp_path / "attacked.toml")
-    tree = be.stats.former_names(be.evaluate(scores, card))
+    tree = expanded(be.evaluate(scores, card))
     splitter = be.partition.RepeatedSubjectKFold(n_splits=3, n_repeats=1, random_state=0)
     ds = crossed(scores, splitter, attack="attack", templates="multi")
     found = tree["folds/verification/multi"].to_dataset()

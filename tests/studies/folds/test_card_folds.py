@@ -15,6 +15,7 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import CardError, DataError, ProtocolError
 from bioeval.cli.lazy_group import root
+from bioeval.results import expanded
 
 CARD = """
 schema = 1
@@ -40,7 +41,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def kfold(scores):
-    return be.stats.former_names(be.evaluate(scores, "course-kfold"))
+    return expanded(be.evaluate(scores, "course-kfold"))
 
 
 def run(*words: str):
@@ -66,7 +67,7 @@ far = 0.02
 confidence = 0.9
 """
     )
-    tree = be.stats.former_names(be.evaluate(scores, made))
+    tree = expanded(be.evaluate(scores, made))
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
     targets = (0.1, 0.01, 0.001, 0.0001)
     plain = crossed(scores, splitter, threshold=("far", 0.02), confidence=0.9, far_targets=targets)
@@ -84,7 +85,7 @@ confidence = 0.9
     ],
 )
 def test_other_divisions(scores, more, expected):
-    tree = be.stats.former_names(be.evaluate(scores, card(f"[partition]\n{more}\n")))
+    tree = expanded(be.evaluate(scores, card(f"[partition]\n{more}\n")))
     found = tree["folds/verification/single"].to_dataset()
     assert expected[0] in found.attrs["splitter"]
     assert (found.sizes["repeat"], found.sizes["fold"]) == expected[1]
@@ -97,17 +98,17 @@ def test_folds_in_a_column(scores):
         scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
     )
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
-    found = be.stats.former_names(be.evaluate(given, made))["folds/verification/single"]
+    found = expanded(be.evaluate(given, made))["folds/verification/single"]
     assert found.sizes["fold"] == 2
     with pytest.raises(DataError, match="'part'"):
-        be.stats.former_names(be.evaluate(scores, made))
+        expanded(be.evaluate(scores, made))
 
 
 @pytest.mark.slow
 def test_intervals_by_subject(scores, tmp_path):
     text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
     text += '[uncertainty]\ninterval = "subject-bootstrap"\n'
-    found = be.stats.former_names(be.evaluate(scores, card(text)))["folds/verification/single"]
+    found = expanded(be.evaluate(scores, card(text)))["folds/verification/single"]
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=1, random_state=0)
     plain = crossed(scores, splitter, interval="subject-bootstrap")
     assert found.far_high == plain.far_high
@@ -139,19 +140,19 @@ def test_folds_in_columns_of_both_sides():
         probe_meta={"part": [0, 0, 1, 1]}, gallery_meta={"part": [0, 0, 0, 0, 1, 1, 1, 1]},
     )  # fmt: skip
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n', "probe-against-gallery")
-    found = be.stats.former_names(be.evaluate(scores, made))["folds/verification/single"]
+    found = expanded(be.evaluate(scores, made))["folds/verification/single"]
     assert found.genuine_attempts.values.tolist() == [[4, 4]]
 
 
 def test_each_pair_once_in_folds(scores):
     made = card('pairs = "unordered"\n[partition]\nby = "subject-folds"\nfolds = 4\n')
-    found = be.stats.former_names(be.evaluate(scores, made))["folds/verification/single"]
+    found = expanded(be.evaluate(scores, made))["folds/verification/single"]
     assert (found.genuine_attempts == 5 * 6).all()
 
 
 def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
-        tree = be.stats.former_names(be.evaluate(scores, name))
+        tree = expanded(be.evaluate(scores, name))
         tasks = protocol.load(name).tasks
         assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
             "open_set" in tasks
@@ -168,7 +169,7 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
     probes = np.arange(80) % 4 > 0
     gallery = ~probes & (person < 15)  # five subjects are not enrolled
     rect = be.Scores(scores.values[probes][:, gallery], person[probes], person[gallery])
-    tree = be.stats.former_names(be.evaluate(rect, "course-kfold"))
+    tree = expanded(be.evaluate(rect, "course-kfold"))
     assert len(tree.leaves) == 4
     single = tree["folds/verification/single"]
     assert single.attrs["protocol"] == "course-kfold-probe-vs-gallery"
@@ -404,7 +405,7 @@ def small(name: str, **changes) -> be.Protocol:
 def test_lfw_open_set_is_its_definition():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-open-set", enrolled=6)
-    ds = be.stats.former_names(be.evaluate(scores, card))["folds/open_set"].to_dataset()
+    ds = expanded(be.evaluate(scores, card))["folds/open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=6, probe_templates=1, too_few="probe", repeats=3,
         random_state=0,
@@ -420,7 +421,7 @@ def test_lfw_open_set_is_its_definition():
     assert ds.genuine_attempts.values.ravel().tolist() == [6, 6, 6]
     np.testing.assert_allclose(ds.dir_at_far_mean, ds.dir_at_far.mean(("repeat", "fold")))
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
-    closed = be.stats.former_names(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
+    closed = expanded(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
     assert (closed.cms.sel(rank=1) >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
     again = crossed(
         scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
@@ -432,7 +433,7 @@ def test_lfw_open_set_is_its_definition():
 def test_lfw_closed_set_enrols_everybody_once():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-closed-set")
-    ds = be.stats.former_names(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
+    ds = expanded(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
     people = len(np.unique(who))
     assert ds.genuine_attempts.values.ravel().tolist() == [len(who) - people] * 3
     experiment = be.partition.Experiment(
@@ -453,7 +454,7 @@ def test_a_card_by_sample_is_its_experiment():
     best = {"quality": "sharpness", "number": 1}
     given = {"unseen": 0.25, "gallery_templates": best, "stratify": "sharpness"}
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
-    tree = be.stats.former_names(be.evaluate(scores, card))
+    tree = expanded(be.evaluate(scores, card))
     found = tree["folds/verification/single"].to_dataset()
     experiment = be.partition.Experiment(0.5, by="sample", repeats=3, random_state=0, **given)
     expected = crossed(scores, experiment, interval="quantile")
@@ -481,7 +482,7 @@ def test_lfw_open_set_on_faces(shared):
     data = np.load(shared / "lfw_dlib" / "embeddings.npz")
     x, who = data["dlib128"], data["label"]
     scores = be.Scores.from_embeddings(x, who, metric="l2")
-    ds = be.stats.former_names(be.evaluate(scores, "lfw-open-set"))["folds/open_set"].to_dataset()
+    ds = expanded(be.evaluate(scores, "lfw-open-set"))["folds/open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=596, probe_templates=1, too_few="probe", random_state=0
     )

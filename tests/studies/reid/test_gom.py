@@ -267,16 +267,6 @@ def test_damaged_tallies_are_refused(tmp_path):
             be.Tally.load(file)
 
 
-def test_a_saved_tally_is_read():
-    """Two queries, one of them not in the gallery, counted when GOM was first saved."""
-    found = be.Tally.load(
-        Path(__file__).parents[1] / "sites" / "saved" / "tally-layout-2-gom.npz"
-    ).dataset()
-    np.testing.assert_allclose(found.mvp, [2 / 3, 1])
-    np.testing.assert_allclose(found.mfr, [0, 0.2])
-    assert found.attrs["protocol"] == "tiny"
-
-
 # ------------------------------------------------------------------- queries of another data set
 
 

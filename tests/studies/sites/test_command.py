@@ -121,12 +121,6 @@ def test_workers_write_the_file_of_one_process(folder, tmp_path, command, monkey
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-@pytest.mark.parametrize("command", ["extend", "withdraw"])
-def test_removed_commands_name_what_does_their_work(capsys, command):
-    assert main([command, "a.tally", "b.npz"]) == 2
-    assert "was removed" in (said := capsys.readouterr().err) and "bioeval tally" in said
-
-
 def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
     mates, tallies = [], []
     for site in SITES:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from naive_overlap import keyed, mixed
 import bioeval as be
 from bioeval.studies.sites.tally import refine_tally
 
-SAVED = Path(__file__).parent / "saved"
 LAYOUTS = ("all-against-all", "probe-against-gallery")
 
 
@@ -219,16 +217,6 @@ def test_digests_are_those_of_the_definition():
     )
     np.testing.assert_array_equal(narrow.probes, wide.probes)
     assert narrow.gallery == wide.gallery
-
-
-def test_a_tally_of_layout_1_does_not_merge():
-    """It says not which probes were counted; it is read and shown (test_tally_file.py)."""
-    old, again = (be.Tally.load(SAVED / "tally-layout-1.npz") for _ in range(2))
-    d = [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]]
-    new = be.tally(be.Scores(d, ["ann", "ann", "bob", "bob"]), thresholds=[1, 2, 3, 4])
-    for one, other in ((old, new), (new, old), (old, again)):
-        with pytest.raises(be.MergeError, match=r"layout 1 .*count its scores again"):
-            one.merge(other)
 
 
 def test_a_refined_tally_goes_on_knowing_its_probes():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from functools import reduce
-from pathlib import Path
 
 import naive_overlap as naive
 import numpy as np
@@ -15,8 +14,6 @@ from bioeval.__main__ import main
 from bioeval.studies.sites import row_digests, template_digests
 from bioeval.studies.sites.gallery_parts import best_mates
 
-SAVED = Path(__file__).parent / "saved"
-OLD = [SAVED / f"tally-layout-{x}.npz" for x in (2, 3, 4)]
 NODE = "closed_set"
 NOT_CHECKED = "overlap was not checked by scores"
 
@@ -394,53 +391,6 @@ def test_embeddings_and_a_matrix_are_not_compared_in_silence():
 
 
 # -- what keeps the digests, and what has none
-
-
-@pytest.mark.parametrize("path", OLD, ids=lambda x: x.stem)
-@pytest.mark.cases(1)
-def test_tallies_of_older_layouts_merge_with_a_note(path, tmp_path):
-    """The 4 x 4 example of the files, counted again at another site."""
-    old = be.Tally.load(path)
-    assert old.counted.scores is None and old.counted.people is None
-    d = [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]]
-    scores = be.Scores(d, ["ann", "ann", "bob", "bob"])
-    options = {"thresholds": [1, 2, 3, 4], "site": "far", "key": "shared"}
-    new = be.tally(scores, **options)
-    for one, other in ((old, new), (new, old)):
-        both = one.merge(other)
-        assert NOT_CHECKED in said(both) and "an older layout" in said(both)
-        assert np.count_nonzero(both.counted.scores) == 4
-        both.save(tmp_path / "both.tally")
-        again = be.Tally.load(tmp_path / "both.tally")
-        np.testing.assert_array_equal(again.counted.scores, both.counted.scores)
-    # What is known is still compared.
-    assert "4 probes" in said(both.merge(be.tally(scores, **(options | {"site": "third"}))))
-
-
-def nearest(rows=slice(None)) -> be.Scores:
-    """The scores of ``tally-layout-5.npz``, 12 x 40."""
-    values = np.round(np.random.default_rng(7).random((12, 40)) * 64) / 64
-    people = np.arange(40) % 10
-    return be.Scores(values[rows], people[:12][rows], people)
-
-
-@pytest.mark.parametrize("sample", [64, 25])
-def test_tallies_before_samples_merge(sample, monkeypatch):
-    """Their digests are of all scores, as those of a small gallery are."""
-    monkeypatch.setattr(template_digests, "SAMPLE", sample)
-    old = be.Tally.load(SAVED / "tally-layout-5.npz")
-    new = be.tally(nearest(), thresholds=[0.25, 0.5, 0.75], site="far", key="shared")
-    for one, other in ((old, new), (new, old)):
-        if sample == 64:
-            assert old.counted.scores.tolist() == new.counted.scores.tolist()
-            with pytest.raises(be.MergeError, match="12 of the 12 probes"):
-                one.merge(other)
-            continue
-        both = one.merge(other)
-        assert NOT_CHECKED in said(both) and "a sample of the gallery" in said(both)
-        # What is known is still compared.
-        with pytest.raises(be.MergeError, match="12 of the 24 probes"):
-            both.merge(be.tally(nearest(), thresholds=[0.25, 0.5, 0.75], site="x", key="shared"))
 
 
 def test_files_keep_the_digests_and_shares_do_not(tmp_path):

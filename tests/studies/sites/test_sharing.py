@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from bioeval.studies.sites.results import folded_queries
 from bioeval.views.tables.sections import section
 
 GRID = np.linspace(1, 6, 21)
-SAVED = Path(__file__).parent / "saved"
 
 
 def population(seed: int = 0, subjects: int = 30) -> be.Scores:
@@ -180,18 +178,6 @@ def test_too_few_to_share():
         be.tally(scores, thresholds=GRID).share(GRID, min_count=50)
 
 
-def test_noisy_counts_of_earlier_versions_are_still_read():
-    """Of 16 probes, 8 gallery templates and 20 for epsilon; the counts are no longer exact."""
-    found = be.Tally.load(SAVED / "tally-layout-4-noise.npz")
-    shown = found.dataset("verification/single")
-    assert "noisy" in shown.attrs["warnings"] and "eer_at_least" not in shown
-    assert (np.diff(shown.far) >= 0).all() and shown.sizes["threshold"] == 6
-    opened = found.dataset("open_set")
-    assert (opened.dir.diff("rank") >= 0).all() and (opened.dir.diff("threshold") >= 0).all()
-    assert np.isnan(opened.tied)
-    assert any("epsilon = 20" in line and "16 attempts" in line for line in found.disclosed())
-
-
 def test_what_cannot_be_folded():
     cameras = {"probe_meta": {"camera": [1, 1]}, "gallery_meta": {"camera": [2, 2]}}
     scores = be.Scores(np.ones((2, 2)), [1, 2], [1, 2], **cameras)
@@ -199,17 +185,6 @@ def test_what_cannot_be_folded():
         be.tally(scores, "open-reid").folded()
     with pytest.raises(be.MergeError, match="not counted at these thresholds"):
         be.tally(population()).share(GRID, min_count=0)
-
-
-def test_layout_4_is_read():
-    """Two of three parts of a gallery; and counts that were shared."""
-    part = be.Tally.load(SAVED / "tally-layout-4-part.npz")
-    assert (len(part.part.covered), len(part.part.missing)) == (2, 1)
-    shared = be.Tally.load(SAVED / "tally-layout-4-shared.npz")
-    assert shared.shared.min_count == 5 and shared.shared.salted
-    single = shared.dataset("verification/single")
-    assert int(single.genuine_attempts) == 30 * 2 * 3
-    assert single.far.values[-1] == 1 or single.sizes["threshold"] < len(GRID)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +218,7 @@ def test_damaged_headers_are_refused(tmp_path):
         arrays = dict(archive)
     whole = json.loads(arrays["header"].tobytes())
     for change in (
-        {"shared": {**whole["shared"], "epsilon": -1.0}},
+        {"shared": {**whole["shared"], "min_count": -1}},
         {"part": {"class": "GalleryPart", "covered": {"tuple": []}, "missing": {"tuple": []},
                   "mates": ""}},
     ):  # fmt: skip
@@ -350,22 +325,14 @@ def test_shared_queries_merge(card, least, tmp_path):
             parts[0].merge(other)
 
 
-def test_queries_of_an_earlier_version_merge_in_the_measures_of_both():
-    scores = queries(1)
-    rows = np.arange(scores.shape[0])
+def test_queries_counted_by_other_measures_do_not_merge():
     one, other = (
-        be.tally(scores.select(probes=x), "market1501")
-        .share(min_count=0, salt="s")
-        .parts["reid"]
-        .tally
-        for x in (rows[::2], rows[1::2])
+        be.tally(queries(seed), "market1501").share(min_count=0, salt="s").parts["reid"].tally
+        for seed in (1, 2)
     )
-    whole = folded_queries(one.merge(other))
-    found = folded_queries(other.merge(one.of(["mean_ap", "mean_inp"])))
-    assert "mrr_at_least" in whole and "mrr_at_least" not in found
-    for name in ("mean_ap_at_least", "mean_inp_at_most"):
-        assert found[name] == whole[name]
-    assert_within(whole, be.reid(scores))
+    other.measures = other.measures[::-1]
+    with pytest.raises(be.MergeError, match="measures"):
+        one.merge(other)
 
 
 def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():

@@ -1,98 +1,130 @@
-"""Saved tallies of every layout that was ever written are still read."""
+"""Saved tallies of schema 1 are read, and damaged ones are refused."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval import protocol
 from bioeval.cli import main
+from bioeval.studies.sites.gallery_parts import best_mates
 from bioeval.tallies.counts import ThresholdCounts
 from bioeval.tallies.points import EqualError
 
 SAVED = Path(__file__).parent / "saved"
 
 
-def test_layout_1_of_biometric_tasks():
-    """The lecture's 4 x 4 example, refined: distances 1 ... 6 of two subjects."""
-    tally = be.Tally.load(SAVED / "tally-layout-1.npz")
+EXAMPLE = [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]]
+
+CARD = """
+schema = 1
+name = "both"
+title = "T"
+summary = "S"
+layout = "probe-against-gallery"
+[source]
+text = "X"
+[reid]
+removed = "same-id-same-camera"
+[gom]
+"""
+
+
+def scattered() -> be.Scores:
+    """24 probes and 24 templates of 8 people in three cameras, without a random number."""
+    values = np.arange(24 * 24).reshape(24, 24) * 37 % 101 / 10
+    people, cameras = np.repeat(np.arange(8), 3), {"camera": np.tile(np.arange(3), 8)}
+    return be.Scores(values, people, people, probe_meta=cameras, gallery_meta=cameras)
+
+
+def tally_of(kind: str) -> be.Tally:
+    scores, grid = scattered(), [1.0, 2.0, 4.0, 8.0]
+    if kind == "tasks":
+        lecture = be.Scores(EXAMPLE, ["ann", "ann", "bob", "bob"])
+        return be.tally(lecture, thresholds=[1, 2, 3, 4], points=True, site="north", key="k")
+    if kind == "reid":
+        return be.tally(scores, protocol.parse(CARD), site="north", key="k")
+    if kind == "shared":
+        return be.tally(scores, thresholds=grid, site="north", key="k").share(grid, salt="salt")
+    parts = [scores.select(gallery=np.arange(i, 24, 3)) for i in range(3)]
+    mates = reduce(lambda a, b: a.merge(b), map(best_mates, parts))
+    first, second = (be.tally(part, thresholds=grid, mates=mates) for part in parts[:2])
+    return first.merge(second, union_of_galleries=True)
+
+
+def saved(kind: str) -> be.Tally:
+    """Return the tally of :func:`tally_of` that was saved in the layout of schema 1."""
+    return be.Tally.load(SAVED / f"{kind}-1.npz")
+
+
+@pytest.mark.parametrize("kind", ["tasks", "reid", "shared", "part"])
+def test_a_saved_tally_of_schema_1_is_the_one_of_today(kind, tmp_path):
+    tally_of(kind).save(tmp_path / "today.npz")
+    with np.load(SAVED / f"{kind}-1.npz") as first, np.load(tmp_path / "today.npz") as today:
+        assert json.loads(first["header"].tobytes())["bioeval_tally"] == 1
+        assert set(first.files) == set(today.files)
+    one, other = saved(kind), be.Tally.load(tmp_path / "today.npz")
+    assert (one.protocol, list(one.parts)) == (other.protocol, list(other.parts))
+    assert (one.ranks, one.shared, one.part) == (other.ranks, other.shared, other.part)
+    if one.counted is not None:
+        np.testing.assert_array_equal(one.counted.probes, other.counted.probes)
+    for node in one.parts if kind != "part" else ():
+        for name, values in one.dataset(node).data_vars.items():
+            np.testing.assert_allclose(other.dataset(node)[name], values, rtol=1e-12, err_msg=name)
+
+
+def test_saved_counts_of_all_tasks():
+    """The lecture's 4 x 4 example: distances 1 ... 6 of two subjects."""
+    tally = saved("tasks")
     assert tally.protocol == "course-all-vs-all"
-    assert tally.ranks == (1, 5, 10)
-    np.testing.assert_array_equal(tally.far_targets, [0.1, 0.01, 0.001, 0.0001])
-    assert list(tally.parts) == [
-        "verification/single",
-        "verification/multi",
-        "open_set",
-        "closed_set",
-    ]
     single = tally.dataset("verification/single")
     np.testing.assert_array_equal(single.threshold, [1, 2, 3, 4])
     np.testing.assert_array_equal(single.ga, [2, 4, 4, 4])
     np.testing.assert_array_equal(single.fa, [0, 0, 2, 4])
-    assert single.eer == 0 and single.auc == 1
-    assert single.attrs["protocol"] == "course-all-vs-all"
+    assert (single.eer, single.auc, single.eer_threshold) == (0, 1, 2)
     np.testing.assert_array_equal(tally.dataset("open_set").dir.values[:, 0], [0.5, 1, 1, 1])
     np.testing.assert_array_equal(tally.dataset("closed_set").cms, [1, 1, 1])
 
 
-def test_layout_1_of_reidentification():
-    tally = be.Tally.load(SAVED / "tally-layout-1-reid.npz")
-    assert tally.protocol == "market1501"
-    found = tally.dataset()
-    np.testing.assert_array_equal(found.cmc, [0, 1, 1])
-    assert found.mean_ap == found.mean_inp == 0.5
+def test_saved_counts_of_reidentification():
+    found = saved("reid").dataset("reid")
+    alone = be.reid(scattered(), removed="same-id-same-camera")
+    assert found.mean_ap == pytest.approx(alone.mean_ap.item())
+    np.testing.assert_array_equal(found.cmc, alone.cmc[: len(found.cmc)])
 
 
-def test_layout_2_knows_its_probes():
-    """The same example, counted at the same thresholds, with digests under a key."""
-    tally = be.Tally.load(SAVED / "tally-layout-2.npz")
-    older = be.Tally.load(SAVED / "tally-layout-1.npz")
-    assert tally.protocol == "course-all-vs-all"
-    for node in ("verification/single", "closed_set"):
-        assert tally.dataset(node).equals(older.dataset(node))
-    assert older.counted is None and len(tally.counted.probes) == 4
-    same = be.Scores(
-        [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]], ["ann", "ann", "bob", "bob"]
-    )
-    fresh = be.tally(same, thresholds=[1, 2, 3, 4], site="north", key="shared").counted
-    np.testing.assert_array_equal(tally.counted.probes, fresh.probes)
-    assert (tally.counted.gallery, tally.counted.key) == (fresh.gallery, fresh.key)
-
-
-def test_layout_3_has_kept_scores():
-    """The same example, merged of the probes of either subject, with the scores it kept."""
-    tally = be.Tally.load(SAVED / "tally-layout-3.npz")
-    older = be.Tally.load(SAVED / "tally-layout-2.npz")
-    assert tally.dataset("open_set").di.equals(older.dataset("open_set").di)
+def test_saved_counts_that_were_shared():
+    tally = saved("shared")
+    assert tally.shared.salted and tally.shared.min_count == 5
     single = tally.dataset("verification/single")
-    assert (single.eer, single.auc, single.eer_threshold) == (0, 1, 2)
-    np.testing.assert_array_equal(single.threshold_at_far, [2, 2, 2, 2])
-    kept = tally.parts["verification/single"].tally.kept
-    np.testing.assert_array_equal(kept.scores, [3, 3, 4, 4, 5, 5, 6, 6])
-    assert older.parts["verification/single"].tally.kept is None
-
-
-@pytest.mark.slow
-def test_layout_4_has_no_false_accepts_at_the_operating_points(tmp_path):
-    """The same example, refined, on the default thresholds; a later one has more rows there."""
-    older = be.Tally.load(SAVED / "tally-layout-4-points.npz")
-    same = be.Scores(
-        [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]], ["ann", "ann", "bob", "bob"]
+    values, same = scattered().values, np.repeat(np.arange(8), 3)
+    genuine = values[same[:, None] == same]
+    np.testing.assert_array_equal(
+        single.ga, [(genuine <= x).sum() for x in single.threshold.values]
     )
-    be.tally(same, points=True).save(tmp_path / "later.npz")
-    later = be.Tally.load(tmp_path / "later.npz")
-    assert len(older.parts["verification/single"].tally.points.rows) == 0
-    points = later.parts["verification/single"].tally.points
-    assert dict(zip(points.rows.tolist(), points.rows_fa.tolist(), strict=True)) == {2: 0}
-    for name in ("eer", "auc", "eer_threshold", "threshold_at_far"):
-        one, other = (x.dataset("verification/single")[name] for x in (older, later))
-        np.testing.assert_array_equal(one, other)
-    single = older.dataset("verification/single")
-    assert (single.eer, single.auc, single.eer_threshold) == (0, 1, 2)
+
+
+def test_saved_counts_of_parts_of_a_gallery_go_on():
+    tally = saved("part")
+    assert (len(tally.part.covered), len(tally.part.missing)) == (2, 1)
+    scores = scattered()
+    parts = [scores.select(gallery=np.arange(i, 24, 3)) for i in range(3)]
+    mates = reduce(lambda a, b: a.merge(b), map(best_mates, parts))
+    third = be.tally(parts[2], thresholds=[1.0, 2.0, 4.0, 8.0], mates=mates)
+    whole = tally.merge(third, union_of_galleries=True)
+    expected = be.tally(scores, thresholds=[1.0, 2.0, 4.0, 8.0])
+    for node in whole.parts:
+        for name in ("ga", "fa", "di", "cms"):
+            if name in expected.dataset(node):
+                np.testing.assert_array_equal(
+                    whole.dataset(node)[name], expected.dataset(node)[name]
+                )
 
 
 @pytest.mark.parametrize(
@@ -119,14 +151,6 @@ def test_damaged_operating_points_are_refused(tmp_path, name, value):
     counted.save(tmp_path / "x.tally")
     with pytest.raises(be.DataError, match="verification/single: the operating points are damaged"):
         be.Tally.load(tmp_path / "x.tally")
-
-
-def test_a_file_keeps_the_names_of_classes_that_the_code_renamed(tmp_path):
-    tally = be.Tally.load(SAVED / "tally-layout-1.npz")
-    tally.save(tmp_path / "again.npz")
-    for path in (tmp_path / "again.npz", SAVED / "tally-layout-1.npz"):
-        header = json.loads(np.load(path)["header"].tobytes())
-        assert header["tallies"][0]["about"]["class"] == "About"
 
 
 def edited(path, change, name):

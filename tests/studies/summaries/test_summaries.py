@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
+from bioeval.results import expanded
 from bioeval.studies.summaries import counted_together, summaries as module
 
 DTYPES = ("float16", "float32", "float64", "uint8")
@@ -24,8 +25,7 @@ def equal(a: float, b: float) -> bool:
 
 def check(tree, scores, sets, protocol="auto", **options) -> None:
     """Compare all numbers with those of each partition alone; `sets` are (probes, gallery)."""
-    former = be.stats.former_names(tree)
-    nodes = {node.path.strip("/"): node.to_dataset() for node in former.leaves}
+    nodes = {node.path.strip("/"): node.to_dataset() for node in expanded(tree).leaves}
     alone = [
         be.summary(scores.select(probes=probes, gallery=gallery), protocol, **options)
         for probes, gallery in sets
@@ -171,7 +171,7 @@ def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
     sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
     tree = be.summaries(scores, sets)
     check(tree, scores, sets)
-    tree = be.stats.former_names(tree)
+    tree = expanded(tree)
     counts = tree["closed_set"]["cms_count"]
     assert counts.dtype == np.float64
     assert np.isnan(counts.sel(rank=10).values).tolist() == [True, False, True]
@@ -183,7 +183,7 @@ def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
     scores = be.simulate(8, 3, random_state=0)
     tree, whole = be.summaries(scores, [range(24)]), be.evaluate(scores)
     assert [x.path for x in tree.leaves] == [x.path for x in whole.leaves]
-    for node in be.stats.former_names(tree).leaves:
+    for node in expanded(tree).leaves:
         for name, values in node.data_vars.items():
             assert values.attrs == whole[node.path][str(name)].attrs
 
@@ -302,26 +302,18 @@ def test_pairs_are_probes_first_or_named():
     named = list(galleries.split(scores))
     pairs = [(x.probe, x.gallery) for x in named]
     check(be.summaries(scores, named, OPEN["other"]), scores, pairs, OPEN["other"])
-    turned = [(x.gallery, x.probe) for x in named]
-    found = be.summaries(scores, turned, OPEN["other"], order="gallery-first")
-    check(found, scores, pairs, OPEN["other"])
     texts = [{"probes": p, "gallery": g} for p, g in pairs]
     given = [*texts[:1], *pairs[1:]]
     check(be.summaries(scores, given, OPEN["other"]), scores, pairs, OPEN["other"])
-    with pytest.raises(be.DataError, match="order is 'rows'"):
-        be.summaries(scores, pairs, order="rows")
 
 
-def test_pairs_of_former_versions_are_told_apart_where_they_fit_one_order_only():
+def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
     scores = scores_of(square=False)[:12, :]
     columns = np.arange(12, scores.shape[1])
-    pairs = [(np.arange(6), columns), (np.arange(3, 9), np.arange(6))]
-    with pytest.warns(FutureWarning, match=r"give \(probes, gallery\), or order=") as caught:
-        found = be.summaries(scores, [(g, p) for p, g in pairs], OPEN["other"])
-    assert caught[0].filename == __file__
-    check(found, scores, pairs, OPEN["other"])
+    with pytest.raises(be.DataError, match="^partition 0: "):
+        be.summaries(scores, [(columns, np.arange(6))], OPEN["other"])
     with pytest.raises(be.DataError, match="^partition 0: gallery has 6 indices outside"):
-        be.summaries(scores, [(np.arange(6), columns + 6), (columns, np.arange(6))])
+        be.summaries(scores, [(np.arange(6), columns + 6)], OPEN["other"])
 
 
 def test_one_template_without_a_score():
