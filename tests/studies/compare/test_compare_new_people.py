@@ -206,7 +206,7 @@ def test_the_option_of_the_command(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(("people", "population"), [(2, "this gallery"), (8, "new people")])
 def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, population):
     one = scores_of(matrix(1, people), "square", people)
-    other = one.with_values(np.random.default_rng(0).random(one.shape))
+    other = one.with_values(np.random.default_rng(0).random(one.shape), "distance")
     compared = be.compare(one, other, far_targets=[0.3], replicates=100)
     rate = compared.sel(measure="recognition rate")
     assert rate.difference != 0
