@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError
@@ -281,11 +282,13 @@ def test_limits_do_not_depend_on_how_no_person_is_labelled(call):
 
 def test_far_of_replicates_by_plain_loops():
     """A pair of two people weighs their product, one with a distractor the weight of the other."""
-    probe, gallery = np.repeat(np.arange(1, 7), 2), np.array([1, 2, 3, 4, 5, 6, *[0] * 6])
+    probe = np.repeat(np.arange(1, 31), 2)
+    gallery = np.array([*range(1, 31), *[0] * 6])
     scores = searched(probe, gallery, [0])
-    found = be.verification(scores, thresholds=[1.2], **LIMITS)
-    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
-    drawn = Stream(options.seed, 0).resampled(6, 100)
+    of_replicates = {**LIMITS, "interval": "subject-bootstrap-logit"}
+    found = be.verification(scores, thresholds=[1.2], **of_replicates)
+    options = IntervalOptions.parse("subject-bootstrap-logit", 0.95, 100, 0)
+    drawn = Stream(options.seed, 0).resampled(30, 100)
     rates = []
     for w in drawn.T:
         errors = attempts = 0.0
@@ -299,7 +302,10 @@ def test_far_of_replicates_by_plain_loops():
     row = int(np.argmax(found.threshold.values >= 1.2))
     assert found.threshold.values[row] == 1.2
     limits = found["far_low"].values[row], found["far_high"].values[row]
-    np.testing.assert_allclose(limits, np.quantile(rates, [0.025, 0.975]), rtol=0.02)
+    rate = found["far"].values[row]
+    half = scipy.stats.norm.ppf(0.975) * np.std(rates, ddof=1) / (rate * (1 - rate))
+    expected = scipy.special.expit(scipy.special.logit(rate) + np.array([-half, half]))
+    np.testing.assert_allclose(limits, expected, rtol=0.02)
 
 
 def test_queries_of_no_person_are_in_no_replicate():
