@@ -94,6 +94,61 @@ def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, An
     return found
 
 
+def left_out_limits(
+    errors: Mapping[Any, Sequence[tuple[Any, ...]]], trials: int, level: float
+) -> tuple[float, float]:
+    """Return limits of one group's rate by leaving out each person, on the logit scale.
+
+    `errors` has the attempts of the group: whether each is an error, with its people.
+    """
+    from scipy.stats import beta, t
+
+    made = [(wrong, people) for wrong, rows in errors.items() for people in rows]
+    everyone = sorted({x for _, people in made for x in people})
+    total = sum(wrong for wrong, _ in made)
+
+    def logit(x: float) -> float:
+        return math.log(x / (1 - x))
+
+    without = []
+    for person in everyone:
+        kept = [wrong for wrong, people in made if person not in people]
+        without.append(sum(kept) / len(kept))
+    if min(without) == 0:
+        if total == 0:
+            return 0.0, 1 - (1 - level) ** (1 / trials)
+        high = float(beta.ppf(0.5 + level / 2, 2, trials - 1))
+        return 0.0, max(high, total / len(made))
+    moved = [logit(x) for x in without]
+    n, mean = len(moved), sum(moved) / len(moved)
+    spread = math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in moved))
+    half = float(t.ppf(0.5 + level / 2, n - 1)) * spread
+    middle = logit(total / len(made))
+    return 1 / (1 + math.exp(half - middle)), 1 / (1 + math.exp(-half - middle))
+
+
+def largest_deviation(
+    made: Sequence[tuple[bool, tuple[Any, ...]]], group: Mapping[Any, Any]
+) -> float:
+    """Return how far the rate of a group is from that of all, in its standard errors.
+
+    `made` are attempts: whether each is an error, and its people. Those across groups do not count.
+    """
+    within = [a for a in made if len({group[x] for x in a[1]}) == 1]
+    overall = sum(wrong for wrong, _ in within) / len(within)
+    largest = 0.0
+    for g in sorted(set(group.values())):
+        own = [a for a in within if group[a[1][0]] == g]
+        rate = sum(wrong for wrong, _ in own) / len(own)
+        squares = 0.0
+        for person in (x for x in group if group[x] == g):
+            squares += sum(wrong - rate for wrong, people in own if person in people) ** 2
+        if abs(rate - overall) > 1e-12:
+            error = math.sqrt(squares) / len(own)
+            largest = max(largest, abs(rate - overall) / error if error else math.inf)
+    return largest
+
+
 def epc(
     dev: tuple[list, list], test: tuple[list, list], kind: str, alpha: float
 ) -> tuple[Any, Any, Any]:

@@ -31,7 +31,7 @@ from bioeval.stats.identification import (
 from bioeval.stats.limits import (
     by_subject as by_subject,
 )
-from bioeval.stats.options import IntervalOptions as IntervalOptions
+from bioeval.stats.options import IntervalOptions as IntervalOptions, Limits as Limits
 from bioeval.stats.replicates import quantiles as quantiles
 from bioeval.stats.verification import ErrorColumns as ErrorColumns, Replicates as Replicates
 
