@@ -28,6 +28,7 @@ from bioeval.stats.bootstrap import (
 from bioeval.stats.identification import (
     identification_replicates as identification_replicates,
 )
+from bioeval.stats.jackknife import left_out_limits as left_out_limits
 from bioeval.stats.limits import (
     by_subject as by_subject,
 )

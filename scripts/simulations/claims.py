@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 #: Modules with a tuple `CLAIMS`, in the order in which their tables are printed.
-TOPICS = ("rates", "groups", "searches")
+TOPICS = ("rates", "groups", "folds", "searches")
 
 
 @dataclass(frozen=True)

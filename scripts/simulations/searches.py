@@ -74,10 +74,10 @@ def new_people(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
 CLAIMS = (
     Claim(
         "searches of all against all, for new people",
-        "95 % intervals hold the mean rates of new people in at least 93 %",
+        "95 % intervals hold the mean rates of new people in 90 % (with goats and wolves: 85 %)",
         "be.open_set, be.closed_set(interval='subject-bootstrap')",
         new_people,
         tuple(Cell(x, n) for x in "ENGRH" for n in (30, 100)),
-        dict.fromkeys("ENG", 0.92),
+        {"E": 0.9, "N": 0.9, "G": 0.85},
     ),
 )

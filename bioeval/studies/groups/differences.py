@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 
 from bioeval.base import Stream
-from bioeval.stats import Limits, clopper_pearson, ratio, zero_error_bound
+from bioeval.stats import Limits, left_out_limits, ratio
 from bioeval.tallies import PairCounts
 
 #: Permutations of the test whether groups differ.
@@ -42,34 +41,11 @@ class PeopleOfGroup:
     trials: int
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Return the limits of the rate: by leaving out each person, on the logit scale.
-
-        Without an error, or where all errors are of one person, nothing can be estimated from the
-        spread of people; then only a bound by independent trials is known: of none or one that
-        erred.
-        """
-        people = len(self.errors_of)
-        if people < 2 or not self.trials:
+        """Return the limits of the rate by leaving out each person."""
+        if not self.attempts:
             return np.nan, np.nan
-        rate = self.errors / self.attempts
         without = ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
-        if (without[~np.isnan(without)] == 0).any():
-            return 0.0, self._bound(self.errors, level)
-        if (without[~np.isnan(without)] == 1).any():
-            return 1 - self._bound(self.attempts - self.errors, level), 1.0
-        if np.isnan(without).any():  # one person has all attempts
-            return 0.0, 1.0
-        moved = scipy.special.logit(without)
-        spread = np.sqrt((people - 1) / people * ((moved - moved.mean()) ** 2).sum())
-        half = scipy.special.stdtrit(people - 1, 0.5 + level / 2) * spread
-        middle = scipy.special.logit(rate)
-        return float(scipy.special.expit(middle - half)), float(scipy.special.expit(middle + half))
-
-    def _bound(self, errors: int, level: float) -> float:
-        """Return the upper bound where none, or one, of the independent trials erred."""
-        if errors == 0:
-            return float(zero_error_bound(self.trials, level))
-        return max(float(clopper_pearson(1, self.trials, level)[1]), errors / self.attempts)
+        return left_out_limits(self.errors / self.attempts, without, self.trials, level)
 
 
 def limits_of_all(groups: Iterable[PeopleOfGroup | None], rates: int, confidence: float) -> Limits:
