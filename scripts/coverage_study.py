@@ -1,7 +1,7 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400]
-        [--searched 1000] [--identified 1000] [--checks 200] [--extrapolation 100] [--few 100]
+    python scripts/coverage_study.py [--runs 2000] [--chosen 1000] [--searched 1000] [--checks 200]
+        [--extrapolation 100] [--few 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
@@ -32,12 +32,6 @@ TEMPLATES = 4
 REPLICATES = 1000
 METHODS = ("bootstrap", "BCa", "logit", "analytic", "Wilson", "Clopper-Pearson")
 
-# Rates of cross-evaluation.
-CROSSED = ("far", "hter")
-WAYS = ("nadeau-bengio", "subject-bootstrap")
-
-# FAR of identification in whose thresholds intervals are judged.
-IDENTIFIED = (0.01, 0.1, 0.3)
 
 # How much people differ in that, subjects, and the true FRR and FAR at the threshold of each.
 SETTINGS = (
@@ -160,34 +154,6 @@ def true_points(genuine: np.ndarray, impostor: np.ndarray) -> dict[str, float]:
     }
 
 
-def crossed(
-    rng: np.random.Generator, genuine: np.ndarray, impostor: np.ndarray, subjects: int, runs: int
-) -> dict[str, float]:
-    """Return how often the intervals of cross-evaluation hold the rates of its mean threshold.
-
-    The threshold is that of FAR 1 %, chosen in ten folds of subjects; the truth of a run is the
-    mean of the true rates at the thresholds of its folds.
-    """
-    held = {f"{rate}, {way}": 0 for way in WAYS for rate in CROSSED}
-    labels = np.repeat(np.arange(subjects), TEMPLATES)
-    genuine, impostor = np.sort(genuine), np.sort(impostor)
-    for run in range(runs):
-        scores = be.Scores(distances(people(rng, subjects, TEMPLATES, SETTINGS[0][0])), labels)
-        for way in WAYS:
-            ds = be.cross_evaluate(
-                scores, be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=run),
-                threshold=("far", 0.01), interval=way, replicates=REPLICATES, random_state=run,
-            )  # fmt: skip
-            at = ds.threshold.values.ravel()
-            far = np.searchsorted(impostor, at, "right") / len(impostor)
-            frr = 1 - np.searchsorted(genuine, at, "right") / len(genuine)
-            for rate, truth in zip(CROSSED, (far, (far + frr) / 2), strict=True):
-                low, high = ds[f"{rate}_summary"].sel(statistic=["low", "high"]).values
-                held[f"{rate}, {way}"] += low <= truth.mean() <= high
-        tell(f"{subjects} subjects, crossed", run + 1, runs)
-    return {name: count / runs for name, count in held.items()}
-
-
 def queries(rng: np.random.Generator, subjects: int, others: np.ndarray) -> be.Scores:
     """Return half of the templates of some people, searched in the other half and in `others`."""
     drawn = people(rng, subjects, TEMPLATES, SETTINGS[0][0])
@@ -230,77 +196,6 @@ def searched(
     return held
 
 
-def searches(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nearest other, the best mate and its rank of each probe, all against all."""
-    subjects, templates = drawn.shape[:2]
-    away = distances(drawn)
-    np.fill_diagonal(away, np.inf)
-    by_subject = away.reshape(len(away), subjects, templates)
-    one, own = np.arange(len(away)), np.repeat(np.arange(subjects), templates)
-    mate = by_subject[one, own].min(axis=1)
-    by_subject[one, own] = np.inf
-    return away.min(axis=1), mate, 1 + (away < mate[:, None]).sum(axis=1)
-
-
-def identification_truth(
-    rng: np.random.Generator, subjects: int, templates: int, runs: int
-) -> tuple[np.ndarray, dict[str, tuple[float, ...]]]:
-    """Return thresholds of FAR, and the mean rates of new people in galleries of some size.
-
-    The latter are at each threshold, or a single one.
-    """
-    found = [searches(people(rng, subjects, templates, SETTINGS[0][0])) for _ in range(runs)]
-    other, mate, rank = map(np.concatenate, zip(*found, strict=True))
-    at = np.quantile(other, IDENTIFIED)
-    hit = np.where(rank == 1, mate, np.inf)
-    frr = 1 - np.searchsorted(np.sort(hit), np.sort(other)) / len(hit)
-    crossing = int(np.argmax(np.arange(1, len(other) + 1) / len(other) >= frr))
-    dir_ = tuple(float((hit <= t).mean()) for t in at)
-    return at, {
-        "FAR": tuple(float((other <= t).mean()) for t in at),
-        "DIR": dir_,
-        "DIR at FAR": dir_,
-        "EER": (float(frr[crossing]),),
-        "CMS(1)": (float((rank <= 1).mean()),),
-        "CMS(5)": (float((rank <= 5).mean()),),
-    }
-
-
-def identified(
-    rng: np.random.Generator, subjects: int, templates: int, known: int, runs: int
-) -> dict[str, float]:
-    """Return how often intervals of identification hold the rates of new people.
-
-    The rates are means over `known` other galleries of so many subjects, at the thresholds of
-    their FAR; DIR at a FAR and the EER are also at thresholds chosen on the same data.
-    """
-    at, truth = identification_truth(rng, subjects, templates, known)
-    held = {name: np.zeros(len(values)) for name, values in truth.items()}
-    labels = np.repeat(np.arange(subjects), templates)
-    for run in range(runs):
-        drawn = people(rng, subjects, templates, SETTINGS[0][0])
-        scores = be.Scores(distances(drawn), labels)
-        options = {"max_rank": 5, "interval": "subject-bootstrap"}
-        opened = be.open_set(scores, thresholds=at, far_targets=IDENTIFIED, **options)
-        closed = be.closed_set(scores, **options)
-        for name, ds, variable in (
-            ("FAR", opened, "far"), ("DIR", opened, "dir"), ("DIR at FAR", opened, "dir_at_far"),
-            ("EER", opened, "eer"), ("CMS(1)", closed, "cms"), ("CMS(5)", closed, "cms"),
-        ):  # fmt: skip
-            low, high = (ds[f"{variable}_{end}"] for end in ("low", "high"))
-            if "rank" in low.dims:
-                rank = 5 if name == "CMS(5)" else 1
-                low, high = (x.sel(rank=rank) for x in (low, high))
-            held[name] += (low.values <= truth[name]) & (truth[name] <= high.values)
-        tell(f"{subjects} subjects, identification", run + 1, runs)
-    found = {}
-    for name, counts in held.items():
-        for i, count in enumerate(counts):
-            far = f" ({100 * IDENTIFIED[i]:g} %)" if len(counts) > 1 else ""
-            found[f"{name}{far}"] = count / runs
-    return found
-
-
 def tell(what: str, done: int, of: int) -> None:
     """Say on a terminal how far it is; in a file, at the end only."""
     if sys.stderr.isatty() and (done % 20 == 0 or done == of):
@@ -333,15 +228,6 @@ def _print_chosen(rng: np.random.Generator, runs: int) -> None:
         _print_line(subjects, chosen_on_the_data(rng, unequal, subjects, points, runs))
 
 
-def _print_crossed(rng: np.random.Generator, runs: int) -> None:
-    genuine, impostor = population(rng, 1_000_000, SETTINGS[0][0])
-    for k, subjects in enumerate((50, 100)):
-        found = crossed(rng, genuine, impostor, subjects, runs)
-        if not k:
-            print(f"\n| subjects | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
-        _print_line(subjects, found)
-
-
 def _print_searched(rng: np.random.Generator, runs: int) -> None:
     heads: list[str] = []
     for others in (400, 0):
@@ -355,17 +241,6 @@ def _print_searched(rng: np.random.Generator, runs: int) -> None:
             _print_line(f"{others} | {subjects}", found)
 
 
-def _print_identified(rng: np.random.Generator, runs: int) -> None:
-    heads: list[str] = []
-    for subjects, templates, known in ((30, 4, 4000), (100, 4, 1500), (300, 4, 500), (30, 2, 8000)):
-        found = identified(rng, subjects, templates, known, runs)
-        if not heads:
-            heads = list(found)
-            print(f"\n| subjects | templates | {' | '.join(heads)} |")
-            print(f"|---|---|{'---|' * len(heads)}")
-        _print_line(f"{subjects} | {templates}", found)
-
-
 def _print_line(first: object, found: dict[str, float]) -> None:
     print(f"| {first} | {' | '.join(f'{100 * x:.1f}' for x in found.values())} |", flush=True)
 
@@ -375,12 +250,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
-    parser.add_argument("--crossed", type=int, default=400, help="of each line of the third")
     parser.add_argument(
         "--searched", type=int, default=1000, help="of each line on re-identification"
-    )
-    parser.add_argument(
-        "--identified", type=int, default=1000, help="of each line on identification"
     )
     parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
     parser.add_argument(
@@ -400,12 +271,8 @@ def main() -> None:
         _print_rates(rng, given.runs)
     if given.chosen:
         _print_chosen(rng, given.chosen)
-    if given.crossed:
-        _print_crossed(rng, given.crossed)
     if given.searched:
         _print_searched(rng, given.searched)
-    if given.identified:
-        _print_identified(rng, given.identified)
     if given.checks:
         coverage_checks.print_tables(seed=1, runs=given.checks)
     if given.extrapolation:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import naive
+import naive_jackknife
 
 NAN = math.nan
 
@@ -92,6 +93,45 @@ def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, An
         mean = math.exp(sum(math.log(v) for v in x) / n) if known else NAN
         found[f"{name}_max_over_geomean"] = float(max(x)) / mean if known else NAN
     return found
+
+
+def left_out_limits(
+    errors: Mapping[Any, Sequence[tuple[Any, ...]]], trials: int, level: float
+) -> tuple[float, float]:
+    """Return limits of one group's rate by leaving out each person, on the logit scale.
+
+    `errors` has the attempts of the group: whether each is an error, with its people.
+    """
+    made = [(wrong, people) for wrong, rows in errors.items() for people in rows]
+    everyone = sorted({x for _, people in made for x in people})
+    without = []
+    for person in everyone:
+        kept = [wrong for wrong, people in made if person not in people]
+        without.append(sum(kept) / len(kept))
+    rate = sum(wrong for wrong, _ in made) / len(made)
+    return naive_jackknife.limits(rate, without, trials, level)
+
+
+def largest_deviation(
+    made: Sequence[tuple[bool, tuple[Any, ...]]], group: Mapping[Any, Any]
+) -> float:
+    """Return how far the rate of a group is from that of all, in its standard errors.
+
+    `made` are attempts: whether each is an error, and its people. Those across groups do not count.
+    """
+    within = [a for a in made if len({group[x] for x in a[1]}) == 1]
+    overall = sum(wrong for wrong, _ in within) / len(within)
+    largest = 0.0
+    for g in sorted(set(group.values())):
+        own = [a for a in within if group[a[1][0]] == g]
+        rate = sum(wrong for wrong, _ in own) / len(own)
+        squares = 0.0
+        for person in (x for x in group if group[x] == g):
+            squares += sum(wrong - rate for wrong, people in own if person in people) ** 2
+        if abs(rate - overall) > 1e-12:
+            error = math.sqrt(squares) / len(own)
+            largest = max(largest, abs(rate - overall) / error if error else math.inf)
+    return largest
 
 
 def epc(

@@ -53,6 +53,45 @@ def limits(
     )
 
 
+def far_limits(
+    rate: Any, others: Sequence[Any], trials: int, confidence: float = 0.95
+) -> tuple[float, float]:
+    """The jackknife of FAR, by the logits of the rates without each person.
+
+    Where these are not all between 0 and 1, it is as wide as if one of the trials had erred, too.
+    """
+    low, high = limits(rate, others, trials, confidence)
+    n = len(others)
+    if math.isnan(low) or len(set(others)) == 1 or not 1e-12 < float(rate) < 1 - 1e-12:
+        return low, high
+    others = [float(x) for x in others]
+    if min(others) > 0 and max(others) < 1:
+        logits = [math.log(x / (1 - x)) for x in others]
+        mean = sum(logits) / n
+        error = math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in logits))
+        half = float(scipy.stats.t.ppf((1 + confidence) / 2, n - 1)) * error
+        middle = math.log(float(rate) / (1 - float(rate)))
+        return 1 / (1 + math.exp(half - middle)), 1 / (1 + math.exp(-half - middle))
+    one = naive_few_errors.clopper_pearson(1 / trials, trials, confidence)[1]
+    if min(others) == 0:
+        high = max(high, one)
+    if max(others) == 1:
+        low = min(low, 1 - one)
+    return low, high
+
+
+def at_least(
+    ends: Sequence[tuple[float, float]], alone: Sequence[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """Raise upper limits along a curve of FAR to those `alone`, and to the ones before."""
+    raised, most = [], 0.0
+    for (low, high), (_, other) in zip(ends, alone, strict=True):
+        if not math.isnan(high):
+            most = high = max(most, high, other)
+        raised.append((low, high))
+    return raised
+
+
 def joined(
     case: dict[str, Any],
     options: dict[str, Any],
@@ -122,19 +161,20 @@ def dir_at_far(
 
     far, dir_ = rates(case)
     apart = of_each(case, rates)
-    far_limits = [limits(x, [a[0][j] for a in apart], pairs) for j, x in enumerate(far)]
+    alone = [far_limits(x, [a[0][j] for a in apart], pairs) for j, x in enumerate(far)]
     dir_limits = [limits(x, [a[1][j] for a in apart], people) for j, x in enumerate(dir_)]
-    far_limits = joined(case, options, pairs, list(zip(strict, far_limits, strict=True)))
+    of_far = joined(case, options, pairs, list(zip(strict, alone, strict=True)))
+    of_far = at_least(of_far, alone)
     dir_limits = joined(case, options, people, list(zip(loose, dir_limits, strict=True)), rank)
-    if any(math.isnan(x) for pair in (*far_limits, *dir_limits) for x in pair):
+    if any(math.isnan(x) for pair in (*of_far, *dir_limits) for x in pair):
         return math.nan, math.nan
 
     def state(x: float) -> int:
         return max(j for j, rate in enumerate(far) if naive.at_most(rate, x))
 
     chosen = state(target)
-    first = state(far_limits[chosen][0]) - 1
-    last = min(state(max(far_limits[chosen][1], target)) + 1, len(far) - 1)
+    first = state(of_far[chosen][0]) - 1
+    last = min(state(max(of_far[chosen][1], target)) + 1, len(far) - 1)
     value = float(dir_[chosen])
     below = value - (float(dir_[first]) if first >= 0 else 0.0)
     above = float(dir_[last]) - value

@@ -35,10 +35,11 @@ from bioeval.stats.identification import (
     NewPeople as NewPeople,
     identification_replicates as identification_replicates,
 )
+from bioeval.stats.jackknife import jackknife_limits as jackknife_limits
 from bioeval.stats.limits import (
     by_subject as by_subject,
 )
-from bioeval.stats.options import IntervalOptions as IntervalOptions
+from bioeval.stats.options import IntervalOptions as IntervalOptions, Limits as Limits
 from bioeval.stats.replicates import open_limits as open_limits, quantiles as quantiles
 from bioeval.stats.verification import ErrorColumns as ErrorColumns, Replicates as Replicates
 

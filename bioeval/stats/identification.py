@@ -8,6 +8,7 @@ jackknife, with an interval on the logit scale.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from bioeval.base.random import Stream
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import RuleOf
-from bioeval.stats.binomial import zero_error_bound
+from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.bootstrap import ROOM, SubjectMeans, linear_forms, ratio
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
@@ -38,6 +39,9 @@ FEWEST = 3
 
 # Rounding, as a proportion of what a spread is summed up from.
 _ROUNDING = 1e-12
+
+# Less than one attempt, more than rounding.
+_HALF = 0.5
 
 # Halvings of the range in which an end of the interval of the EER is.
 _HALVINGS = 40
@@ -88,6 +92,9 @@ class _Rate:
     without: np.ndarray
     trials: int  # independent trials, which bound a rate of exactly 0 or 1
     options: IntervalOptions
+    #: Whether the rates without each person are compared as logits, not in proportion to the rate:
+    #: of false accepts, most of which may be of a few people.
+    of_logits: bool = False
 
     def in_band(
         self, hits: np.ndarray, losses: np.ndarray, count: int, pointwise: Limits
@@ -104,20 +111,10 @@ class _Rate:
         band = SimultaneousBand(self.attempts, options, factor)
         draws = Stream(options.seed, 0).resampled(people, options.replicates).astype(np.float64)
         draws = (draws - 1) * np.sqrt(people / (people - 1))
-        place = np.minimum(losses, count)
-        order = np.argsort(place, kind="stable")
         rates = np.minimum(_summed(hits, self.hits.weight, count) / max(self.attempts, 1), 1.0)
-        lost, step = np.zeros(people), max(1, ROOM // max(people, options.replicates))
-        for first in range(0, count, step):
-            last = min(first + step, count)
-            ends = np.searchsorted(place[order], (first, last))
-            part = order[slice(*ends)]
-            layers = np.zeros((last - first, people))
-            at = place[part] - first, self.losses.person[part]
-            np.add.at(layers, at, self.losses.weight[part])
-            layers = lost + np.cumsum(layers, axis=0)
-            lost = layers[-1]
-            rate = rates[first:last]
+        step = max(1, ROOM // max(people, options.replicates))
+        for first, layers in self._lost(losses, count, step):
+            rate = rates[first : first + len(layers)]
             without = (rate[:, None] * self.attempts - layers) / self.without
             change = (people - 1) / people * (without.mean(axis=1)[:, None] - without)
             inside = with_enough(rate, self.attempts)
@@ -130,6 +127,25 @@ class _Rate:
             band.add_deviations(rate, spread, change[inside] @ draws)
         low, high = band.limits(pointwise)
         return low, high, band.inside
+
+    def _lost(self, losses: np.ndarray, count: int, step: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield what is lost up to each place without each person, so many places at a time.
+
+        Each part comes with its first place, and has the shape (places, people).
+        """
+        place = np.minimum(losses, count)
+        order = np.argsort(place, kind="stable")
+        lost = np.zeros(len(self.without))
+        for first in range(0, count, step):
+            last = min(first + step, count)
+            ends = np.searchsorted(place[order], (first, last))
+            part = order[slice(*ends)]
+            layers = np.zeros((last - first, len(lost)))
+            at = place[part] - first, self.losses.person[part]
+            np.add.at(layers, at, self.losses.weight[part])
+            layers = lost + np.cumsum(layers, axis=0)
+            lost = layers[-1]
+            yield first, layers
 
     def up_to(self, rank: int) -> _Rate:
         """Return the rate of hits at `rank` or better."""
@@ -156,6 +172,8 @@ class _Rate:
         level = 0.5 + self.options.confidence / 2
         half = scipy.special.stdtrit(people - 1, level) * self._errors(counted, losses)
         low, high = logit_limits(rate, half)
+        if self.of_logits:
+            low, high = self._limits_of_logits(counted, losses, (low, high))
         # The same rate without each person is no certainty: some others may still differ.
         bound = zero_error_bound(self.trials, self.options.confidence)
         low = np.where(half > 0, low, np.maximum(rate - bound, 0.0))
@@ -165,7 +183,35 @@ class _Rate:
         proportion = self.trials / max(int((self.made > 0).sum()), 1)
         first, other = few_along(placed, self.made, self.trials)
         few = first.fewer(proportion), other.fewer(proportion)
-        return rate, without_contradiction(rate, (low, high), few, self.options.confidence)
+        ends = without_contradiction(rate, (low, high), few, self.options.confidence)
+        if self.of_logits:  # few false accepts say little of how many another gallery has
+            ends = ends[0], np.maximum.accumulate(np.fmax(ends[1], high))
+        return rate, ends
+
+    def _limits_of_logits(self, counted: np.ndarray, losses: np.ndarray, others: Limits) -> Limits:
+        """Return limits by the spread of the logits of the rates without each person.
+
+        Where some person has all errors, or all attempts without one, the spread is unknown. There
+        are the `others`, as wide at least as the bound of independent trials of which one erred.
+        """
+        people, count = len(self.without), len(counted)
+        low, high = np.empty((2, count))
+        quantile = scipy.special.stdtrit(people - 1, 0.5 + self.options.confidence / 2)
+        one = float(clopper_pearson(1, self.trials, self.options.confidence)[1])
+        for first, lost in self._lost(losses, count, max(1, ROOM // people)):
+            part = slice(first, first + len(lost))
+            found = counted[part, None] - lost
+            some = (found > _HALF).all(axis=1)
+            not_all = (found < self.without - _HALF).all(axis=1)
+            known = some & not_all
+            moved = scipy.special.logit(found[known] / self.without)
+            half = quantile * moved.std(axis=1) * np.sqrt(people - 1)
+            middle = scipy.special.logit(counted[part][known] / self.attempts)
+            low[part] = np.where(not_all, others[0][part], np.minimum(others[0][part], 1 - one))
+            high[part] = np.where(some, others[1][part], np.maximum(others[1][part], one))
+            low[part][known] = scipy.special.expit(middle - half)
+            high[part][known] = scipy.special.expit(middle + half)
+        return low, high
 
     def _errors(self, found: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Return the standard error at each place.
@@ -251,6 +297,7 @@ class NewPeople:
             len(others) - without,
             pairs,
             options,
+            of_logits=True,
         )
 
     def rank_one_without_each(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -355,7 +402,8 @@ class NewPeople:
             accepting = _Accepting(self.impostor.up_to(1))
             for k in range(min(ranks, self.most)):
                 at = accepting.of_mates(self.genuine.up_to(k + 1))
-                low[:, k], high[:, k] = np.transpose([at.limits(x) for x in targets.tolist()])
+                for i, target in enumerate(targets.tolist()):
+                    low[i, k], high[i, k] = at.limits(target)
                 if not k and not np.isnan(eer):
                     ends = np.array([at.end_of_error(eer, end) for end in (0.0, 1.0)])
         return {"dir_at_far": (low, high), "eer": (ends[0], ends[1])}

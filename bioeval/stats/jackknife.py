@@ -25,12 +25,16 @@ def jackknife_limits(
     confidence: float,
     trials: int,
     fewest: float = np.inf,
+    *,
+    satterthwaite: bool = True,
 ) -> Limits:
     """Return the limits of rates from those `without` each person, of shape (..., people).
 
     They are no wider than those of Clopper and Pearson for as many independent `trials` as there
     are people, or disjoint pairs of people, and are these where the rates without some person are
-    0 or 1, or all the same. `fewest` is the number of people on the smaller of two sides.
+    0 or 1, or all the same. `fewest` is the number of people on the smaller of two sides. The
+    degrees of freedom are those after `satterthwaite`, or one less than people: enough for rates at
+    thresholds that are chosen anew without each person, which all people move.
     """
     rate, people = np.asarray(rate, dtype=np.float64), without.shape[-1]
     known = np.where(np.isnan(rate), 0.0, np.clip(rate, 0.0, 1.0))
@@ -45,7 +49,9 @@ def jackknife_limits(
     inside &= total > _ROUNDING
     total, fourth = total[inside], fourth[inside]
     varies = np.maximum(fourth - total**2 / max(people, 1), _ROUNDING * fourth)
-    freedom = np.minimum(2 * total**2 / varies, min(people, fewest) - 1)
+    freedom = np.full(len(total), min(people, fewest) - 1.0)
+    if satterthwaite:
+        freedom = np.minimum(2 * total**2 / varies, freedom)
     half = scipy.special.stdtrit(freedom, 0.5 + confidence / 2)
     half = half * np.sqrt((people - 1) / max(people, 1) * total)
     middle = scipy.special.logit(rate[inside])

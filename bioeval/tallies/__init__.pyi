@@ -1,6 +1,10 @@
 """What studies use of this package."""
 
-from bioeval.tallies.by_subject import PairCounts as PairCounts, SubjectAttempts as SubjectAttempts
+from bioeval.tallies.by_subject import (
+    MergingSinks as MergingSinks,
+    PairCounts as PairCounts,
+    SubjectAttempts as SubjectAttempts,
+)
 from bioeval.tallies.cells import is_accepted as is_accepted, rounded_down as rounded_down
 from bioeval.tallies.counters import (
     ImpostorBlock as ImpostorBlock,

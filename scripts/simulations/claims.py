@@ -11,7 +11,19 @@ from typing import Any
 import numpy as np
 
 #: Modules with a tuple `CLAIMS`, in the order in which their tables are printed.
-TOPICS = ("rates", "comparison", "promises", "planning", "attacks", "zoo")
+TOPICS = (
+    *(
+        "rates",
+        "searches",
+        "folds",
+        "groups",
+        "comparison",
+        "promises",
+        "planning",
+        "attacks",
+        "zoo",
+    ),
+)
 
 
 @dataclass(frozen=True)

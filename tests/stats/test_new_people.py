@@ -53,11 +53,14 @@ def test_limits_are_those_of_taking_each_person_out(case, unit, fusion, ties, da
     apart = naive_left_out.of_each(given_, opened)
     ds = be.open_set(scores, thresholds=grid, **shared)
     expected = [
-        naive_left_out.limits(x, [a[0][j] for a in apart], pairs) for j, x in enumerate(far)
+        naive_left_out.far_limits(x, [a[0][j] for a in apart], pairs) for j, x in enumerate(far)
     ]
     at = [float(-t if scores.kind == "similarity" else t) for t in grid]
     points = list(zip(at, expected, strict=True))
-    assert_limits(ds, "far", np.transpose(naive_left_out.joined(given_, options, pairs, points)))
+    found = naive_left_out.joined(given_, options, pairs, points)
+    in_order = slice(None, None, -1 if scores.kind == "similarity" else 1)
+    found = naive_left_out.at_least(found[in_order], expected[in_order])[in_order]
+    assert_limits(ds, "far", np.transpose(found))
     for k in range(4):
         expected = [
             naive_left_out.limits(row[k], [a[1][j][k] for a in apart], people)
@@ -97,6 +100,11 @@ def test_limits_at_a_far_take_in_where_its_threshold_may_be(case, unit, ties, ta
     )  # fmt: skip
     expected = [naive_left_out.dir_at_far(case.naive(), target, k, options) for k in (1, 2)]
     assert_limits(ds, "dir_at_far", np.transpose(expected)[:, None])
+
+
+def test_no_targets_have_no_limits():
+    ds = be.open_set(be.simulate(6, 3), far_targets=[], **BY_SUBJECT)
+    assert ds.dir_at_far_low.shape[0] == 0 and ds.eer_low <= ds.eer_high
 
 
 def test_ranks_without_room_have_no_limits(monkeypatch):
@@ -169,12 +177,13 @@ def test_scores_of_every_kind_are_those_of_evaluating_the_others(variant, unit):
                 attempts[person] = attempts.get(person, 0) + 1
                 hits.setdefault(person, []).append((place[i], float(found[i])))
         trials = len(attempts) if k else 6
-        points = [
-            (t, *naive_left_out.limits(values[0][j], [x[j] for x in others], trials))
-            for j, t in enumerate(at)
-        ]
+        of_rate = naive_left_out.limits if k else naive_left_out.far_limits
+        alone = [of_rate(values[0][j], [x[j] for x in others], trials) for j in range(len(at))]
+        points = [(t, *ends) for t, ends in zip(at, alone, strict=True)]
         share = trials / len(attempts)
         expected = naive_few_errors.limits_along(hits, attempts, trials, points, proportion=share)
+        if not k:
+            expected = naive_left_out.at_least(expected, alone)
         for end, limits in zip(("low", "high"), np.transpose(expected), strict=True):
             ours = ds[f"{name}_{end}"].values[order]
             ours = ours[:, k - 1] if k else ours

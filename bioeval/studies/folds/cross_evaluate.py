@@ -57,7 +57,7 @@ from bioeval.studies.folds.folds import (
     unit_of_parts,
     verify,
 )
-from bioeval.studies.folds.intervals import PooledRates
+from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
 from bioeval.studies.folds.options import (
     Assurance,
     FoldInterval,
@@ -188,13 +188,15 @@ def cross_evaluate(
             "subject-bootstrap-logit"}
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
         quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
-        which is no confidence interval for other subjects. The others, of verification:
-        of the pooled rate on the test parts, by resampling subjects while each fold keeps its
-        threshold; there are none of the training parts then.
+        which is no confidence interval for other subjects. The others, of verification: of the
+        pooled rate on the test parts, for new people, whichever of them is given; each subject is
+        left out in turn, of both parts of each fold, and the thresholds are chosen anew. At a given
+        threshold subjects are resampled. There are none of the training parts then, and at assured
+        thresholds, which stay as they are, subjects are resampled.
     confidence : float
         Of the interval.
     replicates, random_state
-        Of the resampling.
+        Of the resampling at a given threshold.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
     client, checkpoint
@@ -360,7 +362,7 @@ def evaluate_tasks(
     reader.note_failure_codes()
     datasets = []
     for options, folds in zip(tasks, evaluated, strict=True):
-        resampled = []
+        resampled: list[PooledRates | LeftOutRates] = []
         if options.assurance is not None:
             _assure(sides, plan, folds, options)
         if options.attacks is not None:
@@ -372,7 +374,10 @@ def evaluate_tasks(
                     chosen[place] = fold.threshold
                 if fold.assured is not None and fold.assured.defined:
                     assured[place] = fold.assured.promise.threshold
-            resampled = [_resampled(scores, sides, plan, chosen, options, resampling)]
+            if options.rule.name == "fixed":
+                resampled = [_resampled(scores, sides, plan, chosen, options, resampling)]
+            else:
+                resampled = [_left_out(scores, sides, plan, chosen, options, resampling)]
             if options.assurance is not None:
                 resampled.append(_resampled(scores, sides, plan, assured, options, resampling))
         made = fold_dataset(
@@ -408,6 +413,26 @@ def _resampled(
             if part is not None:
                 pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
     return pooled
+
+
+def _left_out(
+    scores: Scores,
+    sides: SplitSides | PairSides,
+    plan: SplitPlan,
+    thresholds: Mapping[tuple[int, int], float],
+    options: FoldOptions,
+    resampling: IntervalOptions,
+) -> LeftOutRates:
+    """Return the rates of the test parts together, each at a threshold that is chosen anew."""
+    rates = LeftOutRates(scores.subjects.tolist(), resampling, options.rule)
+    with threads_for(scores):
+        for place, threshold in thresholds.items():
+            learned, judged = sides.views(plan.split(place))
+            if learned is not None and judged is not None:
+                train = attempts_by_subject(learned, options.templates, options.fusion)
+                test = attempts_by_subject(judged, options.templates, options.fusion)
+                rates.add(train, test, threshold)
+    return rates
 
 
 def note_subjects_in_both(

@@ -25,7 +25,7 @@ from bioeval.results import (
 from bioeval.scores import Provenance
 from bioeval.stats import ratio
 from bioeval.studies.assurance.assured import Assured
-from bioeval.studies.folds.intervals import PooledRates, nadeau_bengio
+from bioeval.studies.folds.intervals import LeftOutRates, PooledRates, nadeau_bengio
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place
@@ -103,9 +103,10 @@ class AssuredFold:
 PARTS = ("", "train_")
 
 INTERVAL_BY_SUBJECT = (
-    "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
-    "it adds is left out"
+    "of the pooled rate, by leaving out each subject, with the threshold of each fold chosen anew"
 )
+
+INTERVAL_AT_THRESHOLD = "of the pooled rate at the given threshold, by resampling subjects"
 
 SPREAD = (
     "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
@@ -206,7 +207,7 @@ def fold_dataset(
     options: FoldOptions,
     splitter: Any,
     confidence: float,
-    resampled: Sequence[PooledRates] = (),
+    resampled: Sequence[PooledRates | LeftOutRates] = (),
     *,
     bound: str = BOUND,
 ) -> xr.Dataset:
@@ -300,6 +301,8 @@ def fold_dataset(
     if resampled:
         attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
+        if options.rule.name == "fixed":
+            attrs["interval"] = INTERVAL_AT_THRESHOLD
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, cross_names(), coordinates, attrs)
@@ -356,7 +359,7 @@ Ends = tuple[float, float, float]
 
 
 def ends_by_subject(
-    pooled: PooledRates, known: Mapping[str, Ends] | None = None
+    pooled: PooledRates | LeftOutRates, known: Mapping[str, Ends] | None = None
 ) -> dict[str, Ends]:
     """Return each rate of all parts together, with its confidence limits by subject.
 

@@ -11,17 +11,35 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import Name, larger_is_closer, names_of, require_memory, short_name, stage
+from bioeval.base import Name, Stream, larger_is_closer, names_of, require_memory, short_name, stage
 from bioeval.results import RuleOf, about_attrs, along, build
 from bioeval.scores import mates_among
 from bioeval.stats import (
     ErrorColumns,
     IntervalOptions,
+    Limits,
     QuadraticForms,
     by_subject,
     ratio,
 )
-from bioeval.tallies import Attempts, GroupTally, PairCounts, SubjectAttempts, per_cent, to_user
+from bioeval.studies.groups.differences import (
+    MOST_TESTED,
+    PairsWithinGroups,
+    PeopleOfGroup,
+    far_differs,
+    frr_differs,
+    limits_of_all,
+)
+from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
+from bioeval.tallies import (
+    Attempts,
+    GroupTally,
+    MergingSinks,
+    PairCounts,
+    SubjectAttempts,
+    per_cent,
+    to_user,
+)
 
 _FLAG = "1 where {}, else 0"
 
@@ -68,55 +86,17 @@ for _rate, _within in (("far", " within the group"), ("frr", "")):
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
 
-#: The scalars that compare groups, in the order of tables.
-INEQUITY = (
-    "fdr",
-    "garbe",
-    "far_max_over_min",
-    "far_max_over_geomean",
-    "frr_max_over_min",
-    "frr_max_over_geomean",
-)
-
 for _name in ("frr", "far", "frr_at_far", "threshold_at_far", *INEQUITY):
     GROUPS |= GROUPS[_name].ends_of(_name)
+for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the group")):
+    _together = Name(f"{_within}, of all groups together")
+    GROUPS |= _together.ends_of(f"{_rate}_simultaneous")
+    GROUPS[f"{_rate}_groups_p"] = Name(
+        f"p-value by permutation: people of all groups have the same distribution ({_within})"
+    )
 
 # Groups that a warning names.
 _NAMED = 6
-
-
-def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
-    """Return the measures of `INEQUITY`.
-
-    - `far`, `frr` (float (groups, ...)): FAR within each group, and FRR of each
-    - `alpha`: weight of FAR in FDR and GARBE
-    """
-    measures = {
-        "fdr": 1 - (alpha * _range(far) + (1 - alpha) * _range(frr)),
-        "garbe": alpha * _gini(far) + (1 - alpha) * _gini(frr),
-    }
-    if len(far) < 2:
-        measures = {name: np.full(far.shape[1:], np.nan) for name in measures}
-    for name, rates in (("far", far), ("frr", frr)):
-        known = np.where((rates > 0).all(axis=0), rates, np.nan)
-        largest = known.max(axis=0)
-        measures[f"{name}_max_over_min"] = largest / known.min(axis=0)
-        measures[f"{name}_max_over_geomean"] = largest / np.exp(np.log(known).mean(axis=0))
-    return measures
-
-
-def _range(rates: np.ndarray) -> np.ndarray:
-    return rates.max(axis=0) - rates.min(axis=0)
-
-
-def _gini(rates: np.ndarray) -> np.ndarray:
-    """Return the Gini coefficient, corrected for the number of groups; 0 where all rates are 0."""
-    n = len(rates)
-    place = (2 * np.arange(n) - n + 1).reshape((n, *[1] * (rates.ndim - 1)))
-    differences = 2 * (place * np.sort(rates, axis=0)).sum(axis=0)
-    mean = rates.mean(axis=0)
-    defined = np.where(mean > 0, mean, 1.0)
-    return np.where(mean == 0, 0.0, differences / (2 * max(n - 1, 1) * n * defined))
 
 
 def groups_dataset(
@@ -248,9 +228,6 @@ def named(groups: np.ndarray, flags: np.ndarray) -> str:
 # Numbers of false accepts around that of a target, as its multiples, for replicates.
 _AROUND = np.geomspace(0.7, 1.4, 7)
 
-# Proportion of replicates in which a ratio is not defined, above which a warning says so.
-_UNDEFINED = 0.05
-
 
 @stage("bootstrap")
 def group_intervals(
@@ -281,7 +258,8 @@ def group_intervals(
     if not math.isnan(tally.chosen.threshold):
         at = np.array([tally.chosen.threshold])
     sink = _ByGroup(weights, group, at, nodes)
-    values, people = attempts.sweep(sink.thresholds, sink)
+    within = PairsWithinGroups(group, number, sink.accepted)
+    values, people = attempts.sweep(sink.thresholds, MergingSinks((sink, within)))
     far = sink.far
 
     def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -311,17 +289,25 @@ def group_intervals(
     at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
     at_far[..., 0] = itself
     at_far[0] = np.clip(at_far[0], 0, 1)
-    limits = _limits(far, frr, at_far, _trials(attempts, group, people, number), options)
+    trials = _trials(attempts, group, people, number)
+    limits = _limits(far, frr, at_far, trials, options)
     if sign < 0:
         low, high = limits["threshold_at_far"]
         limits["threshold_at_far"] = -high, -low
-    measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
-    limits |= measured
-    remarks = [*options.few_people(attempts.people), *remarks]
-    out = options.added_to(dataset, limits, GROUPS, remarks)
+    genuine = by_subject(values, people, at, attempts.people)
+    differences = _Differences(
+        dataset, group, (genuine[-1], genuine.sum(axis=0)), within, trials, options
+    )
+    measured, variables = {}, {}
+    if tally.chosen.defined:
+        measured, variables = differences.measures(), differences.variables()
+    remarks = [*options.few_people(attempts.people), *differences.remarks]
+    out = options.added_to(dataset, limits | measured, GROUPS, remarks).assign(variables)
     return out.assign_attrs(
+        interval_of_measures="all values within the simultaneous limits of the rates, by the "
+        "jackknife over people of each group",
         interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
-        " anew"
+        " anew",
     )
 
 
@@ -473,38 +459,106 @@ def _percentiles(options: IntervalOptions) -> IntervalOptions:
     return options
 
 
-def _of_measures(
-    far: np.ndarray, frr: np.ndarray, alpha: float, options: IntervalOptions
-) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], list[str]]:
-    """Return the limits of the measures that compare groups, and warnings.
+class _Differences:
+    """Limits of the rates of all groups together, those of the measures, and p-values.
 
-    Without an error in any group the replicates do not vary; that shows nothing, and the limits
-    are NaN.
+    Nothing is concluded about groups of fewer than 30 subjects: their rates may be anything, and
+    the tests leave them out.
     """
-    within = far[np.arange(len(far)), np.arange(len(far))]
-    limits, remarks = {}, []
-    for name, drawn in inequity(within, frr, alpha).items():
-        low, high = _percentiles(options).limits(drawn)
-        replicates = drawn[1 : 1 + options.replicates]
-        known = replicates[~np.isnan(replicates)]
-        if not (known != drawn[0]).any():
-            low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
-            if not np.isnan(drawn[0]):
-                remarks.append(f"no interval of {name}: it is the same in all replicates")
-        elif len(known) < (1 - _UNDEFINED) * len(replicates):
-            remarks.append(
-                f"{name} is not defined in {1 - len(known) / len(replicates):.0%} of the replicates"
-                "; its interval is that of the other replicates"
+
+    def __init__(
+        self,
+        dataset: xr.Dataset,
+        group: np.ndarray,
+        genuine: tuple[np.ndarray, np.ndarray],
+        within: PairsWithinGroups,
+        trials: tuple[np.ndarray, np.ndarray],
+        options: IntervalOptions,
+    ):
+        """Take false rejects and genuine attempts by person, and impostors within groups."""
+        self._group, self._within, self._options = group, within, options
+        self._rejects, self._attempts = genuine
+        self._alpha = float(dataset.attrs["alpha"])
+        self._enough = dataset["few_subjects"].values == 0
+        names = dataset["group"].values
+        self._frr: list[PeopleOfGroup | None] = [None] * len(names)
+        self._far = self._frr.copy()
+        subjects, pairs = trials
+        for g in np.flatnonzero(self._enough).tolist():
+            there = (group == g) & (self._attempts > 0)
+            rejects, attempts = self._rejects[there], self._attempts[there]
+            whole = int(rejects.sum()), int(attempts.sum())
+            self._frr[g] = PeopleOfGroup(*whole, rejects, attempts, int(subjects[g]))
+            self._far[g] = within.people_of(g, int(pairs[g, g]))
+        self._compared = self._enough.sum() > 1
+        self.remarks: list[str] = []
+        if len(names) < 2:
+            return
+        if not self._compared:
+            self.remarks.append(
+                "whether groups differ is not concluded: fewer than two groups have "
+                f"{FEW_SUBJECTS} subjects, so that FDR, GARBE and ratios have no limits, and the "
+                "tests no p-value (NaN)"
             )
-        limits[name] = low, high
-    without = []
-    if (within[:, 0] == 0).any():
-        without.append("FAR")
-    if (frr[:, 0] == 0).any():
-        without.append("FRR")
-    if without:
-        remarks.append(
-            f"{' and '.join(without)} of some group is 0, in every replicate too: intervals of "
-            "FDR and GARBE leave out how uncertain it is"
-        )
-    return limits, remarks
+        elif not self._enough.all():
+            few = named(names, ~self._enough)
+            self.remarks.append(
+                f"nothing is concluded about {few} (fewer than {FEW_SUBJECTS} subjects): limits of "
+                "FDR, GARBE and ratios allow any rate there, and the tests leave it out"
+            )
+
+    def _together(self, people: list[PeopleOfGroup | None], rates: int) -> Limits:
+        """Return limits that hold for so many rates together."""
+        return limits_of_all(people, rates, self._options.confidence)
+
+    def measures(self) -> dict[str, Limits]:
+        """Return the limits of the measures."""
+        if not self._compared:
+            return {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
+        number = int(self._enough.sum())
+        both = [self._together(people, 2 * number) for people in (self._far, self._frr)]
+        alone = [self._together(people, number) for people in (self._far, self._frr)]
+        return measure_limits(both, alone, self._alpha)
+
+    def variables(self) -> dict[str, Any]:
+        """Return the limits of the rates of all groups together, and the p-values."""
+        variables: dict[str, Any] = {}
+        p_values = self._p_values()
+        for rate, people in (("far", self._far), ("frr", self._frr)):
+            ends = self._together(people, int(self._enough.sum()))
+            for end, values in zip(("low", "high"), ends, strict=True):
+                name = f"{rate}_simultaneous_{end}"
+                variables[name] = ("group",), values, GROUPS[name].attrs()
+            name = f"{rate}_groups_p"
+            variables[name] = (), p_values[rate], GROUPS[name].attrs()
+        return variables
+
+    def _p_values(self) -> dict[str, float]:
+        """Return the p-values of the groups with enough people."""
+        p_values = {"far": math.nan, "frr": math.nan}
+        if not self._compared:
+            return p_values
+        inside = self._enough[self._group]
+        mated = inside & (self._attempts > 0)
+        where, groups = self._tested(mated)
+        if len(np.unique(groups)) > 1:
+            p_values["frr"] = frr_differs(
+                self._rejects[where], self._attempts[where], groups, Stream(self._options.seed, 1)
+            )
+        tables = self._within.tables
+        if tables is None:
+            self.remarks.append(
+                "no p-value that FAR within groups differs (NaN): it is tested with up to "
+                f"{MOST_TESTED:,} subjects"
+            )
+            return p_values
+        where, groups = self._tested(inside & (tables[1].sum(axis=1) > 0))
+        if len(np.unique(groups)) > 1:
+            some = tables[:, where[:, None], where]
+            p_values["far"] = far_differs(some, groups, Stream(self._options.seed, 2))
+        return p_values
+
+    def _tested(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the chosen people, and their groups numbered from 0."""
+        where = np.flatnonzero(chosen)
+        return where, np.unique(self._group[where], return_inverse=True)[1].reshape(-1)

@@ -61,12 +61,11 @@ from bioeval.stats import IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
-    INEQUITY,
     flag_warnings,
     group_intervals,
     groups_dataset,
-    inequity,
 )
+from bioeval.studies.groups.measures import INEQUITY, inequity
 from bioeval.tallies import (
     FAR_TARGETS,
     GroupTally,
@@ -146,7 +145,8 @@ def by_group(
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
         Method of the confidence intervals; none by default, since they take another sweep.
         Subjects are resampled, of all groups together. The threshold of all groups stays; those of
-        each group are chosen anew in each replicate.
+        each group are chosen anew in each replicate. Limits of all groups together and of measures
+        are by the jackknife over the people of each group, whichever the method.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
     progress, client, checkpoint
@@ -161,7 +161,12 @@ def by_group(
         ``threshold frr_overall far_overall``, and of FAR within groups and FRR: ``fdr`` (1: all
         groups alike), ``garbe`` (0: all alike), ``far_max_over_min far_max_over_geomean
         frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0). With an interval,
-        ``_low`` and ``_high`` of each.
+        ``_low`` and ``_high`` of each; those of the measures are their smallest and largest values
+        while all rates keep within ``frr_simultaneous_low frr_simultaneous_high
+        far_simultaneous_low far_simultaneous_high``, limits over ``group`` that hold for all
+        groups together. ``frr_groups_p far_groups_p``: p-values by permutation, of the hypothesis
+        that people of all groups have the same distribution. Groups of fewer than 30 subjects have
+        no part in either.
 
         With ``task="open_set"`` ``far fa impostor_attempts`` are over ``group`` alone, of searches
         without a mate in the gallery; ``fr`` counts mated searches without the mate at rank 1
@@ -405,12 +410,11 @@ def blocks(found: Found) -> Iterator[Block]:
     rows = []
     within = "" if searches else " within groups"
     for name in INEQUITY:
-        low = float(ds.get(f"{name}_low", np.nan))
-        high = float(ds.get(f"{name}_high", np.nan))
-        between = f"[{low:.4g}, {high:.4g}]" if low == low else ""
+        between = _between(ds, name)
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]), within=within)
         rows.append([label, number(float(ds[name]), ".4f"), between])
     yield Table(["", "", ""], rows, said="labels", folds=True)
+    yield from _whether_groups_differ(ds)
     if not given:
         text = "The threshold was chosen on these data, so the rates are optimistic."
         yield Note(text, indented=False)
@@ -419,6 +423,48 @@ def blocks(found: Found) -> Iterator[Block]:
         text = "*: fewer than 30 subjects or expected errors, too few to rank groups."
         yield Note(text, indented=False)
     yield Warnings(found)
+
+
+def _between(ds: xr.Dataset, name: str) -> str:
+    """Return the limits of a measure; those without an upper one in words."""
+    low, high = (float(ds.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
+    if math.isnan(low):
+        return ""
+    if math.isinf(high):
+        return f"at least {low:.4g}"
+    return f"[{low:.4g}, {high:.4g}]"
+
+
+def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
+    """Yield the limits of the rates of all groups together, and the tests."""
+    if "frr_groups_p" not in ds:
+        return
+    if not np.isnan(ds["fdr_low"]):
+        text = "Limits of these measures: their values within limits that all rates keep together."
+        yield Note(text, indented=False)
+    yield Sentence()
+    yield Sentence("Limits of the rates, %, that hold for all groups together")
+    rows = []
+    for i, label in enumerate(ds["group"].values.tolist()):
+        ends = [_ends(ds, f"{rate}_simultaneous", i) for rate in ("frr", "far")]
+        rows.append([short_name(str(label), _LONGEST), *ends])
+    yield Table(["", "FRR", "FAR within"], rows, folds=True)
+    tests = []
+    for rate, words in (("frr", "FRR"), ("far", "FAR within groups")):
+        p_value = float(ds[f"{rate}_groups_p"])
+        if p_value == p_value:
+            tests.append(f"{words} p {number(p_value, 'p')}")
+    if tests:
+        text = "Test that people of all groups have the same distribution (permutation): "
+        yield Note(text + ", ".join(tests), indented=False)
+
+
+def _ends(ds: xr.Dataset, name: str, place: int) -> str:
+    """Return the limits of a rate in per cent; empty where there are none."""
+    low, high = (float(ds[f"{name}_{end}"][place]) for end in ("low", "high"))
+    if low != low:
+        return ""
+    return f"[{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
 
 
 def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:

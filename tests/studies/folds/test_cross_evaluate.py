@@ -340,7 +340,7 @@ def test_summaries_by_hand(scores):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_subjects_are_resampled_in_all_folds_at_once(kind):
+def test_subjects_are_resampled_at_a_given_threshold(kind):
     """The counts of all test parts by subject, and by pair of subjects, in loops."""
     from bioeval import stats
 
@@ -348,9 +348,8 @@ def test_subjects_are_resampled_in_all_folds_at_once(kind):
     sign = 1 if kind == "distance" else -1
     scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    found = crossed(
-        scores, splitter, threshold=("far", 0.05), interval="subject-bootstrap", confidence=0.9
-    )
+    given = sign * float(np.quantile(made.values, 0.1))
+    found = crossed(scores, splitter, threshold=given, interval="subject-bootstrap", confidence=0.9)
     d, person = made.values, np.unique(made.probe_labels, return_inverse=True)[1]
     fr, genuine = np.zeros(15, dtype=int), np.zeros(15, dtype=int)
     fa, impostor = np.zeros((15, 15), dtype=int), np.zeros((15, 15), dtype=int)
@@ -375,9 +374,64 @@ def test_subjects_are_resampled_in_all_folds_at_once(kind):
     assert np.isnan(found.train_far_low)
     assert found.attrs["interval_method"] == "subject-bootstrap"
     assert "only 15 subjects" in found.attrs["warnings"]
-    plain = crossed(scores, splitter, threshold=("far", 0.05))
+    plain = crossed(scores, splitter, threshold=given)
     np.testing.assert_array_equal(plain.far, found.far)
     assert plain.attrs["interval_method"] == "nadeau-bengio"
+
+
+ANEW = ("eer", ("far", 0.05), ("frr", 0.1), "hter", "accuracy")
+
+
+@pytest.mark.parametrize("rule", ANEW, ids=str)
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_each_subject_is_left_out_and_thresholds_are_chosen_anew(rule, kind):
+    """The folds of all people but one are evaluated as a data set of their own."""
+    from scipy.stats import t as student
+
+    made = be.simulate(16, 3, random_state=4, within=0.9)
+    sign = 1 if kind == "distance" else -1
+    values, who = sign * np.round(made.values * 8), np.asarray(made.probe_labels)
+    fold = who % 4
+
+    def pooled(kept, **options):
+        scores = be.Scores(values[np.ix_(kept, kept)], who[kept], kind=kind)
+        splitter = be.partition.PredefinedFolds(fold[kept])
+        return crossed(scores, splitter, threshold=rule, **options)
+
+    found = pooled(np.arange(48), interval="subject-bootstrap")
+    assert found.attrs["interval_method"] == "subject-jackknife"
+    assert found.attrs["interval_for"] == "new people"
+    without = [pooled(np.flatnonzero(who != x)) for x in np.unique(who)]
+    for rate in ("far", "frr", "hter", "accuracy"):
+        if rule == "accuracy" and rate != "frr":  # FAR is 0, and has a bound alone
+            assert found.far_pooled == 0 == found.far_low
+            continue
+        others = np.array([x[f"{rate}_pooled"].item() for x in without])
+        logits = np.log(others / (1 - others))
+        half = student.ppf(0.975, 15) * np.sqrt(15 / 16 * ((logits - logits.mean()) ** 2).sum())
+        x = found[f"{rate}_pooled"].item()
+        middle = np.log(x / (1 - x))
+        for end, moved in (("low", middle - half), ("high", middle + half)):
+            np.testing.assert_allclose(found[f"{rate}_{end}"], 1 / (1 + np.exp(-moved)), atol=1e-12)
+
+
+def test_thresholds_of_many_scores_are_interpolated():
+    """Where not every score is a threshold, the limits are nearly those of taking all of them."""
+    from unittest import mock
+
+    from bioeval.tallies import SubjectAttempts
+
+    scores = be.simulate(30, 4, random_state=4, within=0.9)
+    options = {"interval": "subject-bootstrap"}
+    for rule in ("eer", ("far", 0.05), ("frr", 0.1)):
+        some = crossed(scores, be.partition.SubjectKFold(3), threshold=rule, **options)
+        with mock.patch.object(SubjectAttempts, "EXACT", 1 << 20):
+            every = crossed(scores, be.partition.SubjectKFold(3), threshold=rule, **options)
+        for rate in ("far", "frr"):
+            width = (every[f"{rate}_high"] - every[f"{rate}_low"]).item()
+            for end in ("low", "high"):
+                moved = some[f"{rate}_{end}"] - every[f"{rate}_{end}"]
+                assert abs(moved) < 0.15 * width, (rule, rate, end)
 
 
 def test_a_fold_where_everything_is_rejected_is_resampled():

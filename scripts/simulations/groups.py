@@ -1,0 +1,96 @@
+"""Groups of people: limits of their rates together, measures of inequality, and tests."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import bioeval as be
+from bioeval.studies.groups.measures import inequity
+from simulations.claims import Cell, Claim, Interval, Verdict, limits
+from simulations.populations import POPULATIONS, far_at, frr_at, threshold_of
+
+FAR = 0.02
+#: What is added to the genuine distances of the first group where groups differ.
+WORSE = 1.0
+LEVEL = 0.05
+
+
+def grouped(cell: Cell, rng: np.random.Generator, number: int, worse: float = 0.0) -> Any:
+    """Return the result of people in groups of equal size, by person's number."""
+    drawn = POPULATIONS[cell.population].draw(rng, cell.people, cell.templates)
+    group = np.arange(cell.people) % number
+    drawn.genuine[group == 0] += worse
+    scores = drawn.scores(rng)
+    return be.by_group(
+        scores, np.repeat(group, cell.templates), threshold=threshold_of(cell.population, far=FAR),
+        far_targets=[], interval="subject-bootstrap", replicates=100,
+        random_state=int(rng.integers(1 << 30)),
+    )  # fmt: skip
+
+
+def inequality(
+    cell: Cell, rng: np.random.Generator, number: int, worse: float
+) -> dict[str, Interval | Verdict]:
+    """Return limits of rates and measures, and whether the tests are right where groups are equal.
+
+    Rates of all groups are one verdict: whether all limits hold.
+    """
+    result = grouped(cell, rng, number, worse)
+    at = threshold_of(cell.population, far=FAR)
+    frr = np.full(number, frr_at(cell.population, at))
+    frr[0] = frr_at(cell.population, at - worse)
+    far = np.full(number, far_at(cell.population, at))
+    measured: dict[str, Interval | Verdict] = {}
+    for name, truth in (("FRR", frr), ("FAR", far)):
+        low, high = (result[f"{name.lower()}_simultaneous_{end}"].values for end in ("low", "high"))
+        defined = not np.isnan(low).any()
+        right = bool((low <= truth).all() and (truth <= high).all())
+        measured[f"{name} of all groups"] = Verdict(right, defined)
+    for name, truth in inequity(far, frr, 0.5).items():
+        measured[name] = limits(result, name, float(truth))
+    tests = {"FRR": "not said to differ"}
+    if worse:
+        tests["FRR"] = "said to differ"
+    for name in ("FRR", "FAR"):
+        p_value = float(result[f"{name.lower()}_groups_p"])
+        words = tests.get(name, "not said to differ")
+        right = (p_value > LEVEL) == (words == "not said to differ")
+        measured[f"{name} {words}"] = Verdict(right, not np.isnan(p_value))
+    return measured
+
+
+def cells(people: tuple[int, ...], populations: str = "ENGRH") -> tuple[Cell, ...]:
+    """Return cells of four templates."""
+    return tuple(Cell(population, n) for population in populations for n in people)
+
+
+HOLDS = {"E": 0.9, "N": 0.9, "G": 0.85}
+
+CLAIMS = (
+    Claim(
+        "two equal groups",
+        "limits of rates and measures hold, and tests do not reject, in 90 % (G: 85 %)",
+        "be.by_group(interval='subject-bootstrap')",
+        partial(inequality, number=2, worse=0.0),
+        cells((60, 200)),
+        HOLDS,
+    ),
+    Claim(
+        "four equal groups",
+        "limits of rates and measures hold, and tests do not reject, in 90 % (G: 85 %)",
+        "be.by_group(interval='subject-bootstrap')",
+        partial(inequality, number=4, worse=0.0),
+        cells((120, 200)),
+        HOLDS,
+    ),
+    Claim(
+        "two groups, one with larger genuine distances",
+        "limits of rates and measures hold in 90 % (G: 85 %)",
+        "be.by_group(interval='subject-bootstrap')",
+        partial(inequality, number=2, worse=WORSE),
+        cells((60, 200)),
+    ),
+)
