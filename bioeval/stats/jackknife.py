@@ -26,15 +26,17 @@ def jackknife_limits(
     trials: int,
     fewest: float = np.inf,
     *,
-    satterthwaite: bool = True,
+    chosen_anew: bool = False,
 ) -> Limits:
     """Return the limits of rates from those `without` each person, of shape (..., people).
 
     They are no wider than those of Clopper and Pearson for as many independent `trials` as there
     are people, or disjoint pairs of people, and are these where the rates without some person are
-    0 or 1, or all the same. `fewest` is the number of people on the smaller of two sides. The
-    degrees of freedom are those after `satterthwaite`, or one less than people: enough for rates at
-    thresholds that are chosen anew without each person, which all people move.
+    0 or 1, or all the same. `fewest` is the number of people on the smaller of two sides.
+
+    Of rates at thresholds that are `chosen_anew` without each person, every person moves the
+    threshold: the degrees of freedom are one less than the people, and as the threshold is uncertain
+    as well, limits may be wider than those of independent trials.
     """
     rate, people = np.asarray(rate, dtype=np.float64), without.shape[-1]
     known = np.where(np.isnan(rate), 0.0, np.clip(rate, 0.0, 1.0))
@@ -50,13 +52,15 @@ def jackknife_limits(
     total, fourth = total[inside], fourth[inside]
     varies = np.maximum(fourth - total**2 / max(people, 1), _ROUNDING * fourth)
     freedom = np.full(len(total), min(people, fewest) - 1.0)
-    if satterthwaite:
+    if not chosen_anew:
         freedom = np.minimum(2 * total**2 / varies, freedom)
     half = scipy.special.stdtrit(freedom, 0.5 + confidence / 2)
     half = half * np.sqrt((people - 1) / max(people, 1) * total)
     middle = scipy.special.logit(rate[inside])
-    low[inside] = np.fmax(low[inside], scipy.special.expit(middle - half))
-    high[inside] = np.fmin(high[inside], scipy.special.expit(middle + half))
+    below, above = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
+    if not chosen_anew:
+        below, above = np.fmax(low[inside], below), np.fmin(high[inside], above)
+    low[inside], high[inside] = below, above
     undefined = np.isnan(rate)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 

@@ -326,7 +326,7 @@ class LeftOutRates:
             scaled = scalar.scaled(values[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
             low, high = jackknife_limits(
-                scaled[0], scaled[1:], self.options.confidence, number, satterthwaite=False
+                scaled[0], scaled[1:], self.options.confidence, number, chosen_anew=True
             )
             ends_of = scalar.unscaled(np.array([low, high])).tolist()
             ends[scalar.name] = float(values[scalar.name][0]), *ends_of
