@@ -35,8 +35,8 @@ def jackknife_limits(
     0 or 1, or all the same. `fewest` is the number of people on the smaller of two sides.
 
     Of rates at thresholds that are `chosen_anew` without each person, every person moves the
-    threshold: the degrees of freedom are one less than the people, and as the threshold is uncertain
-    as well, limits may be wider than those of independent trials.
+    threshold: the degrees of freedom are one less than the people. As the threshold is uncertain,
+    too, limits may be wider than those of independent trials.
     """
     rate, people = np.asarray(rate, dtype=np.float64), without.shape[-1]
     known = np.where(np.isnan(rate), 0.0, np.clip(rate, 0.0, 1.0))
