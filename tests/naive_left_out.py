@@ -65,7 +65,7 @@ def far_limits(
     if math.isnan(low) or len(set(others)) == 1 or not 1e-12 < float(rate) < 1 - 1e-12:
         return low, high
     others = [float(x) for x in others]
-    if 0 < min(others) and max(others) < 1:
+    if min(others) > 0 and max(others) < 1:
         logits = [math.log(x / (1 - x)) for x in others]
         mean = sum(logits) / n
         error = math.sqrt((n - 1) / n * sum((x - mean) ** 2 for x in logits))

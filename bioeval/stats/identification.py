@@ -127,9 +127,7 @@ class _Rate:
         low, high = band.limits(pointwise)
         return low, high, band.inside
 
-    def _lost(
-        self, losses: np.ndarray, count: int, step: int
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def _lost(self, losses: np.ndarray, count: int, step: int) -> Iterator[tuple[int, np.ndarray]]:
         """Yield what is lost up to each place without each person, so many places at a time.
 
         Each part comes with its first place, and has the shape (places, people).
