@@ -38,8 +38,8 @@ class IntervalOptions:
     """Method, confidence level and resampling of the intervals of a result.
 
     The number of replicates and the seed concern bootstrap methods alone. All tasks of an
-    evaluation share the seed, and with it their replicates. `about` says which data the intervals
-    of identification are about: other people, or other probes in the same gallery.
+    evaluation share the seed, and with it their replicates. `about` says what the intervals are
+    for: new people (or attempts) of the same kind, unless it names this gallery.
     """
 
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
@@ -169,12 +169,15 @@ class IntervalOptions:
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""
+        unit, about = "attempts", "new attempts"
+        if self.by_subject or self.method == JACKKNIFE:
+            unit, about = "people", "new people"
         attrs: dict[str, str | int | float] = {
             "interval_method": self.method,
             "confidence": self.confidence,
+            "interval_unit": unit,
+            "interval_for": self.about or about,
         }
-        if self.about:
-            attrs["interval_for"] = self.about
         if self.resamples:
             attrs["replicates"] = self.replicates
         return attrs

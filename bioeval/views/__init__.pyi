@@ -14,6 +14,7 @@ from bioeval.views.tasks import (
 )
 from bioeval.views.terms import (
     dictionary as dictionary,
+    interval_method as interval_method,
     term_translator as term_translator,
 )
 from bioeval.views.thumbnails import (

@@ -434,9 +434,9 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     assert f"{100 * float(ds.eer):.2f} %" in line and f"[{low:.2f}, {high:.2f}]" in line
     flat = " ".join(text.split())
     for said in (
-        "In brackets: 90 % interval, subject-bootstrap (300 replicates) (verification, "
-        "single-template and verification, multi-template); 90 % interval, subject-jackknife for "
-        "new people (open-set identification and closed-set identification).",
+        "In brackets: 90 % interval, subject-bootstrap for new people (300 replicates) "
+        "(verification, single-template and verification, multi-template); 90 % interval, "
+        "subject-jackknife for new people (open-set identification and closed-set identification).",
     ):
         assert said in flat
     half = np.arange(len(scores.probe_labels)) % 3 > 0

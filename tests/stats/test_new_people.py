@@ -211,7 +211,10 @@ def test_intervals_are_for_this_gallery_where_it_has_other_people():
             ds = task(given_, **BY_SUBJECT, replicates=100, **options)
             assert ds.attrs["interval_for"] == "this gallery" and ds.attrs["replicates"] == 100
             assert ds.attrs["interval_method"] == "subject-bootstrap"
-    assert "interval_for" not in be.verification(scores, **BY_SUBJECT, replicates=100).attrs
+    about = be.verification(scores, **BY_SUBJECT, replicates=100).attrs
+    assert (about["interval_unit"], about["interval_for"]) == ("people", "new people")
+    about = be.verification(scores, interval="wilson").attrs
+    assert (about["interval_unit"], about["interval_for"]) == ("attempts", "new attempts")
     assert be.closed_set(scores, interval="wilson").attrs["interval_for"] == "this gallery"
 
 

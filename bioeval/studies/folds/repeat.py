@@ -464,6 +464,8 @@ def _dataset(
         "splitter": repr(splitter),
         "partitions": int(np.prod(shape)),
         "band": band,
+        "interval_unit": "partitions",
+        "interval_for": "these people",
         "confidence": confidence,
         "band_shows": "pointwise spread over partitions of the same subjects",
     }

@@ -481,9 +481,11 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     """Return the attributes of the options, and on what a threshold is chosen."""
     attrs = {"splitter": repr(splitter), "confidence": float(confidence)}
     if options.interval == "quantile":
-        attrs |= {"interval_method": "quantile", "interval": SPREAD}
+        attrs |= {"interval_method": "quantile", "interval": SPREAD, "interval_for": "these people"}
     else:
         attrs |= {"interval_method": "nadeau-bengio", "interval": CORRECTED}
+        attrs["interval_for"] = "folds like these"
+    attrs["interval_unit"] = "folds"
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.assurance is not None:

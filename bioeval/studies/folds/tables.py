@@ -14,7 +14,15 @@ from rich.text import Text
 
 from bioeval.base import counted
 from bioeval.results import excluded
-from bioeval.views import averaged, datasets, dictionary, systems, term_translator, unit_of
+from bioeval.views import (
+    averaged,
+    datasets,
+    dictionary,
+    interval_method,
+    systems,
+    term_translator,
+    unit_of,
+)
 from bioeval.views.tables import (
     grid,
     indented,
@@ -61,14 +69,18 @@ class FoldTable:
         first = next(iter(self.datasets.values())).attrs
         method = str(first.get("interval_method", first.get("band", "")))
         confidence = 100 * float(first["confidence"])
-        of = {
+        words = {
             "nadeau-bengio": f"{confidence:g} % for the test mean by Nadeau and Bengio, a "
             "heuristic",
             "quantile": f"the middle {confidence:g} % of the {unit_of(first)}s (variation between "
             "draws, not a confidence interval for other people)",
             "normal": f"the middle {confidence:g} % of the {unit_of(first)}s by a normal "
             "approximation (variation between draws, not a confidence interval for other people)",
-        }.get(method, f"{confidence:g} % for the pooled rate by {method}")
+        }
+        if method in words:
+            of = words[method]
+        else:
+            of = f"{confidence:g} % for the pooled rate by {interval_method(first)}"
         rows = itertools.chain.from_iterable(map(averaged, self.datasets.values()))
         points = any(row.at_own_threshold for row in rows)
         if points and "pooled" in of:

@@ -167,3 +167,14 @@ def test_bad_input_is_refused(scores):
         be.repeat(scores, GALLERIES, confidence=95)
     with pytest.raises(ProtocolError, match="pairs"):
         be.repeat(be.Scores.from_pairs([0.1, 0.2], [1, 0]), GALLERIES)
+
+
+def test_limits_say_what_they_are_for(scores):
+    splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=2, random_state=0)
+    for interval, unit, about in (
+        ("nadeau-bengio", "folds", "folds like these"),
+        ("quantile", "folds", "these people"),
+        ("subject-bootstrap", "people", "new people"),
+    ):
+        attrs = be.cross_evaluate(scores, splitter, interval=interval).attrs
+        assert (attrs["interval_unit"], attrs["interval_for"]) == (unit, about)
