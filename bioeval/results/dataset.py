@@ -1,21 +1,14 @@
-"""Results as numbers by name, and as datasets described by :mod:`bioeval.base.variables`.
-
-The public constructors of xarray copy and align every variable: two thirds of the time of a small
-evaluation. Variables of a result are finished and share their coordinates by construction, so that
-they can be put in place directly. This takes private names of xarray, which are used in this file
-alone, and only where they give the same as the public constructors on a small example.
-"""
+"""Results as numbers by name, and as datasets described by :mod:`bioeval.base.variables`."""
 
 from __future__ import annotations
 
-import functools
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
 from bioeval.base.scalars import DECISIONS, SCALARS, Name, Scalar
@@ -218,16 +211,36 @@ def build(
     A variable is a pair of dimensions and values, or a single number. `names` may describe new
     coordinates, too.
     """
-    make = _direct_variable if _direct_is_the_same() else _public_variable
     data = {}
     for name, value in in_order(variables).items():
         dims, values = value if isinstance(value, tuple) else ((), value)
-        data[name] = make(dims, np.asarray(values), names[name].attrs())
-    coords = {}
+        data[name] = _variable(dims, np.asarray(values), names[name].attrs())
+    coords: dict[Any, xr.Variable] = {}
+    indexes: dict[Any, PandasIndex] = {}
     for name, labels in coordinates.items():
+        values = np.asarray(labels)
         described = names.get(name) or COORDINATES[name]
-        coords[name] = make((name,), np.asarray(labels), described.attrs())
-    return dataset_of(data, coords, {**attrs, "schema": SCHEMA})
+        plain = _variable((name,), values, described.attrs())
+        indexes[name] = _index(name, values)
+        coords |= indexes[name].create_variables({name: plain})
+    return xr.Dataset(data, xr.Coordinates(coords, indexes), {**attrs, "schema": SCHEMA})
+
+
+def _variable(dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]) -> xr.Variable:
+    """Return a variable of plain numbers; xarray need not convert them."""
+    return xr.Variable(dims, values, attrs, fastpath=True)
+
+
+def _index(name: str, labels: np.ndarray) -> PandasIndex:
+    """Return the index of a coordinate.
+
+    Given an array, xarray imports dask where it is installed, to see whether the array is of dask;
+    given the labels of pandas, it does not.
+    """
+    index: Any = labels
+    with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
+        index = pd.Index(labels, dtype=object if labels.dtype == object else None)
+    return PandasIndex(index, name, coord_dtype=labels.dtype)
 
 
 def about_attrs(
@@ -272,138 +285,14 @@ def _of_subjects(about: Provenance) -> list[str]:
     return []
 
 
-#: What another version of xarray may raise where private names differ.
-_DIFFERENT = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-
-_Finished = Mapping[str, xr.Variable]
-Datasets = Mapping[str, xr.Dataset]
-
-
-def dataset_of(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -> xr.Dataset:
-    """Return a dataset of variables; coordinates are over their own dimension."""
-    make = _direct_dataset if _direct_is_the_same() else xr.Dataset
-    return make(data, coords, attrs)
-
-
-def tree_of(datasets: Datasets) -> xr.DataTree:
-    """Return datasets as a tree, by path; their variables are not copied."""
-    inner = {""}
-    for path in datasets:
-        names = path.split("/")
-        inner.update("/".join(names[:depth]) for depth in range(1, len(names)))
-    inherits = not inner.isdisjoint(datasets)
-    if inherits or not _direct_is_the_same():
-        return _public_tree(datasets)
-    return _direct_tree(datasets)
-
-
-def _public_tree(datasets: Datasets) -> xr.DataTree:
-    """Return a tree by public names; `DataTree.from_dict` copies datasets at every level."""
+def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
+    """Return datasets as a tree, by path, in their order; their values are not copied."""
+    # DataTree.from_dict would put the shallow paths first, and so verification/single last.
     parts: dict[str, dict[str, xr.Dataset]] = {}
     for path, dataset in datasets.items():
         name, _, rest = path.partition("/")
         parts.setdefault(name, {})[rest] = dataset
     tree = xr.DataTree(datasets.get(""))
     parts.pop("", None)
-    tree.children = {name: _public_tree(part) for name, part in parts.items()}
+    tree.children = {name: tree_of(part) for name, part in parts.items()}
     return tree
-
-
-def _public_variable(
-    dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]
-) -> xr.Variable:
-    """Return a variable of plain numbers, without xarray's check for dask arrays."""
-    return xr.Variable(dims, values, attrs, fastpath=True)
-
-
-def _direct_variable(
-    dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]
-) -> xr.Variable:
-    """Return a variable that keeps the attributes given."""
-    if len(dims) != values.ndim or len(dims) > 1 and len(set(dims)) < len(dims):
-        return _public_variable(dims, values, attrs)  # which says what differs
-    made = object.__new__(xr.Variable)
-    made._dims, made._data, made._attrs, made._encoding = dims, values, attrs or None, None
-    return made
-
-
-def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -> xr.Dataset:
-    """Return a dataset with the indexes that xarray makes of its coordinates."""
-    indexes: dict[Any, Any] = {}
-    variables = dict(data)
-    for name, variable in coords.items():
-        values = variable.values
-        labels = _labels(values, name)
-        index = indexes[name] = PandasIndex(labels, name, coord_dtype=values.dtype)
-        made = object.__new__(xr.IndexVariable)
-        made._dims, made._data = (name,), PandasIndexingAdapter(index.index, index.coord_dtype)
-        made._attrs, made._encoding = variable._attrs, None
-        variables[name] = made
-    sizes: dict[Any, int] = {}
-    for name, variable in variables.items():
-        if not variable.dims:
-            continue
-        other = variable.dims == (name,) and name not in coords  # xarray takes it for a coordinate
-        for dim, size in zip(variable.dims, variable.shape, strict=True):
-            if other or sizes.setdefault(dim, size) != size:
-                return xr.Dataset(data, coords, attrs)  # which says what differs
-    return xr.Dataset._construct_direct(variables, {*coords}, sizes, attrs or None, indexes)
-
-
-def _labels(values: np.ndarray, name: str) -> Any:
-    """Return labels as PandasIndex makes them: it imports dask to see whether they are of dask."""
-    if values.dtype.char not in "?bhilqBHILQfdU":
-        return values
-    try:
-        return pd.Index(values, name=name)
-    except UnicodeEncodeError:  # then of objects
-        return values
-
-
-def _direct_tree(datasets: Datasets) -> xr.DataTree:
-    """Return a tree whose inner nodes are empty."""
-    root = _direct_node(None, None)
-    for path, dataset in datasets.items():
-        node = root
-        for name in path.split("/"):
-            child = node._children.get(name)
-            if child is None:
-                child = node._children[name] = _direct_node(name, node)
-            node = child
-        node._set_node_data(dataset)
-    return root
-
-
-def _direct_node(name: str | None, parent: xr.DataTree | None) -> xr.DataTree:
-    node = object.__new__(xr.DataTree)
-    node._name, node._parent, node._children = name, parent, {}
-    node._set_node_data(xr.Dataset._construct_direct({}, set(), {}, None, {}))
-    return node
-
-
-@functools.cache
-def _direct_is_the_same() -> bool:
-    """Whether private names of this xarray give what its public constructors give, tried once."""
-    name = {"long_name": "x", "units": "1"}
-    coords = {"t": xr.Variable("t", pd.Index([0.5, np.inf]), name)}
-    arrays = {"number": ((), np.array(3)), "curve": (("t", "free"), np.ones((2, 3)))}
-    try:
-        data = {k: _public_variable(*x, name) for k, x in arrays.items()}
-        usual = _public_tree({"a/b": xr.Dataset(data, coords, name)})
-        data = {k: _direct_variable(*x, {**name}) for k, x in arrays.items()}
-        direct = _direct_tree({"a/b": _direct_dataset(data, coords, name)})
-        return _parts(usual) == _parts(direct)
-    except _DIFFERENT:
-        return False
-
-
-def _parts(tree: xr.DataTree) -> list[Any]:
-    """Return all that a tree is made of, in order, as plain values."""
-    parts: list[Any] = []
-    for node in tree.subtree:
-        data, parent = node.to_dataset(), node.parent and node.parent.path
-        parts += [node.path, parent, [*data.attrs.items()], [*data.coords], [*data.sizes.items()]]
-        for k, x in data.variables.items():
-            parts += [k, type(x), x.dims, x.dtype, x.values.tolist(), x.attrs, x.encoding]
-        parts += [(k, type(x), x.dtype, x.name, [*x]) for k, x in data.indexes.items()]
-    return parts

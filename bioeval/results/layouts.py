@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.base.scalars import SCALARS, Name
 from bioeval.base.variables import COORDINATES, VERIFICATION
-from bioeval.results.dataset import SCHEMA, dataset_of, in_order
+from bioeval.results.dataset import SCHEMA, in_order
 
 _TRAINING = "train_"
 
@@ -101,8 +101,7 @@ def expanded(results: Results) -> Results:
     else:
         data, places = _over_places(results)
         coords |= places
-    make = dataset_of if all(x.dims for x in coords.values()) else xr.Dataset  # one is selected
-    return make(in_order(data), coords, dict(results.attrs))
+    return xr.Dataset(in_order(data), coords, dict(results.attrs))
 
 
 _Variables = dict[str, xr.Variable]

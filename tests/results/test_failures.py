@@ -100,3 +100,12 @@ def test_the_command_line(tmp_path, capsys):
     assert "gfar" in (out / "verification_single.csv").read_text().split("\n")[0]
     assert main(["run", str(file), "--fta", "2"]) == 2
     assert "--fta is 2.0; expected a number in [0, 1]" in capsys.readouterr().err
+
+
+def test_a_change_of_results_with_failures_leaves_the_tree_as_it_was():
+    tree = be.evaluate(be.simulate(12, 3, random_state=1))
+    more = with_failures(tree, fta=0.1)
+    more["open_set"].attrs["task"] = "changed"
+    more["open_set"]["dir"].attrs["units"] = "changed"
+    assert tree["open_set"].attrs["task"] == "open-set identification"
+    assert tree["open_set"]["dir"].attrs["units"] == "1"

@@ -251,6 +251,11 @@ def test_a_tree_of_systems():
 # ------------------------------------------------------------------------------- shape and order
 
 
+def test_tasks_are_in_the_order_of_the_protocol_whatever_their_depth():
+    tree = be.evaluate({"one": scores()}, thresholds=[0.1])
+    assert [*tree["one"].children] == ["verification", "open_set", "closed_set"]
+
+
 def test_dims_and_coordinates():
     square = scores()
     ds = be.open_set(square, thresholds=[0.1, 0.2], max_rank=3)

@@ -98,3 +98,29 @@ def test_the_best_value_has_a_name_of_its_own():
     assert best.threshold == threshold.name == "min_x_threshold"
     assert threshold.units == "score"
     assert best.place_of_best(np.array([0, 0.2, 0.3, 1]), np.array([1, 0.2, 0.1, 0])) == 1
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [True, False],
+        np.array([3, 1], dtype=np.int8),
+        np.array([0.5, -np.inf], dtype=np.float32),
+        [np.nan, 1.0],
+        ["a", "bcd"],
+        ["a", "\ud800"],  # as in the name of a file that is not UTF-8
+        np.array(["a", None], dtype=object),
+        [],
+    ],
+)
+@pytest.mark.cases(2)
+def test_a_coordinate_keeps_its_labels_and_is_an_index(labels):
+    names = {name: Name(name) for name in ("value", "item")}
+    values = np.asarray(labels)
+    ds = build({"value": (("item",), np.arange(len(labels)))}, names, {"item": values}, {})
+    assert ds["item"].dtype == values.dtype
+    np.testing.assert_array_equal(ds["item"].values, values)
+    assert ds["item"].attrs["long_name"] == "item" and ds.indexes["item"].name == "item"
+    for place, label in enumerate(values.tolist()):
+        if label == label:  # a NaN selects nothing
+            assert ds["value"].sel(item=label) == place

@@ -2,6 +2,11 @@
 
 An array of one row or one column is a list: MATLAB has no other. Version 7.3 is HDF5 with its
 dimensions reversed and its characters as numbers; arrays are returned as MATLAB shows them.
+
+Versions 5 to 7 are read here and not by ``scipy.io.loadmat``, which is not made for damaged files:
+an unknown type of values ends the process with a segmentation fault (SciPy 1.17), which no
+``except`` can turn into an error. And ``scipy.io.whosmat`` says neither whether an array is complex
+nor how many bytes of the file are its own, against which its shape is held before it is read.
 """
 
 from __future__ import annotations

@@ -389,6 +389,21 @@ def test_a_shape_that_the_values_do_not_fill(tmp_path):
         MatArchive(tmp_path / "x.mat").read("x")
 
 
+@pytest.mark.parametrize("stored", [0, 8, 11, 15, 19, 40, 2**16 - 1])
+@pytest.mark.cases(2)
+def test_values_of_a_type_that_matlab_does_not_have(tmp_path, stored):
+    """SciPy 1.17 ends the process where it reads such a file."""
+    raw = big_endian("scores", np.ones((2, 2), int))
+    tag = struct.pack(">II", 3, 8)
+    assert raw.count(tag) == 1
+    (tmp_path / "x.mat").write_bytes(raw.replace(tag, struct.pack(">II", stored, 8)))
+    message = (
+        rf"x.mat: the array 'scores' is truncated or damaged \(numbers stored as type {stored}"
+    )
+    with pytest.raises(DataError, match=message):
+        MatArchive(tmp_path / "x.mat").read("scores")
+
+
 def test_values_that_are_compressed_and_cut_off(tmp_path):
     body = big_endian("x", RNG.integers(0, 99, (200, 30)))[128:]
     packed = zlib.compress(body)[:-20]
