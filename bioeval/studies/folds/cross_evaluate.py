@@ -147,7 +147,7 @@ def cross_evaluate(
         ``("frr", x)``: the smallest FAR with FRR at most x. ``("cost", prior, c_miss, c_fa)``: the
         least cost; ``"hter"`` is the cost (0.5, 1, 1). ``"accuracy"``: the largest accuracy, as in
         LFW. A number t, or ``("fixed", t)``: t. Each is found exactly, at the scores of the
-        training part; of equals the strictest is taken. Also as a text: ``"far=0.001"``,
+        training part. Also as a text: ``"far=0.001"``,
         ``"far=0.1%"``, ``"far=1/1000"``. None: no threshold is chosen, and there are
         only the operating points of each test part by itself, at `far_targets`.
     templates, fusion
