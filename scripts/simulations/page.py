@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from simulations.claims import Claim
 from simulations.populations import POPULATIONS
-from simulations.store import BATCH, Store
+from simulations.store import OUTCOMES, Store
 from simulations.table import held_of
 
 #: Between these lines of docs/coverage.md are the tables.
@@ -28,14 +28,10 @@ def page(text: str, claims: Iterable[Claim], store: Store) -> str:
 
 def about(claim: Claim, store: Store) -> Iterator[str]:
     """Yield the sentence above the table of a claim."""
-    numbers = [len(x["batches"]) * BATCH for x in store.counts[claim.name].values()]
-    sets = (
-        f"{min(numbers)}" if min(numbers) == max(numbers) else f"{min(numbers)} to {max(numbers)}"
-    )
     made = ""
     if claim.from_people:
         made = f", from {claim.from_people} people on"
-    yield f"`{claim.call}`: {claim.claimed}{made}. {sets} data sets a cell."
+    yield f"`{claim.call}`: {claim.claimed}{made}."
     yield ""
 
 
@@ -58,33 +54,34 @@ def rows_of(claim: Claim, store: Store) -> Iterator[str]:
     if not held:
         return
     populations.sort(key=[*POPULATIONS, *populations].index)
-    yield f"| measured | people | {' | '.join(populations)} |"
-    yield f"|---|---|{'---|' * len(populations)}"
+    yield f"| measured | people | data sets | {' | '.join(populations)} |"
+    yield f"|---|---|---|{'---|' * len(populations)}"
     for name in dict.fromkeys(key[0] for key in held):
         for people in sorted({key[1] for key in held if key[0] == name}):
             row = []
+            sets: list[int] = []
             for population in populations:
                 key = name, people, population
-                text = range_of(held.get(key, ()))
+                cells = held.get(key, [])
+                text = per_cent_of(cells)
                 row.append(text if key in claimed or not text else f"*{text}*")
-            yield f"| {name} | {people} | {' | '.join(row)} |"
+                if cells:
+                    sets.append(sum(counts[x] for counts in cells for x in OUTCOMES))
+            number = f"{min(sets)}" if min(sets) == max(sets) else f"{min(sets)}-{max(sets)}"
+            yield f"| {name} | {people} | {number} | {' | '.join(row)} |"
 
 
-def range_of(cells: Iterable[dict]) -> str:
-    """Return the lowest and the highest proportion in per cent, and how often nothing was given."""
-    percent = []
-    given = none = 0
+def per_cent_of(cells: Iterable[dict]) -> str:
+    """Return how often a claim held in all of some cells, and how often nothing was given."""
+    held = given = none = 0
     for counts in cells:
-        held, made = held_of(counts)
-        given += made
+        of_cell = held_of(counts)
+        held += of_cell[0]
+        given += of_cell[1]
         none += counts["none"]
-        if made:
-            percent.append(100 * held / made)
-    if not percent:
+    if not given:
         return "none given" if none else ""
-    low = f"{min(percent):.0f}"
-    high = f"{max(percent):.0f}"
-    text = low if low == high else f"{low}-{high}"
+    text = f"{100 * held / given:.0f}"
     if none > 0.05 * (given + none):
         text += f" (none given in {100 * none / (given + none):.0f})"
     return text
