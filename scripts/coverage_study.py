@@ -1,7 +1,7 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
     python scripts/coverage_study.py [--runs 2000] [--chosen 1000] [--searched 1000] [--checks 200]
-        [--extrapolation 100] [--few 100]
+        [--extrapolation 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import coverage_checks
 import coverage_extrapolation
-import coverage_few_errors
 import numpy as np
 
 import bioeval as be
@@ -257,7 +256,6 @@ def main() -> None:
     parser.add_argument(
         "--extrapolation", type=int, default=100, help="of each line on extrapolated FAR"
     )
-    parser.add_argument("--few", type=int, default=100, help="of each line with few errors")
     parser.add_argument("--only", metavar="TABLE", help="this table alone, such as extrapolation")
     given = parser.parse_args()
     tables = [name for name in vars(given) if name != "only"]
@@ -277,8 +275,6 @@ def main() -> None:
         coverage_checks.print_tables(seed=1, runs=given.checks)
     if given.extrapolation:
         coverage_extrapolation.print_table(SEED, given.extrapolation)
-    if given.few:
-        coverage_few_errors.print_table(SEED, given.few)
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 
