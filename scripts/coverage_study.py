@@ -1,6 +1,6 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    python scripts/coverage_study.py [--runs 2000] [--chosen 1000] [--searched 1000] [--checks 200]
+    python scripts/coverage_study.py [--runs 2000] [--chosen 1000] [--checks 200]
         [--extrapolation 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
@@ -153,48 +153,6 @@ def true_points(genuine: np.ndarray, impostor: np.ndarray) -> dict[str, float]:
     }
 
 
-def queries(rng: np.random.Generator, subjects: int, others: np.ndarray) -> be.Scores:
-    """Return half of the templates of some people, searched in the other half and in `others`."""
-    drawn = people(rng, subjects, TEMPLATES, SETTINGS[0][0])
-    half = TEMPLATES // 2
-    query, enrolled = drawn[:, :half].reshape(-1, DIMENSIONS), drawn[:, half:]
-    gallery = np.concatenate([enrolled, others]).reshape(-1, DIMENSIONS)
-    rows, columns = (np.repeat(np.arange(n), half) for n in (subjects, subjects + len(others)))
-    away = np.linalg.norm(query[:, None] - gallery, axis=-1)
-    return be.Scores(away, rows, columns)
-
-
-def searched(
-    rng: np.random.Generator, subjects: int, others: np.ndarray, runs: int
-) -> dict[str, float]:
-    """Return how often the bootstrap holds the mean of re-identification over all runs.
-
-    In the gallery are also the templates of `others`, the same in all runs.
-    """
-    found: dict[str, list[tuple[float, ...]]] = {}
-    for run in range(runs):
-        scores = queries(rng, subjects, others)
-        options = {
-            "interval": "subject-bootstrap", "replicates": REPLICATES, "random_state": run,
-            "convention": "vehicleid", "max_rank": 5,
-        }  # fmt: skip
-        ds = be.reid(scores, **options)
-        gom = be.gom(scores, thresholds=np.linspace(0, 12, 101), normalize=False, **options)
-        for name, result, variable, at in (
-            ("mAP", ds, "mean_ap", {}), ("mINP", ds, "mean_inp", {}),
-            ("CMC(1)", ds, "cmc", {"rank": 1}), ("CMC(5)", ds, "cmc", {"rank": 5}),
-            ("max mReP", gom, "max_mrep", {}), ("MREP", gom, "mrep_area", {}),
-        ):  # fmt: skip
-            ends = [result[f"{variable}{end}"].sel(at).item() for end in ("", "_low", "_high")]
-            found.setdefault(name, []).append(tuple(ends))
-        tell(f"{subjects} subjects, queries", run + 1, runs)
-    held = {}
-    for name, ends in found.items():
-        value, low, high = np.array(ends).T
-        held[name] = float(((low <= value.mean()) & (value.mean() <= high)).mean())
-    return held
-
-
 def tell(what: str, done: int, of: int) -> None:
     """Say on a terminal how far it is; in a file, at the end only."""
     if sys.stderr.isatty() and (done % 20 == 0 or done == of):
@@ -227,19 +185,6 @@ def _print_chosen(rng: np.random.Generator, runs: int) -> None:
         _print_line(subjects, chosen_on_the_data(rng, unequal, subjects, points, runs))
 
 
-def _print_searched(rng: np.random.Generator, runs: int) -> None:
-    heads: list[str] = []
-    for others in (400, 0):
-        fixed = people(rng, others, TEMPLATES // 2, SETTINGS[0][0])
-        for subjects in (50, 100):
-            found = searched(rng, subjects, fixed, runs)
-            if not heads:
-                heads = list(found)
-                print(f"\n| others | subjects | {' | '.join(heads)} |")
-                print(f"|---|---|{'---|' * len(heads)}")
-            _print_line(f"{others} | {subjects}", found)
-
-
 def _print_line(first: object, found: dict[str, float]) -> None:
     print(f"| {first} | {' | '.join(f'{100 * x:.1f}' for x in found.values())} |", flush=True)
 
@@ -249,9 +194,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
-    parser.add_argument(
-        "--searched", type=int, default=1000, help="of each line on re-identification"
-    )
     parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
     parser.add_argument(
         "--extrapolation", type=int, default=100, help="of each line on extrapolated FAR"
@@ -269,8 +211,6 @@ def main() -> None:
         _print_rates(rng, given.runs)
     if given.chosen:
         _print_chosen(rng, given.chosen)
-    if given.searched:
-        _print_searched(rng, given.searched)
     if given.checks:
         coverage_checks.print_tables(seed=1, runs=given.checks)
     if given.extrapolation:
