@@ -158,7 +158,7 @@ def verification(
 
     >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
-    0.039 [0.026, 0.052]
+    0.039 [0.024, 0.062]
 
     Two tries each:
 

@@ -61,7 +61,7 @@ def test_values_in_one_line():
     assert received("a\nb") == r"'a\nb'"
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "xarray"])
+@pytest.mark.parametrize("library", ["pandas", "xarray"])
 def test_tables_in_one_line(scores, library):
     table = np.ones((40, 3))
     if library == "xarray":

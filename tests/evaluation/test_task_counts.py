@@ -32,6 +32,7 @@ def forms_of_tallies():
 FORMS = list(forms_of_tallies())
 
 
+@pytest.mark.uses("sites")
 def test_the_forms_of_all_tallies_are_found():
     assert {"verification", "identification", "reid", "gom", "folded queries"} < set(FORMS)
     assert len(set(FORMS)) == len(FORMS)
@@ -72,7 +73,7 @@ def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):
 
 
 @pytest.mark.parametrize("known", ["", "few subjects"])
-@pytest.mark.uses("galleries", "folds")
+@pytest.mark.uses("galleries", "folds", "sites")
 def test_counts_without_intervals_say_so_beside_other_warnings(known):
     before = xr.Dataset(attrs={"warnings": known})
     for form, what in {"galleries": "means over drawn", "folded queries": "counts that"}.items():

@@ -104,14 +104,15 @@ class PeopleMeans:
         if self.of_pairs and effective >= self.number:
             trials = effective * more**2
         below = u < claim
+        # Of very many trials the quantiles may be NaN; they are then the mean itself.
         with np.errstate(invalid="ignore"):
             if below:
                 q = np.minimum(u + (self.doubled[0] - u) / more, 1.0)
-                enough = _beta(trials * q + 1, trials * (1 - q), confidence) <= claim
+                enough = ~(_beta(trials * q + 1, trials * (1 - q), confidence) > claim)
                 if u == 0:
                     enough = -np.expm1(math.log1p(-confidence) / (self.independent * more)) <= claim
             else:
-                enough = _beta(trials * u, trials * (1 - u) + 1, 1 - confidence) > claim
+                enough = ~(_beta(trials * u, trials * (1 - u) + 1, 1 - confidence) <= claim)
         too_few = np.flatnonzero(~enough)
         if enough[-1] and effective > 0:
             needed = math.ceil(people * more[too_few[-1] + 1 if len(too_few) else 0])

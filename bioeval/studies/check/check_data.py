@@ -276,9 +276,10 @@ def near_limit(distances: np.ndarray, comparisons: int, least: int = _LEAST_SAMP
     high = min(10 * low, n - 1)
     ordered = np.partition(distances, [low, high, n // 2])
     near, far, usual = ordered[[low, high, n // 2]].tolist()
-    if not 0 < near < far:
+    steps = math.log(far / near) if 0 < near < far < math.inf else 0.0
+    if not steps:  # the same distance many times, or failed comparisons
         return 0.0
-    power = math.log(high / low) / math.log(far / near)
+    power = math.log(high / low) / steps
     return min(_NEAR * usual, near * (_CHANCE * n / (comparisons * low)) ** (1 / power))
 
 

@@ -116,7 +116,7 @@ def test_intervals_by_subject(scores, tmp_path):
     (tmp_path / "mine.toml").write_text(CARD + text)
     done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
     said = " ".join(done.stdout.split())
-    assert "for the pooled rate by subject-bootstrap (without a pooled rate: for the test" in said
+    assert "for the pooled rate by subject-jackknife for new people (without a pooled rate" in said
 
 
 def test_a_refused_interval_names_the_lines_of_a_card(scores, tmp_path, monkeypatch):

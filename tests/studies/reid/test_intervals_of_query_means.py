@@ -57,9 +57,9 @@ def replicates(scores, cameras, case, counted, evaluate):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 naive_reid, "queries",
-                lambda *given, column=column: [
+                lambda *given, column=column, **options: [
                     query
-                    for query, owner in zip(every(*given), owners, strict=True)
+                    for query, owner in zip(every(*given, **options), owners, strict=True)
                     for _ in range(0 if owner is None else column[owner])
                 ],
             )  # fmt: skip
