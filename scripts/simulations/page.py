@@ -19,10 +19,15 @@ def page(text: str, claims: Iterable[Claim], store: Store) -> str:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     parts = [before + BEGIN]
+    missing = []
     for claim in claims:
         rows = list(rows_of(claim, store))
-        if rows:
+        if not rows:
+            missing.append(f"- {claim.name}: {claim.claimed} (`{claim.call}`)")
+        else:
             parts.append("\n".join([f"## {claim.name}", "", *about(claim, store), *rows]))
+    if missing:
+        parts.append("\n".join(["## not counted yet", "", *missing]))
     return "\n\n".join([*parts, END + after])
 
 
