@@ -335,7 +335,7 @@ def coverage(path: Path) -> None:
                 linestyle=look.Style.dash(i), marker="osD^v"[i], label=population,
             )  # fmt: skip
         ax.axhline(95, color=look.Style.quiet, linewidth=1)
-        ax.set(xscale="log", xticks=[20, 50, 200], xticklabels=["20", "50", "200"], ylim=(0, 102))
+        ax.set(xscale="log", xticks=sizes, xticklabels=[f"{n}" for n in sizes], ylim=(50, 102))
         ax.minorticks_off()
         look.labelled(ax, "People", "Intervals that hold, %" if ax is axes[0] else "")
         ax.set_title(title, fontsize=look.LABEL_SIZE)
