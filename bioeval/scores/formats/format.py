@@ -17,7 +17,7 @@ from bioeval.base.arguments import (
     require_path,
     require_text,
 )
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.scores.chunks import MISSING_CHUNKS, MissingChunks
@@ -223,7 +223,7 @@ def _columns(meta: Any) -> dict[str, str]:
     if isinstance(meta, Mapping):
         words = [*meta.keys(), *meta.values()]
     if not all(isinstance(word, str) for word in words):
-        raise DataError(f"{say('meta')} is {meta!r}; expected names and columns, as text")
+        raise DataError(f"{say('meta')} is {received(meta)}; expected names and columns, as text")
     return dict(meta)
 
 
