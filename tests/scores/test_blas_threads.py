@@ -75,8 +75,8 @@ def test_the_limit_holds_until_the_last_call_ends():
 
     with threadpool_limits(limits=3, user_api="blas"):
         before = threads()
-        if before == {1}:
-            pytest.skip("this library of linear algebra has one thread")
+        if not before - {1}:  # of a library that threadpoolctl does not know, none are seen
+            pytest.skip("no threads of linear algebra can be limited here")
         with ThreadPoolExecutor(2) as pool:
             one = pool.submit(_on_all_threads, first, 1)
             two = pool.submit(_on_all_threads, other, 1)
