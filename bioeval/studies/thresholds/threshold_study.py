@@ -267,7 +267,8 @@ def study_threshold(
     Notes
     -----
     The loosest threshold with a FAR on the data of at most the target exceeds it in the population
-    about every second time; an assured one does with a probability of at most ``1 - assure``: see
+    about every second time. An assured one does with a probability of at most ``1 - assure`` by the
+    guaranteed rule, and of about as much, as measured, by the estimated rule: see
     ``docs/uncertainty.md``. The guaranteed limit is that of Hoeffding (1963) for U-statistics,
     *Journal of the American Statistical Association* 58, 13-30; that it may be looked up at all
     thresholds in turn, from the strictest on, is fixed-sequence testing: Angelopoulos, A. N., and
