@@ -104,15 +104,15 @@ class PeopleMeans:
         if self.of_pairs and effective >= self.number:
             trials = effective * more**2
         below = u < claim
-        # Of very many trials the quantiles may be NaN; they are then the mean itself.
-        with np.errstate(invalid="ignore"):
-            if below:
-                q = np.minimum(u + (self.doubled[0] - u) / more, 1.0)
-                enough = ~(_beta(trials * q + 1, trials * (1 - q), confidence) > claim)
-                if u == 0:
-                    enough = -np.expm1(math.log1p(-confidence) / (self.independent * more)) <= claim
-            else:
-                enough = ~(_beta(trials * u, trials * (1 - u) + 1, 1 - confidence) <= claim)
+        # A limit lies beyond the claim where the distribution has enough of its mass before it: one
+        # value of the distribution is cheap, and of any number of trials known; a quantile is not.
+        if u == 0 and below:
+            enough = -np.expm1(math.log1p(-confidence) / (self.independent * more)) <= claim
+        elif below:
+            q = np.minimum(u + (self.doubled[0] - u) / more, 1.0)
+            enough = _beta_mass(trials * q + 1, trials * (1 - q), claim) >= confidence
+        else:
+            enough = _beta_mass(trials * u, trials * (1 - u) + 1, claim) < 1 - confidence
         too_few = np.flatnonzero(~enough)
         if enough[-1] and effective > 0:
             needed = math.ceil(people * more[too_few[-1] + 1 if len(too_few) else 0])
@@ -204,6 +204,12 @@ def _beta(a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         quantile = scipy.special.betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), level)
     return np.where(a <= 0, 0.0, np.where(b <= 0, 1.0, quantile))
+
+
+def _beta_mass(a: np.ndarray, b: np.ndarray, rate: float) -> np.ndarray:
+    """Return the mass of the beta distribution up to a rate; all is at an end where a or b is 0."""
+    mass = scipy.special.betainc(np.maximum(a, 1e-300), np.maximum(b, 1e-300), rate)
+    return np.where(a <= 0, 1.0, np.where(b <= 0, np.float64(rate >= 1), mass))
 
 
 def exact_limits(

@@ -316,7 +316,12 @@ def _opened(browser, path) -> dict[str, float]:
         ".observe(document, {subtree: true, childList: true, attributes: true})"
     )
     page.goto(path.as_uri())
-    page.wait_for_function("window.readyAt && performance.getEntriesByName('first-paint').length")
+    # A string to wait for would be evaluated in the page, which its security policy forbids.
+    page.evaluate(
+        "() => new Promise(resolve => { const look = () =>"
+        " window.readyAt && performance.getEntriesByName('first-paint').length"
+        " ? resolve() : requestAnimationFrame(look); look(); })"
+    )
     found = page.evaluate(
         "({paint: performance.getEntriesByName('first-paint')[0].startTime, ready: window.readyAt,"
         " load: performance.getEntriesByType('navigation')[0].loadEventEnd})"
