@@ -36,37 +36,37 @@ EnrolledTemplates = Literal["all", "single"] | int
 Sampling = Literal["exact"] | int
 
 
-def as_array(values: Any, what: str) -> np.ndarray:
+def as_array(values: Any, input_name: str) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{what} is a masked array ({counted(np.ma.count_masked(values), 'values')} masked); "
-            "give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
+            f"{input_name} is a masked array ({counted(np.ma.count_masked(values), 'values')} "
+            "masked); give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
         )
     try:
-        array = in_memory(values, what)
+        array = in_memory(values, input_name)
     except (ValueError, TypeError, RuntimeError) as error:  # the last of tensors with a gradient
-        raise DataError(f"{what} is not an array of numbers: {error}") from None
+        raise DataError(f"{input_name} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
-        raise wrong_dtype(what, array)
+        raise wrong_dtype(input_name, array)
     return array
 
 
-def in_memory(values: Any, what: str) -> np.ndarray:
+def in_memory(values: Any, input_name: str) -> np.ndarray:
     """Return an array; one of a library is read whole, and raises where a chunk is missing."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
         return np.asarray(values)
     from bioeval.scores.chunks import read_whole
 
-    return read_whole(values, what)
+    return read_whole(values, input_name)
 
 
-def wrong_dtype(what: str, array: np.ndarray) -> DataError:
+def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
     have = "has"
-    if what.endswith("s"):
+    if input_name.endswith("s"):
         have = "have"
-    wrong = f"{what} {have} dtype {array.dtype}; expected an integer or float dtype"
+    wrong = f"{input_name} {have} dtype {array.dtype}; expected an integer or float dtype"
     if array.dtype.kind not in "USO":
         return DataError(wrong)
     for place, value in np.ndenumerate(array):
@@ -163,27 +163,28 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     return probe, gallery, not mixed
 
 
-def as_index(index: Any, length: int, what: str) -> np.ndarray:
+def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
     """Return indices, a boolean choice or a slice as int64 indices from 0."""
     if isinstance(index, slice):
         index = np.arange(length)[index]
-    array = require_array(what, index)
+    array = require_array(input_name, index)
     if array.dtype == bool:
         if array.shape != (length,):
             raise DataError(
-                f"{what} is a boolean choice of shape {array.shape}; expected ({length},)"
+                f"{input_name} is a boolean choice of shape {array.shape}; expected ({length},)"
             )
         array = np.nonzero(array)[0]
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise DataError(
-            f"{what} has shape {array.shape} and dtype {array.dtype}; expected a list of indices"
+            f"{input_name} has shape {array.shape} and dtype {array.dtype}; expected a list of "
+            "indices"
         )
     if array.size == 0:
-        raise DataError(f"{what} is empty; expected at least one index")
+        raise DataError(f"{input_name} is empty; expected at least one index")
     wrong = (array < -length) | (array >= length)
     if wrong.any():
         raise DataError(
-            f"{what} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
+            f"{input_name} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
             f"{int(array[np.argmax(wrong)])}"
         )
     array = array.astype(np.int64)

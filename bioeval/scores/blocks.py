@@ -76,8 +76,8 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
     genuine = 0
     if scores._labelled:
         size = np.bincount(scores._codes.gallery, minlength=len(scores._codes.values))
-        own = scores._codes.probe
-        genuine = int(size[own[own >= 0]].sum())
+        cell_bytes = scores._codes.probe
+        genuine = int(size[cell_bytes[cell_bytes >= 0]].sum())
     held = 0
     if scores._mask is not None:
         held = getattr(scores._mask, "nbytes", 0)
@@ -104,9 +104,9 @@ class MatrixMemory(NamedTuple):
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     """Return about how many bytes a row takes while it is read and counted."""
-    n, own = scores.shape[1], scores.dtype.itemsize
+    n, cell_bytes = scores.shape[1], scores.dtype.itemsize
     if in_place:
-        return n * own
+        return n * cell_bytes
     copies = 1
     if scores._streams:
         copies = _COMPUTED
@@ -114,7 +114,7 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
         copies = _STORED
         if scores._base.is_graph:
             copies = _DASK
-    return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
+    return n * (copies * cell_bytes + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
 def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -> int:
@@ -458,8 +458,8 @@ class BlockReader:
     def watch(self) -> FailureCodeWatch:
         """Findings about failure codes in the rows that were read."""
         columns, position = self.gallery.columns[0], self.gallery.self_position
-        itself = np.where(position >= 0, columns[position], -1)
-        return FailureCodeWatch(self.scores, itself, np.argsort(columns))
+        self_column = np.where(position >= 0, columns[position], -1)
+        return FailureCodeWatch(self.scores, self_column, np.argsort(columns))
 
     def end_values(self, values: np.ndarray, impostor: np.ndarray) -> list[EndValue]:
         """Return the least and the most similar of some scores, if suspiciously many share them."""
@@ -575,13 +575,13 @@ class BlockReader:
         values = as_distances(raw, scores.kind, lambda: _unread(raw.shape, position, mask))
         cells = self._excluded_cells(low, high)
         if cells is not None:  # exempt from the NaN policy, then no attempt
-            values = _own_copy(values, raw)
+            values = _writable_copy(values, raw)
             values[cells] = 0
         values = self._without_nan(values, raw, position, mask, low)
         if cells is not None:
             values[cells] = np.nan
         if mask is not None and (ignored := mask == Mask.IGNORE).any():
-            values = _own_copy(values, raw)
+            values = _writable_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
         if is_small(scores):  # one dtype, so that another compiles no kernel
             values = values.astype(np.float64, copy=False)
@@ -656,10 +656,12 @@ class BlockReader:
     def _contradicts(self, mask: np.ndarray, low: int) -> bool:
         """Whether a mask has a class that the labels do not; without an array of cells."""
         row, position = self.own_cells(low, low + len(mask))
-        own = mask[row, position]
-        others = own[position != self.gallery.self_position[low + row]]
-        genuine = np.count_nonzero(mask > Mask.IMPOSTOR) == np.count_nonzero(own > Mask.IMPOSTOR)
-        return not genuine or bool(((others != Mask.IGNORE) & (others != Mask.GENUINE)).any())
+        mates = mask[row, position]
+        other_mates = mates[position != self.gallery.self_position[low + row]]
+        genuine = np.count_nonzero(mask > Mask.IMPOSTOR) == np.count_nonzero(mates > Mask.IMPOSTOR)
+        return not genuine or bool(
+            ((other_mates != Mask.IGNORE) & (other_mates != Mask.GENUINE)).any()
+        )
 
     def _without_nan(
         self,
@@ -682,7 +684,7 @@ class BlockReader:
             if mask is None or (failed & (mask != Mask.IGNORE)).any():
                 self._raise_nan()
             return values
-        values = _own_copy(values, raw)
+        values = _writable_copy(values, raw)
         values[failed] = np.inf
         return values
 
@@ -730,23 +732,23 @@ def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | Non
     return unread
 
 
-def _own_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
+def _writable_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     """Return `values`, copied if they may still be the user's memory."""
     if np.may_share_memory(values, raw):
         return values.copy()
     return values
 
 
-def require_subjects(scores: Scores, what: str) -> None:
+def require_subjects(scores: Scores, input_name: str) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
-            f"{what} needs a matrix of scores with labels; these are fixed pairs, for "
+            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
             "verification alone"
         )
     if not scores._labelled:
         raise ProtocolError(
-            f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
-            "of the templates. Give labels"
+            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
+            "subjects of the templates. Give labels"
         )
     scores._require_matrix()

@@ -29,16 +29,18 @@ def is_bona_fide(cell: str) -> bool:
     return cell.strip().casefold() in _BONA_FIDE
 
 
-def species_of(attack: Any, what: str = "attack") -> np.ndarray:
+def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
     """Return the attack instrument species of presentations, as text; empty for bona fide.
 
     Raise :class:`DataError` for species whose names differ in case or spaces alone.
     """
-    given = require_array(what, attack)
-    if given.ndim != 1:
-        raise DataError(f"{subject(what)} has shape {given.shape}; expected (n,), a name for each")
-    missing = missing_values(given)
-    values = given[~missing].tolist()
+    labels = require_array(input_name, attack)
+    if labels.ndim != 1:
+        raise DataError(
+            f"{subject(input_name)} has shape {labels.shape}; expected (n,), a name for each"
+        )
+    missing = missing_values(labels)
+    values = labels[~missing].tolist()
     written = {}
     for value in dict.fromkeys(values):
         name = str(plain(value))
@@ -53,10 +55,10 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
         if other != name:
             number = Counter(names)
             raise DataError(
-                f"{subject(what)} has the species {other!r} ({number[other]:,}) and {name!r} "
+                f"{subject(input_name)} has the species {other!r} ({number[other]:,}) and {name!r} "
                 f"({number[name]:,}), different in case or spaces alone; write both in one way"
             )
-    species = np.full(len(given), "", dtype=object)
+    species = np.full(len(labels), "", dtype=object)
     species[~missing] = names
     return species.astype(str)
 
@@ -121,14 +123,14 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _plain(given: Any) -> Any:
+def _plain(scores: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
-    if isinstance(given, Scores):
-        return without_attacks(given)
+    if isinstance(scores, Scores):
+        return without_attacks(scores)
     # Systems by name. Results are mappings as well; nothing in them is replaced.
-    if isinstance(given, Mapping):
-        items = list(given.items())
+    if isinstance(scores, Mapping):
+        items = list(scores.items())
         parts = {name: _plain(x) for name, x in items}
         if any(parts[name] is not x for name, x in items):
             return parts
-    return given
+    return scores

@@ -30,7 +30,7 @@ _METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
 _CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*|c")
 
 
-def require_chunks(array: Any, what: str) -> Any:
+def require_chunks(array: Any, input_name: str) -> Any:
     """Return an array of a library that raises where a chunk is missing; else the same array.
 
     Of an array in zarr a chunk is missed when it is read, since a store at an address may not list
@@ -38,26 +38,26 @@ def require_chunks(array: Any, what: str) -> Any:
     """
     library = type(array).__module__.partition(".")[0]
     if library == "h5py" and hasattr(array, "id"):
-        _require_hdf5(array, what)
+        _require_hdf5(array, input_name)
     if library == "zarr" and hasattr(array, "store"):
         import zarr
 
-        _refuse_more_chunks(array, what)
-        store = _complete_store()(array.store, what, array.fill_value)
+        _refuse_more_chunks(array, input_name)
+        store = _complete_store()(array.store, input_name, array.fill_value)
         plain = zarr.open_array(store, path=array.path, mode="r")
         if (plain.shape, plain.dtype, plain.chunks) != (array.shape, array.dtype, array.chunks):
             raise DataError(
-                f"{what}: its own metadata ({plain.shape} {plain.dtype}) contradict those of its "
-                f"group ({array.shape} {array.dtype}); write the scores again"
+                f"{input_name}: its own metadata ({plain.shape} {plain.dtype}) contradict those of "
+                f"its group ({array.shape} {array.dtype}); write the scores again"
             )
         return plain
     return array
 
 
-def read_whole(array: Any, what: str, fill: bool = False) -> np.ndarray:
+def read_whole(array: Any, input_name: str, fill: bool = False) -> np.ndarray:
     """Read a whole array of a library; raise where a chunk is missing, or fill it."""
     with settled():
-        return np.asarray((array if fill else require_chunks(array, what))[...])
+        return np.asarray((array if fill else require_chunks(array, input_name))[...])
 
 
 @contextmanager
@@ -88,14 +88,14 @@ def without_noise(record: logging.LogRecord) -> bool:
     return not any("zarr" in text for text in texts)
 
 
-def _missing(what: str, problem: str, fill: Any) -> DataError:
+def _missing(input_name: str, problem: str, fill: Any) -> DataError:
     return DataError(
-        f"{what}: {problem}; write the scores again or, if all values of such chunks are the fill "
-        f"value {fill!s:.40}, read the file with {Argument('missing_chunks', 'fill')}"
+        f"{input_name}: {problem}; write the scores again or, if all values of such chunks are the "
+        f"fill value {fill!s:.40}, read the file with {Argument('missing_chunks', 'fill')}"
     )
 
 
-def _require_hdf5(dataset: Any, what: str) -> None:
+def _require_hdf5(dataset: Any, input_name: str) -> None:
     """Raise unless every chunk of a dataset was written."""
     if not dataset.size:
         return
@@ -105,10 +105,10 @@ def _require_hdf5(dataset: Any, what: str) -> None:
         written = dataset.id.get_num_chunks()
     if written < count:
         lost = f"lacks {count - written:,} of its {counted(count, 'chunks')}"
-        raise _missing(what, lost, dataset.fillvalue)
+        raise _missing(input_name, lost, dataset.fillvalue)
 
 
-def _refuse_more_chunks(array: Any, what: str) -> None:
+def _refuse_more_chunks(array: Any, input_name: str) -> None:
     """Raise if a folder has more chunks than the shape of its array."""
     root = getattr(array.store, "root", None)
     if root is None:
@@ -122,7 +122,7 @@ def _refuse_more_chunks(array: Any, what: str) -> None:
         stored += sum(bool(_CHUNK.fullmatch(f"{inner}/{name}".strip("/"))) for name in names)
     if stored > count:
         raise DataError(
-            f"{what}: {stored:,} chunks contradict its metadata, of shape {array.shape} in "
+            f"{input_name}: {stored:,} chunks contradict its metadata, of shape {array.shape} in "
             f"{count:,} chunks; write the scores again"
         )
 
@@ -133,17 +133,17 @@ def _complete_store() -> Any:
     from zarr.storage import WrapperStore
 
     class CompleteStore(WrapperStore):
-        def __init__(self, store: Any, what: str = "", fill: Any = None):
+        def __init__(self, store: Any, input_name: str = "", fill: Any = None):
             super().__init__(store)
-            self.what, self.fill = what, fill
+            self.input_name, self.fill = input_name, fill
 
         def _with_store(self, store: Any) -> CompleteStore:
-            return type(self)(store, self.what, self.fill)
+            return type(self)(store, self.input_name, self.fill)
 
         async def get(self, key: str, *how: Any, **also: Any) -> Any:
             chunk = await super().get(key, *how, **also)
             if chunk is None and key.rpartition("/")[2] not in _METADATA:
-                raise _missing(self.what, f"the chunk {key!r} is missing", self.fill)
+                raise _missing(self.input_name, f"the chunk {key!r} is missing", self.fill)
             return chunk
 
     return CompleteStore

@@ -87,10 +87,10 @@ def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return values.array()
 
 
-def united(names: Sequence[str], others: Iterable[str]) -> tuple[list[str], np.ndarray]:
+def united(names: Sequence[str], more: Iterable[str]) -> tuple[list[str], np.ndarray]:
     """Return names with the new ones among others after them, and the place of each other."""
     place = {name: i for i, name in enumerate(names)}
-    places = [place.setdefault(name, len(place)) for name in others]
+    places = [place.setdefault(name, len(place)) for name in more]
     return [*place], np.array(places, dtype=np.int64)
 
 
@@ -121,10 +121,10 @@ class CodedSides:
         self.values, self.a, self.b = list(values), a, b
 
     @classmethod
-    def of(cls, names: np.ndarray, what: str) -> CodedSides:
+    def of(cls, names: np.ndarray, input_name: str) -> CodedSides:
         """Return names given as an array, (p, 2)."""
         a, b = names.T.tolist()
-        coded = Codes(as_labels(a, what), as_labels(b, what), what)
+        coded = Codes(as_labels(a, input_name), as_labels(b, input_name), input_name)
         a, b = coded.probe.astype(np.int32), coded.gallery.astype(np.int32)
         return cls(coded.values.tolist(), a, b)
 

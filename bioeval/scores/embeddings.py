@@ -80,19 +80,23 @@ MOST_OF_TILES = 8
 _TILE_ROWS, _TILE_COLUMNS = 64, 192
 
 
-def as_embeddings(values: Any, what: str) -> np.ndarray:
+def as_embeddings(values: Any, input_name: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
         hidden = counted(np.ma.count_masked(values), "values")
         raise DataError(
-            f"{what} is a masked array ({hidden} masked); fill it (NaN marks a failed template)"
+            f"{input_name} is a masked array ({hidden} masked); fill it (NaN marks a failed "
+            "template)"
         )
-    array = require_array(what, in_memory(values, what) if is_stored(values) else values)
+    array = require_array(
+        input_name, in_memory(values, input_name) if is_stored(values) else values
+    )
     if array.dtype.kind not in "biuf":
-        raise wrong_dtype(what, array)
+        raise wrong_dtype(input_name, array)
     if array.ndim != 2 or 0 in array.shape:
         raise DataError(
-            f"{what} has shape {array.shape}; expected (templates, features), neither of them 0"
+            f"{input_name} has shape {array.shape}; expected (templates, features), neither of "
+            "them 0"
         )
     return array
 
@@ -173,7 +177,7 @@ class EmbeddingSource:
         #: The name by which the user states that a function is the same one.
         self.metric_name = metric_name
         #: Both sides as they were given.
-        self.given = probe, gallery
+        self.sides = probe, gallery
         self.shape = (len(probe), len(gallery))
         self._scale, self._near = 1.0, self.dtype.type(NEAR[self.dtype.name])
         #: Rows that are computed together, whichever of them are read; 1 for those that are read.
@@ -195,17 +199,17 @@ class EmbeddingSource:
     @property
     def features(self) -> int:
         """The number of features of an embedding."""
-        return self.given[1].shape[1]
+        return self.sides[1].shape[1]
 
     def unrounded(self, rows: np.ndarray, columns: np.ndarray) -> list[np.ndarray]:
         """Return the exact sources of the distances of some probes to some of the gallery."""
         if callable(self.metric):
-            return [self.given[0][rows], self.given[1][columns]]
+            return [self.sides[0][rows], self.sides[1][columns]]
         return [self._left.exact[rows], self._right.exact[columns]]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the distances of some probes (a slice or indices) to the whole gallery."""
-        if np.ndim(self.given[0][rows]) == 1:
+        if np.ndim(self.sides[0][rows]) == 1:
             return self[np.arange(self.shape[0])[rows][None]][0]
         index = np.arange(self.shape[0])[rows]
         if self.tile == 1 or (np.diff(index) != 1).any():
@@ -281,8 +285,8 @@ class EmbeddingSource:
         if not self.symmetric:
             return list(product(rows, _divided(columns, size)))
         before, after = columns[: low // TILE], columns[high // TILE :]
-        others = [*_divided(before, size), *_divided(after, size)]
-        return [*product(rows, others), *combinations(rows, 2)]
+        other_tiles = [*_divided(before, size), *_divided(after, size)]
+        return [*product(rows, other_tiles), *combinations(rows, 2)]
 
     def _each(
         self,
@@ -296,24 +300,24 @@ class EmbeddingSource:
         It is then still in the cache of a core. Pieces come first: they take longer.
         """
 
-        def work(turns: Iterator[int]) -> None:
+        def compute(turns: Iterator[int]) -> None:
             """Compute the tiles whose turn comes to this thread."""
-            room = np.empty(TILE**2, dtype=self.dtype)
+            buffer = np.empty(TILE**2, dtype=self.dtype)
             for turn in turns:
                 if take_piece is not None and turn < len(pieces):
                     take_piece(*pieces[turn])
                     continue
                 i, j = places[turn - len(pieces)]
                 if self.symmetric and j < i:
-                    take(i, j, self._computed(j, i, room).T)
+                    take(i, j, self._computed(j, i, buffer).T)
                 else:
-                    take(i, j, self._computed(i, j, room))
+                    take(i, j, self._computed(i, j, buffer))
 
-        _on_all_threads(work, len(pieces) + len(places))
+        _on_all_threads(compute, len(pieces) + len(places))
 
-    def _computed(self, i: int, j: int, room: np.ndarray) -> np.ndarray:
+    def _computed(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
         left, right = self._part(0, range(i, i + 1)), self._part(1, range(j, j + 1))
-        return self._distances(left, right, str(self.metric), room)
+        return self._distances(left, right, str(self.metric), buffer)
 
     def _part(self, side: int, tiles: range) -> _Side:
         """Return the embeddings of one side in a range of tiles, always as the same arrays."""
@@ -355,7 +359,7 @@ class EmbeddingSource:
     @property
     def symmetric(self) -> bool:
         """Whether a set is compared with itself by a metric of :data:`METRICS`."""
-        return self.given[0] is self.given[1] and not callable(self.metric)
+        return self.sides[0] is self.sides[1] and not callable(self.metric)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
@@ -398,7 +402,7 @@ class EmbeddingSource:
         """Return the distances of some rows and columns."""
         metric = self.metric
         if callable(metric):
-            x, y = self.given[0][rows], self.given[1][columns]
+            x, y = self.sides[0][rows], self.sides[1][columns]
             out = np.asarray(metric(x, y))
             if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
                 raise DataError(
@@ -409,16 +413,16 @@ class EmbeddingSource:
         left, right = self._left[rows], self._right[columns]
         distances = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
 
-        def work(turns: Iterator[int]) -> None:
-            room = np.empty(len(distances) * TILE, dtype=self.dtype)
+        def compute(turns: Iterator[int]) -> None:
+            buffer = np.empty(len(distances) * TILE, dtype=self.dtype)
             for turn in turns:
                 some = slice(turn * TILE, (turn + 1) * TILE)
-                distances[:, some] = self._distances(left, right[some], metric, room)
+                distances[:, some] = self._distances(left, right[some], metric, buffer)
 
-        _on_all_threads(work, -(-distances.shape[1] // TILE))
+        _on_all_threads(compute, -(-distances.shape[1] // TILE))
         return distances
 
-    def _distances(self, left: _Side, right: _Side, metric: str, room: np.ndarray) -> np.ndarray:
+    def _distances(self, left: _Side, right: _Side, metric: str, buffer: np.ndarray) -> np.ndarray:
         """Return distances, computed on one thread and perhaps in `room`."""
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
@@ -433,7 +437,7 @@ class EmbeddingSource:
             out[:, np.isnan(y).any(axis=1)] = np.nan
             return out
         shape = len(left.products), len(right.products)
-        products = room[: math.prod(shape)].reshape(shape)
+        products = buffer[: math.prod(shape)].reshape(shape)
         if metric == "bhattacharyya":
             np.matmul(left.products, right.products.T, out=products)
             return _of_coefficients(products, left, right, self._near)
@@ -468,7 +472,7 @@ class _SomeColumns(EmbeddingSource):
         self.tile = 1
         self.shape = (source.shape[0], len(columns))
         if callable(source.metric):
-            self.given = source.given[0], source.given[1][columns]
+            self.sides = source.sides[0], source.sides[1][columns]
         else:
             self._right = source._right[_filled(columns, _TILE_COLUMNS)]
 
@@ -552,7 +556,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ONE_THREAD.after_fork)
 
 
-def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
+def _on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
     """Run steps of work side by side, and the products in each on the thread of its own.
 
     So none waits for another, and last digits do not depend on the number of threads.
@@ -560,7 +564,7 @@ def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
     from bioeval.kernels.compiling import in_turns
 
     with _ONE_THREAD:
-        in_turns(work, steps)
+        in_turns(compute, steps)
 
 
 @cache
@@ -668,7 +672,7 @@ def describe_metric(metric: Metric, embeddings: np.ndarray, metric_name: str | N
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 
 
-def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.ndarray:
+def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
     """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
     wide = np.float64 if dtype == np.float64 or not small else np.float32
@@ -681,13 +685,13 @@ def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.nd
     infinite = np.isinf(checked).any(axis=1)
     if infinite.any():
         raise DataError(
-            f"{what}: {int(infinite.sum())} rows hold infinite values, the first is row "
+            f"{input_name}: {int(infinite.sum())} rows hold infinite values, the first is row "
             f"{int(np.argmax(infinite))}; mark failed templates with NaN"
         )
     if metric == "bhattacharyya" and (plain < 0).any():
         row = int(np.argmax((plain < 0).any(axis=1)))
         raise DataError(
-            f"{what}: row {row} has negative values; the Bhattacharyya distance is defined "
+            f"{input_name}: row {row} has negative values; the Bhattacharyya distance is defined "
             "for non-negative features (histograms)"
         )
     return plain

@@ -59,20 +59,22 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
         return None
 
 
-def _microseconds(column: np.ndarray, what: str) -> np.ndarray:
+def _microseconds(column: np.ndarray, input_name: str) -> np.ndarray:
     """Return dates to the microsecond; finer ones are refused."""
     times = column.astype("datetime64[us]")
     if np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
         inexact = (times.astype(column.dtype) != column) & ~np.isnat(column)
         if inexact.any():
             row = int(np.argmax(inexact))
-            raise DataError(f"{what}: row {row} is {column[row]}; expected whole microseconds")
+            raise DataError(
+                f"{input_name}: row {row} is {column[row]}; expected whole microseconds"
+            )
     return times
 
 
-def _refuse(column: np.ndarray, row: int, what: str, why: str = _EXPECTED) -> NoReturn:
+def _refuse(column: np.ndarray, row: int, input_name: str, why: str = _EXPECTED) -> NoReturn:
     """Raise :class:`DataError` with the row of a time and its value."""
-    raise DataError(f"{what}: row {row} is {plain(column[row])!r}; {why}")
+    raise DataError(f"{input_name}: row {row} is {plain(column[row])!r}; {why}")
 
 
 class EnrolmentTimes:
@@ -94,21 +96,21 @@ class EnrolmentTimes:
         templates: int,
     ):
         """Number the times of all columns in their common order."""
-        given = self.given(probe_meta, gallery_meta)
-        if not given:
+        times = self.columns_of(probe_meta, gallery_meta)
+        if not times:
             raise DataError(
                 f"exclude names {NOT_ENROLLED!r}; expected the metadata enrolled_at or "
                 "withdrawn_at of the gallery and seen_at of the probes, found none of them"
             )
-        self.columns = given
-        order = np.unique(_joined([x[x == x] for x in given.values()]))
+        self.columns = times
+        order = np.unique(_joined([x[x == x] for x in times.values()]))
         last = len(order) + 1
 
         def places(name: str, length: int, absent: int) -> np.ndarray:
             ranks = np.full(length, absent, dtype=np.int32)
-            if name in given:
-                there = given[name] == given[name]
-                ranks[there] = np.searchsorted(order, given[name][there].astype(order.dtype))
+            if name in times:
+                there = times[name] == times[name]
+                ranks[there] = np.searchsorted(order, times[name][there].astype(order.dtype))
             return ranks
 
         self.enrolled = places("enrolled_at", templates, -1)
@@ -118,28 +120,28 @@ class EnrolmentTimes:
         early = self.withdrawn < self.enrolled
         if early.any():
             row = int(np.argmax(early))
-            since, until = given["enrolled_at"][row], given["withdrawn_at"][row]
+            since, until = times["enrolled_at"][row], times["withdrawn_at"][row]
             raise DataError(
                 f"{int(early.sum())} templates are withdrawn before they are enrolled, the first "
                 f"is row {row}: enrolled_at {since}, withdrawn_at {until}"
             )
 
     @staticmethod
-    def parsed(column: np.ndarray, what: str) -> np.ndarray:
+    def parsed(column: np.ndarray, input_name: str) -> np.ndarray:
         """Return a column of times as int64, float64 or datetime64[us]; NaN or NaT where missing.
 
-        `what` is its name in messages, which also name the row.
+        `input_name` is its name in messages, which also name the row.
         """
         if column.dtype.kind in "iu":
             if column.dtype == np.uint64 and (column > np.iinfo(np.int64).max).any():
-                _refuse(column, int(np.argmax(column > np.iinfo(np.int64).max)), what)
+                _refuse(column, int(np.argmax(column > np.iinfo(np.int64).max)), input_name)
             return column.astype(np.int64)
         if column.dtype.kind == "f":
             return column.astype(np.float64)
         if column.dtype.kind == "M":
-            return _microseconds(column, what)
+            return _microseconds(column, input_name)
         if column.dtype.kind not in "UO":
-            raise DataError(f"{what} has dtype {column.dtype}; {_EXPECTED}")
+            raise DataError(f"{input_name} has dtype {column.dtype}; {_EXPECTED}")
         read = [*map(_read, column.tolist())]
         times = np.full(len(read), "NaT", dtype="datetime64[us]")
         for row, value in enumerate(read):
@@ -148,21 +150,21 @@ class EnrolmentTimes:
         dated = not np.isnat(times).all()
         for row, value in enumerate(read):
             if value is None:
-                _refuse(column, row, what)
+                _refuse(column, row, input_name)
             missing = value != value  # NaN or NaT
             if dated and not missing and np.isnat(times[row]):
-                _refuse(column, row, what, "a number among dates")
+                _refuse(column, row, input_name, "a number among dates")
         if dated:
             return times
         if all(isinstance(value, int) for value in read):
             return np.array(read, dtype=np.int64)
         for row, value in enumerate(read):
             if isinstance(value, int) and float(value) != value:  # beside a fraction or none at all
-                _refuse(column, row, what, "which cannot be exact in a column with fractions")
+                _refuse(column, row, input_name, "which cannot be exact in a column with fractions")
         return np.array(read, dtype=np.float64)
 
     @staticmethod
-    def given(
+    def columns_of(
         probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Return the columns of times by name, checked: all of them numbers, or all dates."""

@@ -33,7 +33,7 @@ LEAST_COMPARISONS, CHANCE = 8, 1e-3
 
 # A value is far from the others if it is further from them than this part of their range. It must
 # be shared by some comparisons, and the others must not be the few values of quantised scores.
-FAR, LEAST_SHARED, LEAST_OTHERS = 1 / 3, 10, 16
+FAR, LEAST_SHARED, LEAST_OTHER_VALUES = 1 / 3, 10, 16
 
 # A value at the end is beyond what ties explain if it is there more often, by this factor, than any
 # of its next neighbours. It is apart from them if it is further away than they reach.
@@ -87,16 +87,16 @@ class EndValue:
                 turn = -1.0
             ends = turn * (scores[impostor] if accepted else scores)
             last = ends.max(initial=-np.inf)
-            others = ends[ends < last]
-            shared, value = len(ends) - len(others), float(0.0 + turn * last)
-            if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
+            other_ends = ends[ends < last]
+            shared, value = len(ends) - len(other_ends), float(0.0 + turn * last)
+            if kind == "order" or shared < LEAST_SHARED or not len(other_ends) > shared:
                 continue
             if accepted and value == of_copy and not copies:
                 continue
-            how = _how(last, others, shared)
+            how = _how(last, other_ends, shared)
             # No distance is below 0, nor most similarities; log-likelihood ratios are.
             lower = kind != "llr" and accepted != larger_is_closer(kind)
-            if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
+            if lower and last > 0 >= other_ends.max() and (accepted or how != FAR_OFF):
                 how = NEGATIVE
             if how:
                 shared_ends.append(cls(value, how, accepted))
@@ -118,14 +118,14 @@ class FailureCodes(NamedTuple):
 class FailureCodeWatch:
     """Looks for constant rows and columns, and for values far from all others, during a sweep.
 
-    `itself` is the column of each probe itself, -1 for none, and `positions` the position of each
-    column in a block.
+    `self_columns` is the column of each probe itself, -1 for none, and `positions` the position of
+    each column in a block.
     """
 
     REMEDY = EndValue.REMEDY
 
-    def __init__(self, scores: LabelledMatrix, itself: np.ndarray, positions: np.ndarray):
-        self.scores, self.itself, self.positions = scores, itself, positions
+    def __init__(self, scores: LabelledMatrix, self_columns: np.ndarray, positions: np.ndarray):
+        self.scores, self.itself, self.positions = scores, self_columns, positions
         m, n = scores.shape
         least, most = SAMPLE_ROWS
         rows = min(m, most, max(least, SAMPLE_VALUES // n))
@@ -147,8 +147,8 @@ class FailureCodeWatch:
         sample[~np.isfinite(sample)] = np.nan
         if len(raw.mask):
             sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == Mask.IGNORE] = np.nan
-        itself = self.itself[chosen]
-        sample[itself >= 0, itself[itself >= 0]] = np.nan
+        self_column = self.itself[chosen]
+        sample[self_column >= 0, self_column[self_column >= 0]] = np.nan
         self.sample[first:last] = sample
 
     def of_rows(self, low: int, high: int) -> Self:
@@ -174,8 +174,8 @@ class FailureCodeWatch:
             rows = rows[_rare(self.value[rows], self.count[rows], ordered, len(self.value))]
             columns = columns[_rare(low[columns], seen[columns], ordered, len(low))]
             columns = columns[self._constant(columns, low[columns])]
-        others = self.sample[known]
-        ends = EndValue.among(others, self._impostors()[known], self.scores.kind)
+        sample = self.sample[known]
+        ends = EndValue.among(sample, self._impostors()[known], self.scores.kind)
         hits = [np.argwhere(self.sample == end.value) for end in ends]
         for places in hits:
             places[:, 0] = self.sampled[places[:, 0]]
@@ -216,14 +216,14 @@ class FailureCodeWatch:
         return constant & (number >= LEAST_COMPARISONS)
 
 
-def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) -> np.ndarray:
+def _rare(value: np.ndarray, count: np.ndarray, sample: np.ndarray, lines: int) -> np.ndarray:
     """Return which constant rows or columns have too many equal scores to be chance.
 
-    `others` are sampled scores of all other rows and columns, in order; there are `lines` rows or
+    `sample` are sampled scores of all other rows and columns, in order; there are `lines` rows or
     columns.
     """
-    same = np.searchsorted(others, value, "right") - np.searchsorted(others, value, "left")
-    share = (same + 1) / (len(others) + 1)
+    same = np.searchsorted(sample, value, "right") - np.searchsorted(sample, value, "left")
+    share = (same + 1) / (len(sample) + 1)
     return (share < 0.5) & (share**count * lines < CHANCE)
 
 
@@ -243,21 +243,21 @@ def _constant_note(
     hold = "hold"
     if len(rows) + len(columns) == 1:
         hold = "holds"
-    said = f"{' and '.join(places)} {hold} one value in every comparison: {some}"
-    return [f"{said}; {EndValue.REMEDY}"]
+    statement = f"{' and '.join(places)} {hold} one value in every comparison: {some}"
+    return [f"{statement}; {EndValue.REMEDY}"]
 
 
-def _listed(what: str, places: np.ndarray) -> str:
+def _listed(input_name: str, places: np.ndarray) -> str:
     names = ", ".join(map(str, places[:SHOWN])) + ", ..." * (len(places) > SHOWN)
     if len(places) == 1:
-        return f"{what} {names}"
-    return f"{len(places):,} {what}s ({names})"
+        return f"{input_name} {names}"
+    return f"{len(places):,} {input_name}s ({names})"
 
 
-def _how(last: float, others: np.ndarray, shared: int) -> str:
+def _how(last: float, other_ends: np.ndarray, shared: int) -> str:
     """Return how a value above all others differs from them, in words; empty where it does not."""
-    values, counts = np.unique(others, return_counts=True)
-    if len(values) < LEAST_OTHERS:
+    values, counts = np.unique(other_ends, return_counts=True)
+    if len(values) < LEAST_OTHER_VALUES:
         return ""
     low, high, neighbour = values[[0, -1, -NEIGHBOURS]] / 2  # halves: differences are finite
     if last / 2 - high > FAR * (high - low):
@@ -269,7 +269,7 @@ def _how(last: float, others: np.ndarray, shared: int) -> str:
     return CUT_OFF
 
 
-def end_note(end: EndValue, shared: int, of: str, what: str, first: Iterable[str]) -> str:
+def end_note(end: EndValue, shared: int, of: str, input_name: str, first: Iterable[str]) -> str:
     """Say which value at the end of the scores many comparisons share."""
-    places = f"first {what}: {', '.join(first)}"
+    places = f"first {input_name}: {', '.join(first)}"
     return f"{shared:,} of {of} have the score {end.value:.6g}, {end.how} ({places}); {end.REMEDY}"

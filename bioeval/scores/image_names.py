@@ -202,9 +202,9 @@ def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
         f"{matches.count(None)} of {len(names)} names are not of the form of {pattern} "
         f"({PATTERNS[pattern].example}); the first is {first!r} (line {row + 1})"
     )
-    others = _forms_of(first)  # not `pattern`, whose form it has not
-    if others:
-        return f"{text}. It has the form of {' and of '.join(others)}"
+    more = _forms_of(first)  # not `pattern`, whose form it has not
+    if more:
+        return f"{text}. It has the form of {' and of '.join(more)}"
     return text
 
 

@@ -87,9 +87,9 @@ def length_of(labels: Any) -> int:
         return -1
 
 
-def as_ids(given: Any, name: str = "distractor_ids") -> tuple[int, ...]:
+def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int, ...]:
     """Return identities of no person; labels that are text may be these numbers, too."""
-    listed = require_list(name, given)
+    listed = require_list(name, ids)
     return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
 
 
@@ -206,8 +206,8 @@ class LabelledMatrix:
         self._set(**_limits(memory_limit), _base=as_values(values))
         m, n = self._base.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
-            (probe_labels, own), (gallery_labels, other) = sides
-            probe_meta = own | dict(probe_meta or {})
+            (probe_labels, probe_columns), (gallery_labels, other) = sides
+            probe_meta = probe_columns | dict(probe_meta or {})
             if gallery_labels is not None:
                 gallery_meta = other | dict(gallery_meta or {})
         if mask is not None:
@@ -413,11 +413,11 @@ class LabelledMatrix:
         who = ""
         if self._labelled:
             who = f"{len(self.subjects)} subjects, "
-        what = f"{self._layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
+        input_name = f"{self._layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
         without = ""
         if self.exclude:
             without = f", exclude={', '.join(self.exclude)!r}"
-        return f"<Scores {what}, {who}nan={self.nan!r}{without}>"
+        return f"<Scores {input_name}, {who}nan={self.nan!r}{without}>"
 
     # ---------------------------------------------------------------- views
 
@@ -540,9 +540,9 @@ class LabelledMatrix:
         subjects = len(self._codes.values)
         probe = np.bincount(self._codes.probe, minlength=subjects)
         gallery = np.bincount(self._codes.gallery, minlength=subjects)
-        itself = int(np.isin(self.probe_ids, self.gallery_ids).sum())
+        self_comparisons = int(np.isin(self.probe_ids, self.gallery_ids).sum())
         genuine = int((probe * gallery).sum())
-        return genuine - itself, m * n - genuine
+        return genuine - self_comparisons, m * n - genuine
 
     def _enrolled_probes(self) -> np.ndarray:
         """Return which probes are of an enrolled subject.
@@ -689,7 +689,7 @@ class LabelledMatrix:
         with stage("reading"):
             return self._with(_base=base[:])
 
-    def _reading_own_columns(self) -> Self:
+    def _reading_selected_columns(self) -> Self:
         """Return a view that computes or inflates no columns but its own.
 
         Of embeddings, the last digits of a distance may be others than in a whole row.

@@ -42,61 +42,61 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 _PIECE = 1 << 20  # numbers of a digest
 
 
-def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
+def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
-    array = fixed(one_dimensional(labels, what), labels)
+    array = fixed(one_dimensional(labels, input_name), labels)
     if length is not None and len(array) != length:
-        side = "rows" if "probe" in what else "columns"
+        side = "rows" if "probe" in input_name else "columns"
         raise DataError(
-            f"{what} has {len(array)} labels, but the scores have {length} {side}; expected one "
-            "label for each"
+            f"{input_name} has {len(array)} labels, but the scores have {length} {side}; expected "
+            "one label for each"
         )
     missing = missing_values(array)
     if missing.any():
         raise DataError(
-            f"{what} has {int(missing.sum())} missing labels (None or NaN), the first at position "
-            f"{int(np.argmax(missing))}; every template needs a subject"
+            f"{input_name} has {int(missing.sum())} missing labels (None or NaN), the first at "
+            f"position {int(np.argmax(missing))}; every template needs a subject"
         )
     return array
 
 
-def fixed(array: np.ndarray, given: Any = None) -> np.ndarray:
-    """Return an array that cannot be changed in place: a copy where it may be that of `given`."""
-    if array.flags.writeable and hasattr(given, "__array__"):
+def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
+    """Return an array that cannot be changed: a copy where it may be that of `original`."""
+    if array.flags.writeable and hasattr(original, "__array__"):
         array = array.copy()
     array.flags.writeable = False
     return array
 
 
-def one_dimensional(labels: Any, what: str) -> np.ndarray:
-    """Return labels as a 1-D array of hashable values; `what` is their name in messages."""
+def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
+    """Return labels as a 1-D array of hashable values; `input_name` is their name in messages."""
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
-        raise DataError(f"{what} is {type(labels).__name__}; expected a sequence of labels")
+        raise DataError(f"{input_name} is {type(labels).__name__}; expected a sequence of labels")
     if hasattr(labels, "__array__"):
-        array = require_array(what, labels)
+        array = require_array(input_name, labels)
         if array.dtype.kind == "O" and array.ndim == 1:
-            array = _single_values(array.tolist(), what)
+            array = _single_values(array.tolist(), input_name)
     else:
         # A list of mixed types (1, "1") must not be turned into strings, nor tuples into rows.
-        array = _single_values(labels, what)
+        array = _single_values(labels, input_name)
         kinds = {*map(type, array)}
         if len(kinds) == 1 and kinds <= _NARROW.keys():
             array = _narrow(array)
     if array.ndim != 1:
-        raise DataError(f"{what} has shape {array.shape}; expected one dimension")
+        raise DataError(f"{input_name} has shape {array.shape}; expected one dimension")
     if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
         held = "complex numbers"
         if array.dtype.kind != "O":
             held = f"dtype {array.dtype}"
         raise DataError(
-            f"{what} has {held}; expected hashable labels, such as real numbers or text"
+            f"{input_name} has {held}; expected hashable labels, such as real numbers or text"
         )
     return array
 
 
-def _single_values(labels: Sequence[Any], what: str) -> np.ndarray:
+def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
     """Return labels as an array of objects, each of them one hashable value."""
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):
@@ -107,7 +107,7 @@ def _single_values(labels: Sequence[Any], what: str) -> np.ndarray:
         try:
             array[i] = _single_value(label)
         except DataError as error:
-            raise error.preceded_by(f"{what}: the value at position {i} is ") from None
+            raise error.preceded_by(f"{input_name}: the value at position {i} is ") from None
     return array
 
 
@@ -202,7 +202,7 @@ def _is_nan(value: Any) -> bool:
 class Codes:
     """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label."""
 
-    def __init__(self, probe: np.ndarray, gallery: np.ndarray, what: str = "labels"):
+    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: str = "labels"):
         """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
@@ -215,7 +215,7 @@ class Codes:
             both = gallery.tolist()
             if not same:
                 both += probe.tolist()
-            self.values, codes = _factorize(both, what)
+            self.values, codes = _factorize(both, input_name)
         self.gallery = codes[: len(gallery)]
         if same:
             self.probe = self.gallery
@@ -281,7 +281,7 @@ def plain(label: Any) -> Any:
     return label
 
 
-def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
+def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
@@ -290,29 +290,31 @@ def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
             codes[i] = numbers.setdefault(plain(label), len(numbers))
         except TypeError:
             raise DataError(
-                f"{what}: the label {label!r} is a {type(label).__name__}; expected a hashable "
-                "label"
+                f"{input_name}: the label {label!r} is a {type(label).__name__}; expected a "
+                "hashable label"
             ) from None
     values = np.empty(len(numbers), dtype=object)
     values[:] = list(numbers)
     return values, codes
 
 
-def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str, np.ndarray]:
+def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
     """Return metadata columns as arrays of the right length."""
     if meta is None:
         return {}
     named = columns_of(meta)
     if named is None:
         raise DataError(
-            f"{what} is {type(meta).__name__}; expected a mapping of name to column, or a table"
+            f"{input_name} is {type(meta).__name__}; expected a mapping of name to column, or a "
+            "table"
         )
     columns = {}
     for name, column in named.items():
-        array = one_dimensional(column, f"{what}[{name!r}]")
+        array = one_dimensional(column, f"{input_name}[{name!r}]")
         if len(array) != length:
             raise DataError(
-                f"{what}[{name!r}] has {len(array)} values; expected {length}, one per template"
+                f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
+                "template"
             )
         columns[str(name)] = fixed(array, column)
     return columns
@@ -366,7 +368,7 @@ def labels_of_table(table: Any) -> tuple[Labelled, Labelled] | None:
     return rows, _levels(columns, "columns")
 
 
-def _levels(index: Any, what: str) -> Labelled:
+def _levels(index: Any, input_name: str) -> Labelled:
     """Return the level of an index that holds labels, and the others by name."""
     names = [*index.names]
     if len(names) == 1:
@@ -374,8 +376,8 @@ def _levels(index: Any, what: str) -> Labelled:
     present = [name for name in LABEL_COLUMNS if name in names]
     if not present:
         raise DataError(
-            f"the {what} of the table has the levels {', '.join(map(repr, names))}; expected one "
-            f"called {', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}"
+            f"the {input_name} of the table has the levels {', '.join(map(repr, names))}; expected "
+            f"one called {', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}"
         )
     values = [np.asarray(index.get_level_values(i)) for i in range(len(names))]
     place = names.index(present[0])

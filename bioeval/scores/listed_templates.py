@@ -119,7 +119,7 @@ class ListedTemplates:
         tally = _Tally(np.ones(len(self.names), dtype=bool))
         if not self._plain(tally, rules):
             for number, keys in enumerate(self._sorted()):
-                self._look(tally, number, keys, rules)
+                self._examine(tally, number, keys, rules)
         self._refuse(tally, rules)
         notes = []
         if tally.repeated:
@@ -128,7 +128,7 @@ class ListedTemplates:
                 'counts once; `keep="repeated"` counts every line'
             )
         kept = "self" in rules.keep
-        own = self._compared_with_themselves(tally, kept)
+        same_template = self._compared_with_themselves(tally, kept)
         if tally.itself:
             notes.append(
                 f"{counted(tally.itself, 'comparisons')} of a template with itself "
@@ -140,7 +140,7 @@ class ListedTemplates:
                 "every pair compares a template with itself, and this is not an attempt; give "
                 f"{Argument('keep', 'self')} to count them"
             )
-        notes += _notes_on_orders(tally, tally.distinct - own, rules)
+        notes += _notes_on_orders(tally, tally.distinct - same_template, rules)
         return (None if tally.keep.all() else tally.keep), notes
 
     def _plain(self, tally: _Tally, rules: ListRules) -> bool:
@@ -235,7 +235,7 @@ class ListedTemplates:
 
     # ------------------------------------------------------------------------- looking
 
-    def _look(self, tally: _Tally, number: int, keys: np.ndarray, rules: ListRules) -> None:
+    def _examine(self, tally: _Tally, number: int, keys: np.ndarray, rules: ListRules) -> None:
         """Add the findings about the pairs of a bucket."""
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
@@ -286,12 +286,12 @@ class ListedTemplates:
         templates = set()
         impostors = []
         for some in self._slices():
-            itself = some.start + np.flatnonzero(self.names.a[some] == self.names.b[some])
-            itself = itself[tally.keep[itself]]
-            impostors += itself[~self.genuine[itself]].tolist()
-            templates.update(self.names.a[itself].tolist())
-            tally.itself += len(itself)
-            tally.keep[itself] = keep
+            same_template = some.start + np.flatnonzero(self.names.a[some] == self.names.b[some])
+            same_template = same_template[tally.keep[same_template]]
+            impostors += same_template[~self.genuine[same_template]].tolist()
+            templates.update(self.names.a[same_template].tolist())
+            tally.itself += len(same_template)
+            tally.keep[same_template] = keep
         if impostors:
             number = len(impostors)
             raise DataError(
@@ -308,17 +308,17 @@ class ListedTemplates:
         for trouble in (tally.contradictory, tally.different):
             if not trouble.number:
                 continue
-            said = _number(trouble.number, "pairs")
+            number = _number(trouble.number, "pairs")
             if trouble is tally.contradictory:
                 raise DataError(
-                    f"{said} both genuine and impostor: {self._examples(trouble)}; give each "
+                    f"{number} both genuine and impostor: {self._examples(trouble)}; give each "
                     "pair of templates one class"
                 )
             advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
             if rules.unordered:
                 advice = f"leave out {Argument('unordered')}, so that a-b and b-a are two attempts"
             raise DataError(
-                f"{said} listed more than once with different scores: "
+                f"{number} listed more than once with different scores: "
                 f"{self._examples(trouble, scores=True)}; list each pair once, or {advice}. Where "
                 "the names are those of subjects, call their columns subject_a and subject_b in a "
                 "first line"
@@ -326,16 +326,16 @@ class ListedTemplates:
 
     def _examples(self, trouble: _Trouble, scores: bool = False) -> str:
         """Name the first pairs of a trouble, with their rows."""
-        said = []
+        examples = []
         for first, later in trouble.rows:
             a = self.names.values[self.names.a[first]]
             b = self.names.values[self.names.b[first]]
             text = self.where([first, later])
             if scores:
                 text += f": {float(self.values[first])!r} and {float(self.values[later])!r}"
-            said.append(f"{a!r} and {b!r} ({text})")
-        more = " and others" * (trouble.number > len(said))
-        return f"{', '.join(said)}{more}"
+            examples.append(f"{a!r} and {b!r} ({text})")
+        more = " and others" * (trouble.number > len(examples))
+        return f"{', '.join(examples)}{more}"
 
 
 def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[str]:
@@ -349,8 +349,8 @@ def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[str]:
                 f", {tally.rounded:,} of them with the score of the first order, since both "
                 "differ by rounding alone"
             )
-        said = f"{_number(tally.merged, 'pairs')} listed in both orders and taken once"
-        return [f"{said}{rounded}"]
+        statement = f"{_number(tally.merged, 'pairs')} listed in both orders and taken once"
+        return [f"{statement}{rounded}"]
     if not 0 < tally.both < pairs:
         return []
     return [
@@ -377,9 +377,9 @@ def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Wh
         number += len(wrong)
         rows = np.concatenate([rows, wrong[: _EXAMPLES - len(rows)]])
     if number:
-        said = f"{counted(number, 'pairs')} contradict{'s' * (number == 1)} their subjects"
+        classes = f"{counted(number, 'pairs')} contradict{'s' * (number == 1)} their subjects"
         raise DataError(
-            f"{said}, as impostors of one subject or as genuine pairs of two "
+            f"{classes}, as impostors of one subject or as genuine pairs of two "
             f"({_first(number, where, rows.tolist())}); correct their class or their subjects"
         )
 

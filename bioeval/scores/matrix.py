@@ -183,13 +183,13 @@ class Scores(LabelledMatrix):
 
         left = as_embeddings(probe, "probe embeddings")
         if (gallery is None) != (gallery_labels is None):
-            given = "gallery"
+            option = "gallery"
             if gallery is None:
-                given = "gallery_labels"
+                option = "gallery_labels"
             other = "gallery_labels"
             if gallery is None:
                 other = "gallery"
-            raise DataError(f"{given} is given without {other}; expected both or neither")
+            raise DataError(f"{option} is given without {other}; expected both or neither")
         if len(left) != length_of(probe_labels) == left.shape[1]:
             raise DataError(
                 f"the probe embeddings have shape {left.shape}, but there are "
@@ -340,11 +340,11 @@ class Scores(LabelledMatrix):
         if len(i) != len(j):
             raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
 
-        def refuse(wrong: np.ndarray, what: str) -> None:
+        def refuse(wrong: np.ndarray, input_name: str) -> None:
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"{int(wrong.sum())} pairs {what}, the first is pair {first} (row "
+                    f"{int(wrong.sum())} pairs {input_name}, the first is pair {first} (row "
                     f"{i[first]}, column {j[first]})"
                 )
 
@@ -424,12 +424,12 @@ def codes_of(scores: Scores) -> Codes:
     return scores._codes
 
 
-def require_scores(scores: Any, what: str = "scores") -> None:
+def require_scores(scores: Any, input_name: str = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
-            f"{what} is {type(scores).__name__}; expected bioeval.Scores(values, probe_labels, "
-            "gallery_labels), with the kind of the values"
+            f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, "
+            "probe_labels, gallery_labels), with the kind of the values"
         )
 
 

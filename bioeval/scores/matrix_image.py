@@ -107,13 +107,13 @@ def _reduce(
             compared &= scores._read_mask(low, high, columns) != Mask.IGNORE
         at = pixel[low:high]
         good = compared & np.isfinite(values)
-        for out, what in (
+        for out, input_name in (
             (total, np.where(good, values, 0.0)),
             (finite, good),
             (failed, compared & np.isnan(values)),
             (infinite, compared & np.isinf(values)),
         ):
-            np.add.at(out, at, np.add.reduceat(what.astype(np.float64), starts, axis=1))
+            np.add.at(out, at, np.add.reduceat(input_name.astype(np.float64), starts, axis=1))
     with np.errstate(invalid="ignore"):
         image = total / np.where(finite > 0, finite, np.nan)
     image = np.clip(image, -1e300, 1e300)  # the range of a picture is a number, too
@@ -129,8 +129,8 @@ MOST_SCORES, SIDE = 1 << 18, 96
 # From near to far, as the colours of the plot; then not compared (transparent), NaN, infinite.
 _COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 _STEPS = 253
-_OTHERS = {EXCLUDED: (0, 0, 0), FAILED: (213, 94, 0), INFINITE: (128, 128, 128)}
-_SAID = {EXCLUDED: "Blank: not compared", FAILED: "Orange: NaN", INFINITE: "Grey: infinite"}
+_STATE_COLOURS = {EXCLUDED: (0, 0, 0), FAILED: (213, 94, 0), INFINITE: (128, 128, 128)}
+_STATE_WORDS = {EXCLUDED: "Blank: not compared", FAILED: "Orange: NaN", INFINITE: "Grey: infinite"}
 
 # What reading scores may raise; a notebook shows the rest of the panel nevertheless.
 _UNREADABLE = (
@@ -142,15 +142,15 @@ _UNREADABLE = (
 def preview(scores: LabelledMatrix) -> str:
     """Return a small picture of a matrix with a caption, as HTML; or in words why there is none."""
     try:
-        sample, said = _sample(scores)
+        sample, statement = _sample(scores)
         if sample is None:
-            return _caption(f"No picture: {said}.")
+            return _caption(f"No picture: {statement}.")
         reduced = reduced_matrix(sample, SIDE)
     except _UNREADABLE as error:
         return _caption(f"No picture: {error}.")
     m, n = reduced.image.shape
-    there = [words for state, words in _SAID.items() if (reduced.state == state).any()]
-    text = ". ".join([f"{said}, sorted by subject. Dark: near", *there])
+    there = [words for state, words in _STATE_WORDS.items() if (reduced.state == state).any()]
+    text = ". ".join([f"{statement}, sorted by subject. Dark: near", *there])
     data = base64.b64encode(_png(reduced)).decode()
     wide = 12 * min(1, n / m)
     return (
@@ -187,7 +187,7 @@ def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
     columns = _thinned(np.flatnonzero(np.isin(scores._codes.gallery, chosen)))
     if not len(rows):
         rows = _thinned(np.arange(m))
-    view = scores.select(rows, columns)._reading_own_columns()._with(_verification=None)
+    view = scores.select(rows, columns)._reading_selected_columns()._with(_verification=None)
     size, subjects = f"{len(rows):,} x {len(columns):,}", f"{number:,} of {len(enrolled):,}"
     return view, f"A sample: {size} templates of {subjects} enrolled subjects, evenly taken"
 
@@ -212,9 +212,9 @@ def _png(reduced: MatrixImage) -> bytes:
     colours = np.array(_COLOURS, dtype=np.float64)
     at = np.linspace(0, len(colours) - 1, _STEPS)
     ramp = np.stack([np.interp(at, np.arange(len(colours)), x) for x in colours.T], axis=1)
-    for i, state in enumerate(_OTHERS):
+    for i, state in enumerate(_STATE_COLOURS):
         pixels[reduced.state == state] = _STEPS + i
-    palette = ramp.astype(np.uint8).tobytes() + bytes(sum(_OTHERS.values(), ()))
+    palette = ramp.astype(np.uint8).tobytes() + bytes(sum(_STATE_COLOURS.values(), ()))
     height, width = pixels.shape
     raw = np.pad(pixels, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, none
     return (

@@ -198,14 +198,14 @@ class PairScores(Scores):
             return super()._subject_pattern
         return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
 
-    def _require_subjects(self, what: str, instead: str = "") -> None:
+    def _require_subjects(self, input_name: str, instead: str = "") -> None:
         """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
         if not self._knows_subjects:
             raise ProtocolError(
-                f"{what} needs the subjects of both sides of each pair: in a file, the columns "
-                "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
-                f"'{self._subject_pattern}' where the names of templates hold them; in Python, "
-                f"subjects= to Scores.from_pairs{instead}"
+                f"{input_name} needs the subjects of both sides of each pair: in a file, the "
+                "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
+                f"--subject-from '{self._subject_pattern}' where the names of templates hold them; "
+                f"in Python, subjects= to Scores.from_pairs{instead}"
             )
 
     @cached_property
@@ -339,15 +339,15 @@ class PairScores(Scores):
         return keep, notes
 
 
-def _both_sides(names: Any, what: str, length: int) -> Any:
+def _both_sides(names: Any, input_name: str, length: int) -> Any:
     """Return names of both sides as coded sides, or as an array, (p, 2)."""
     if names is None or isinstance(names, CodedSides):
         return names
-    array = require_array(what, names)
+    array = require_array(input_name, names)
     if array.shape != (length, 2):
         raise DataError(
-            f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
+            f"{input_name} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
     if array.dtype.kind == "O":
-        array = one_dimensional(array.ravel(), what).reshape(array.shape)
+        array = one_dimensional(array.ravel(), input_name).reshape(array.shape)
     return fixed(array, names)

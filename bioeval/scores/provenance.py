@@ -130,10 +130,10 @@ class Provenance:
 
     def merge(self, other: Provenance) -> Provenance:
         """Return the provenance of both counts; options and gallery must be the same."""
-        for what in ("layout", "kind", "nan", "exclude"):
-            mine, theirs = getattr(self, what), getattr(other, what)
+        for input_name in ("layout", "kind", "nan", "exclude"):
+            mine, theirs = getattr(self, input_name), getattr(other, input_name)
             if mine != theirs:
-                raise MergeError(f"tallies of different {what}: {mine!r} and {theirs!r}")
+                raise MergeError(f"tallies of different {input_name}: {mine!r} and {theirs!r}")
         sizes = self.gallery_templates, other.gallery_templates
         if self.gallery != other.gallery or sizes[0] != sizes[1]:
             raise MergeError(

@@ -30,21 +30,21 @@ class StoredRows:
 
     - `array` (array of a library): it has ``shape``, ``dtype``, ``chunks`` (or None), and is read
       by slices of rows
-    - `what` (str): what is read, for messages; by default what the array says of itself
+    - `input_name` (str): what is read, for messages; by default what the array says of itself
     - `fill` (bool): read chunks that are not there as the fill value; else they are an error
     """
 
     ndim = 2
     rows_of = "container"
 
-    def __init__(self, array: Any, what: str = "", fill: bool = False):
+    def __init__(self, array: Any, input_name: str = "", fill: bool = False):
         """Find the chunks of the container; nothing is read."""
-        self.array, self.what, self.fill = array, what or _described(array), fill
+        self.array, self.input_name, self.fill = array, input_name or _described(array), fill
         #: The array that raises where a chunk is missing.
         if fill:
             self.source = array
         else:
-            self.source = require_chunks(array, self.what)
+            self.source = require_chunks(array, self.input_name)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
@@ -71,13 +71,13 @@ class StoredRows:
         array = self.array
         if _library(array) == "h5py":
             array = _Dataset(array.file.filename, array.name)
-        return {"array": array, "what": self.what, "fill": self.fill}
+        return {"array": array, "input_name": self.input_name, "fill": self.fill}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
         if isinstance(array, _Dataset):
             array = array.opened()
-        self.__init__(array, state["what"], state["fill"])  # type: ignore[misc]
+        self.__init__(array, state["input_name"], state["fill"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return some rows, of a slice or indices; what follows a slice is read ahead."""
@@ -96,7 +96,7 @@ class StoredRows:
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
-        return StoredRows(_Columns(self, low, high), self.what, self.fill)
+        return StoredRows(_Columns(self, low, high), self.input_name, self.fill)
 
     def forget(self) -> None:
         """Drop the rows held in memory, and wait for the thread."""
@@ -189,7 +189,7 @@ class StoredRows:
             with settled():
                 rows = np.asarray(self.source[low:high])
             if file_version(self._store) != self._version:
-                raise DataError(f"{self.what}: was replaced while it was read; read it again")
+                raise DataError(f"{self.input_name}: was replaced while it was read; read it again")
             return rows
         except (BioevalError, MemoryError):
             raise
@@ -213,8 +213,8 @@ class StoredRows:
 
     def _damaged(self, a: int, b: int, c: int, d: int, reason: str) -> DataError:
         return DataError(
-            f"{self.what}: rows {a}..{b - 1}, columns {c}..{d - 1} cannot be read ({reason}); "
-            "write the scores again"
+            f"{self.input_name}: rows {a}..{b - 1}, columns {c}..{d - 1} cannot be read "
+            f"({reason}); write the scores again"
         )
 
 
@@ -284,14 +284,14 @@ def file_version(path: str | os.PathLike[str]) -> tuple[int, ...]:
 class FileCheck:
     """Background work that verifies a file."""
 
-    def __init__(self, what: str, work: Callable[[], None]):
-        self._error: BioevalError | None = DataError(f"{what}: was not read to its end")
-        self._thread: Thread | None = Thread(target=self._run, args=(work,), daemon=True)
+    def __init__(self, input_name: str, check: Callable[[], None]):
+        self._error: BioevalError | None = DataError(f"{input_name}: was not read to its end")
+        self._thread: Thread | None = Thread(target=self._run, args=(check,), daemon=True)
         self._thread.start()
 
-    def _run(self, work: Callable[[], None]) -> None:
+    def _run(self, check: Callable[[], None]) -> None:
         try:
-            work()
+            check()
             self._error = None
         except BioevalError as error:
             self._error = error
@@ -309,17 +309,17 @@ class FileCheck:
         return {"_thread": None, "_error": None}
 
 
-def checksum(what: str, data: np.ndarray, expected: int) -> FileCheck:
+def checksum(input_name: str, data: np.ndarray, expected: int) -> FileCheck:
     """Verify the checksum of a mapped array in one call, during which other threads run."""
 
     def compute() -> None:
         if zlib.crc32(data) != expected:
             raise DataError(
-                f"{what} is truncated or damaged (its checksum is not that of the archive); write "
-                "the file again"
+                f"{input_name} is truncated or damaged (its checksum is not that of the archive); "
+                "write the file again"
             )
 
-    return FileCheck(what, compute)
+    return FileCheck(input_name, compute)
 
 
 class SpooledRows:
@@ -329,7 +329,7 @@ class SpooledRows:
     the first one inflate nothing and no memory is held. Raise :class:`OSError` if there can be no
     temporary file of this size.
 
-    - `what` (str): what is read, for messages
+    - `input_name` (str): what is read, for messages
     - `shape`, `dtype`
     - `pieces` (iterator of bytes): the values in C order. It raises a BioevalError where the source
       is damaged
@@ -339,13 +339,15 @@ class SpooledRows:
 
     ndim = 2
 
-    def __init__(self, what: str, shape: tuple[int, ...], dtype: np.dtype, pieces: Iterator[bytes]):
+    def __init__(
+        self, input_name: str, shape: tuple[int, ...], dtype: np.dtype, pieces: Iterator[bytes]
+    ):
         self.shape, self.dtype = shape, dtype
-        arriving = _Arriving(what, prod(shape) * dtype.itemsize)
+        arriving = _Arriving(input_name, prod(shape) * dtype.itemsize)
         # Writable, since kernels would copy read-only rows.
         self._values = np.memmap(arriving.file, dtype, "r+", shape=shape)
         self._arriving = arriving
-        self.verification = FileCheck(what, lambda: arriving.write(pieces))
+        self.verification = FileCheck(input_name, lambda: arriving.write(pieces))
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:
@@ -364,8 +366,8 @@ class SpooledRows:
 class _Arriving:
     """The temporary file, and the number of bytes written so far."""
 
-    def __init__(self, what: str, size: int):
-        self.what = what
+    def __init__(self, input_name: str, size: int):
+        self.input_name = input_name
         self.folder = tempfile.gettempdir()
         if size > shutil.disk_usage(self.folder).free:
             raise OSError(f"no room for {size:,} bytes in {self.folder}")
@@ -380,7 +382,7 @@ class _Arriving:
             self.file.seek(0)  # mapping it went to its end
             for piece in pieces:
                 if self.ended:
-                    raise DataError(f"{self.what}: was not read to its end")
+                    raise DataError(f"{self.input_name}: was not read to its end")
                 self.file.write(piece)
                 self.file.flush()
                 with self._changed:
@@ -388,8 +390,8 @@ class _Arriving:
                     self._changed.notify_all()
         except OSError as error:
             raise DataError(
-                f"{self.what} could not be decompressed to a temporary file in {self.folder}: "
-                f"{error.strerror or error}; name a folder with room in TMPDIR"
+                f"{self.input_name} could not be decompressed to a temporary file in "
+                f"{self.folder}: {error.strerror or error}; name a folder with room in TMPDIR"
             ) from error
         finally:
             self.file.close()  # what is mapped stays

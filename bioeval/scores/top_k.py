@@ -173,9 +173,9 @@ class TopKScores(Scores):
                     self._set(_remarks=(message,))
                     warnings.warn(message, BioevalWarning, stacklevel=3)
                 return
-        itself = self.indices == entry[:, None]
-        order = np.argsort(itself | (self.indices < 0), axis=1, kind="stable")
-        indices = np.take_along_axis(np.where(itself, -1, self.indices), order, axis=1)
+        is_query = self.indices == entry[:, None]
+        order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
+        indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
         places = max(1, int((indices >= 0).any(axis=0).sum()))
         if self.distances is not None:
             distances = np.take_along_axis(self.distances, order, axis=1)[:, :places]

@@ -231,7 +231,7 @@ class PointFinder:
         if not attempts.defined:
             return points
         scores = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
-        _add_points(points, self._look_into(scores), wanted, self._with_rows)
+        _add_points(points, self._list_group(scores), wanted, self._with_rows)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
             corners = self._corners(scores)
@@ -245,7 +245,7 @@ class PointFinder:
         """
         bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
         if self._attempts.defined:
-            return self._look_into(self._found(bins))
+            return self._list_group(self._found(bins))
         return self._attempts
 
     def want_rows(self, thresholds: np.ndarray) -> None:
@@ -335,7 +335,7 @@ class PointFinder:
             bins = bins[~held]
         return parts
 
-    def _look_into(self, found: _Found) -> Attempts:
+    def _list_group(self, found: _Found) -> Attempts:
         """Return the attempts with the scores near points, all other bins joined."""
         attempts, single = self._attempts, self._attempts.single_valued()
         wanted = self._near & (attempts.counts > 0)

@@ -54,7 +54,7 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
     try:
         how = None
         if stored:
-            how = (values.what, values.fill)
+            how = (values.input_name, values.fill)
         return where and (kind, how, _stamp(*where[:2]), *where)
     except FileMissingOnWorker:  # removed meanwhile
         return None

@@ -184,8 +184,8 @@ def load(
     >>> scores = be.load("faces.npz", embeddings_key="dlib128", labels_key="subject", metric="l2")
     ... # doctest: +SKIP
     """
-    given = dict(locals())
-    scores = registry.read(given.pop("path"), ReadOptions.parse(**given))
+    arguments = dict(locals())
+    scores = registry.read(arguments.pop("path"), ReadOptions.parse(**arguments))
     if names_of in PATTERNS:
         known = PATTERNS[names_of]
         return scores._with(distractor_ids=known.distractor_ids, _junk_ids=known.junk_ids)

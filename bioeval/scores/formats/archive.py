@@ -152,8 +152,8 @@ class Archive(Arrays):
                 f"{self.path}: the array {key!r} is of dtype object, a Python pickle, and bioeval "
                 "never unpickles; save it as numbers or as text (numpy.array(x, dtype=str))"
             )
-        what = f"the array {key!r}"
-        with guarded(self.path, what), zipfile.ZipFile(self.path) as archive:
+        input_name = f"the array {key!r}"
+        with guarded(self.path, input_name), zipfile.ZipFile(self.path) as archive:
             with archive.open(f"{key}.npy") as file:
                 array = npy_format.read_array(file, allow_pickle=False)
                 rest = file.read(1)  # the checksum is verified at the end
@@ -170,7 +170,7 @@ class Archive(Arrays):
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return a large array mapped from the file; a compressed one is inflated as it is read."""
-        header, what = self.headers[key], f"{self.path}: the array {key!r}"
+        header, input_name = self.headers[key], f"{self.path}: the array {key!r}"
         with guarded(self.path, f"the array {key!r}"):
             with zipfile.ZipFile(self.path) as archive:
                 member = archive.getinfo(f"{key}.npy")
@@ -180,9 +180,9 @@ class Archive(Arrays):
             if member.compress_type == zipfile.ZIP_STORED:
                 data, start = self._stored(member, header)
                 values = data[start:].view(header.dtype).reshape(header.shape)
-                return values, checksum(what, data, member.CRC)
+                return values, checksum(input_name, data, member.CRC)
         try:
-            rows = SpooledRows(what, header.shape, header.dtype, self._pieces(key))
+            rows = SpooledRows(input_name, header.shape, header.dtype, self._pieces(key))
         except OSError:  # there is no room for a temporary file
             return self.read(key), None
         return rows, rows.verification
@@ -240,9 +240,9 @@ def read_header(file: Any) -> Header:
     return Header(tuple(shape), dtype, fortran)
 
 
-def open_array(path: Path, what: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
-    """Memory-map a .npy array; errors call it `what`, and `as_` what if it holds Python objects."""
-    with guarded(path, expected=what):
+def open_array(path: Path, input_name: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
+    """Memory-map a .npy array, which errors call `input_name`; it is read as `as_`."""
+    with guarded(path, expected=input_name):
         with open(path, "rb") as file:
             header = read_header(file)
             size = path.stat().st_size - file.tell()

@@ -19,7 +19,7 @@ from bioeval.base.kinds import PlainKind
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, guarded, replacing_all
 from bioeval.scores.formats.format import Format, ReadOptions, say
-from bioeval.scores.formats.label_files import given_sides
+from bioeval.scores.formats.label_files import side_arguments
 from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -45,17 +45,18 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
-def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, PlainKind, list[str]]:
+def _open(path: Path, cells: bytes, input_name: str) -> tuple[np.ndarray, PlainKind, list[str]]:
     """Memory-map the cells of a file; return them, and the kind and the lists that it names."""
-    existing_file(path, what)
+    existing_file(path, input_name)
     head = _head(path)
     fields = _LAYOUT.match(head)
     if fields is None or fields[7] not in _MAGIC:
         raise DataError(
-            f"{path}: expected {what}; such a file begins with S2 or D2, two names and MF or MB"
+            f"{path}: expected {input_name}; such a file begins with S2 or D2, two names and MF or "
+            "MB"
         )
     if fields[4] != cells:
-        raise DataError(f"{path}: holds {fields[4].decode()} cells; expected {what}")
+        raise DataError(f"{path}: holds {fields[4].decode()} cells; expected {input_name}")
     rows, columns = int(fields[5]), int(fields[6])
     dtype = np.dtype(_MAGIC[fields[7]] + _CELLS[cells])
     needed = fields.end() + rows * columns * dtype.itemsize
@@ -98,7 +99,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         probe, gallery = matrix_labels(path, options, {}, *values.shape)
     scores = Scores(
         values,
-        **given_sides(probe, gallery),
+        **side_arguments(probe, gallery),
         mask=mask,
         kind=kind,
         nan=options.nan or "raise",
@@ -122,13 +123,13 @@ def _labels(options: ReadOptions) -> bool:
 
 def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
     """Return the files beside a matrix that it names: of both sides, of probes, of the gallery."""
-    beside = []
+    siblings = []
     for name in lists:
         name = name.strip().replace("\\", "/").rpartition("/")[2]
         if not (name.isprintable() and name.lower().endswith(".xml")):
             return None, None, None
-        beside.append(path.with_name(name))
-    gallery, probe = beside
+        siblings.append(path.with_name(name))
+    gallery, probe = siblings
     if not (probe.is_file() and gallery.is_file()):
         return None, None, None
     if probe == gallery:
@@ -180,17 +181,17 @@ def _write(scores: Scores, path: Path) -> None:
 def _mask_row(scores: Scores, row: int) -> np.ndarray:
     """Return the bytes of the mask for a row: compared cells, and genuine ones."""
     n = scores.shape[1]
-    given = None
+    mask = None
     if scores._has_mask:
-        given = scores._read_mask(row, row + 1)[0]
-    if scores._labelled or given is None:
+        mask = scores._read_mask(row, row + 1)[0]
+    if scores._labelled or mask is None:
         genuine = scores._codes.gallery == scores._codes.probe[row]
     else:
-        genuine = given == Mask.GENUINE
+        genuine = mask == Mask.GENUINE
     kept = scores.gallery_ids != scores.probe_ids[row]
     kept &= ~scores._excluded(np.full(n, row), np.arange(n))
-    if given is not None:
-        kept &= given != Mask.IGNORE
+    if mask is not None:
+        kept &= mask != Mask.IGNORE
     return np.where(kept, np.where(genuine, 255, 127), 0).astype(np.uint8)
 
 

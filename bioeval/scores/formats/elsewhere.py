@@ -19,20 +19,20 @@ from bioeval.base.elsewhere import (
 )
 from bioeval.base.errors import BioevalError, DataError, PluginError
 from bioeval.base.offers import doors, value_from_elsewhere
-from bioeval.scores.formats.format import Format, Found, ReadOptions
+from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
 from bioeval.scores.matrix import Scores
 
 #: The message of each format that two packages have, by its word.
 clashes: dict[str, str] = {}
 
 
-def from_elsewhere(own: Sequence[str]) -> list[Format]:
-    """Return the formats of other packages; words of bioeval's `own` formats stay theirs."""
+def from_elsewhere(package_formats: Sequence[str]) -> list[Format]:
+    """Return the formats of other packages; words of bioeval's `package_formats` stay theirs."""
     by_word: dict[str, list[tuple[str, Format]]] = {}
     for package, form in _of_packages():
         if not isinstance(form, Format) or _wrong(form):
             report(package, f"{form!r} is no Format with text and functions; it is left out")
-        elif form.word in own:
+        elif form.word in package_formats:
             report(package, f"the format {form.word!r} is bioeval's own; that one is left out")
         else:
             by_word.setdefault(form.word, []).append((package, form))
@@ -82,11 +82,11 @@ def _guarded(package: str, form: Format) -> Format:
     """
     of_format = f"of the format {form.word!r}"
 
-    def looking(looks: Callable[[Found], bool]) -> Callable[[Found], bool]:
+    def looking(looks: Callable[[FileFacts], bool]) -> Callable[[FileFacts], bool]:
         """Return a look at a file whose errors are reported."""
 
         @functools.wraps(looks)
-        def recognised(file: Found) -> bool:
+        def recognised(file: FileFacts) -> bool:
             """Look at a file."""
             try:
                 with guest(package, f"a look at a file {of_format}"):
@@ -131,9 +131,9 @@ def _guarded(package: str, form: Format) -> Format:
         """Return a function whose result is of a type, or a list of members of a type."""
 
         @functools.wraps(function)
-        def answered(*given: Any) -> Any:
+        def answered(*result: Any) -> Any:
             """Call the function."""
-            answer = called(package, f"{name} {of_format}", function, *given)
+            answer = called(package, f"{name} {of_format}", function, *result)
             right = isinstance(answer, expected)
             if right and members is not None:
                 right = all(isinstance(member, members) for member in answer)

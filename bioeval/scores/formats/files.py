@@ -90,24 +90,24 @@ class FileInUseError(DataError):
     """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
 
 
-def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
+def optional(module: str, path: Path, input_name: str, extra: str = "formats") -> Any:
     """Import an optional library; the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
         raise DataError(
-            f"{path}: is {what}, which needs {package}: {how_to_install(extra)}"
+            f"{path}: is {input_name}, which needs {package}: {how_to_install(extra)}"
         ) from None
 
 
-def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
+def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> Path:
     """Return `path` if it is a file that is not empty; else raise an error that describes it."""
     path = require_path("path", path)
     if path.is_dir():
-        if what == "a file" and (is_zarr(path) or shipments(path)):
+        if input_name == "a file" and (is_zarr(path) or shipments(path)):
             return path
-        raise DataError(f"{path}: is a folder; expected {what}")
+        raise DataError(f"{path}: is a folder; expected {input_name}")
     if not path.exists():
         folder = path.parent
         if not folder.is_dir():
@@ -115,8 +115,8 @@ def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
         raise DataError(f"{path}: no such file.{nearest_name(path.name, os.listdir(folder))}")
     if not path.is_file():
         raise DataError(
-            f"{path}: is a pipe or a device, and {what} is read more than once; write it to a file "
-            "first, and name that"
+            f"{path}: is a pipe or a device, and {input_name} is read more than once; write it to "
+            "a file first, and name that"
         )
     if path.stat().st_size == 0:
         raise DataError(f"{path}: is empty (0 bytes); write the file again")
@@ -176,22 +176,22 @@ def content(path: Path) -> str:
 
 
 @contextmanager
-def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
+def guarded(path: Path, input_name: str = "", expected: str = "") -> Iterator[None]:
     """Turn whatever a reader raises into a :class:`DataError` that names the file.
 
     Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
     ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
     bioeval, missing libraries and warnings pass; the original error remains the cause.
 
-    `what` is the part that is read, as ``"the array 'scores'"``, and `expected` what the file
+    `input_name` is the part that is read, as ``"the array 'scores'"``, and `expected` what the file
     should be, as ``"a .npz file"``.
     """
-    if what:
-        where = f"{path}: {what}"
+    if input_name:
+        where = f"{path}: {input_name}"
     else:
         where = str(path)
     separator = ": "
-    if what:
+    if input_name:
         separator = " "
     advice = "write the file again"
     if expected:

@@ -89,27 +89,29 @@ class ReadOptions:
     chosen_columns: list[str] = field(default_factory=list, init=False, compare=False)
 
     @classmethod
-    def parse(cls, **given: Any) -> ReadOptions:
+    def parse(cls, **arguments: Any) -> ReadOptions:
         """Check and convert the arguments of :func:`bioeval.load`."""
         for name in _FILES:
-            if given[name] is not None:
-                given[name] = require_path(name, given[name])
+            if arguments[name] is not None:
+                arguments[name] = require_path(name, arguments[name])
         for name in ("exclude", "average"):
-            value = given[name]
+            value = arguments[name]
             if value is not None:
                 words = [value] if isinstance(value, str) else require_list(name, value)
-                given[name] = tuple(require_text(name, word) for word in words)
-        for name in given:
-            if given[name] is not None and (name.endswith("_key") or name in _PATTERNS):
-                require_text(name, given[name])
-        given["unordered"] = require_flag("unordered", given["unordered"]) or None
-        given["keep_embeddings"] = require_flag("keep_embeddings", given["keep_embeddings"]) or None
-        keep = given["keep"]
-        given["keep"] = ListRules.parse(keep, given["unordered"]).keep or None
-        given["meta"] = _columns(given["meta"])
-        if given.get("memory_limit") is not None:
-            given["memory_limit"] = require_bytes("memory_limit", given["memory_limit"])
-        options = cls(**given)
+                arguments[name] = tuple(require_text(name, word) for word in words)
+        for name in arguments:
+            if arguments[name] is not None and (name.endswith("_key") or name in _PATTERNS):
+                require_text(name, arguments[name])
+        arguments["unordered"] = require_flag("unordered", arguments["unordered"]) or None
+        arguments["keep_embeddings"] = (
+            require_flag("keep_embeddings", arguments["keep_embeddings"]) or None
+        )
+        keep = arguments["keep"]
+        arguments["keep"] = ListRules.parse(keep, arguments["unordered"]).keep or None
+        arguments["meta"] = _columns(arguments["meta"])
+        if arguments.get("memory_limit") is not None:
+            arguments["memory_limit"] = require_bytes("memory_limit", arguments["memory_limit"])
+        options = cls(**arguments)
         for name, choices in _CHOICES.items():
             value = getattr(options, name)
             if value is not None and not (name == "metric" and callable(value)):
@@ -128,7 +130,7 @@ class ReadOptions:
                 _check_pattern(name, pattern, example)
         return options
 
-    def given(self) -> dict[str, object]:
+    def in_use(self) -> dict[str, object]:
         """Return the options given about the file, without those of every format."""
         given = {}
         for name in FLAGS:
@@ -140,21 +142,22 @@ class ReadOptions:
     @property
     def names_arrays(self) -> bool:
         """Whether any array is named; the file is then not in bioeval's own layout."""
-        return any(name.endswith("_key") for name in self.given())
+        return any(name.endswith("_key") for name in self.in_use())
 
     @property
     def lists_pairs(self) -> bool:
         """Whether only a list of pairs is evaluated."""
         return self.pairs_key is not None or self.pairs is not None
 
-    def allow(self, what: str, names: Iterable[str]) -> None:
-        """Raise :class:`DataError` if an option is given that has no meaning for `what`."""
+    def allow(self, input_name: str, names: Iterable[str]) -> None:
+        """Raise :class:`DataError` if an option is given that has no meaning for `input_name`."""
         names = list(names)
-        for name in self.given():
+        for name in self.in_use():
             if name not in names:
                 accepted = ", ".join(map(say, names))
                 raise DataError(
-                    f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
+                    f"{say(name)} has no meaning for {input_name}; it accepts "
+                    f"{accepted or 'no options'}"
                 )
 
     def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
@@ -166,13 +169,13 @@ class ReadOptions:
             If the option contradicts what the file declares, which is its word `where`.
         """
         if declared and self.kind not in (None, "order", declared):
-            given = self.kind
-            if declared != "order" and larger_is_closer(given) != larger_is_closer(declared):
+            stated = self.kind
+            if declared != "order" and larger_is_closer(stated) != larger_is_closer(declared):
                 raise DataError(
-                    f"{where}: declares the kind {declared}; {say('kind', given)} contradicts "
+                    f"{where}: declares the kind {declared}; {say('kind', stated)} contradicts "
                     "it; leave it out, or mend this word of the file if it is wrong"
                 )
-            return given, (f"taken as {given}; the file declares {declared}",)
+            return stated, (f"taken as {stated}; the file declares {declared}",)
         kind = self.kind or cast(Kind, declared)
         if kind:
             return (kind, ())
@@ -238,9 +241,10 @@ def _check_pattern(name: str, pattern: str, example: str) -> None:
     except re.error as error:
         raise DataError(f"{say(name, pattern)} is not a regular expression: {error}") from None
     if groups != 1:
-        what = name.removesuffix("_from")
+        input_name = name.removesuffix("_from")
         raise DataError(
-            f"{say(name, pattern)} has {groups} groups; expected one, the {what}, as in {example!r}"
+            f"{say(name, pattern)} has {groups} groups; expected one, the {input_name}, as in "
+            f"{example!r}"
         )
 
 
@@ -278,7 +282,7 @@ def say(name: str, value: object = None) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class FileFacts:
     """Facts about a file before it is read; `content` is the kind that its first bytes show."""
 
     path: Path
@@ -359,13 +363,13 @@ class Format:
 
     name: str
     holds: str
-    recognise: Callable[[Found], bool]
+    recognise: Callable[[FileFacts], bool]
     read: Callable[[Path, ReadOptions], Scores]
     options: Sequence[str] = ()
     looks: str = "text"
     expected: str = ""
     recognised_by: str = ""
-    first_line: Callable[[Found], bool] = lambda file: False
+    first_line: Callable[[FileFacts], bool] = lambda file: False
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""
@@ -409,17 +413,17 @@ class Format:
 def metadata_losses(scores: Scores) -> list[str]:
     """Say which metadata columns a format leaves out."""
     names = sorted({*scores.probe_meta, *scores.gallery_meta})
-    what = "column {} is"
+    input_name = "column {} is"
     if len(names) > 1:
-        what = "columns {} are"
-    return [f"the metadata {what.format(', '.join(names))} left out"] * bool(names)
+        input_name = "columns {} are"
+    return [f"the metadata {input_name.format(', '.join(names))} left out"] * bool(names)
 
 
-def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
-    """Return the loss that `what`, such as ``"labels"``, becomes text, unless all are text."""
+def text_losses(columns: Sequence[np.ndarray], input_name: str) -> list[str]:
+    """Return the loss that `input_name`, as ``"labels"``, becomes text, if not all are."""
     for column in columns:
         if column.dtype.kind != "U" and {*map(type, column.reshape(-1).tolist())} - {str}:
-            return [f"{what} become text"]
+            return [f"{input_name} become text"]
     return []
 
 

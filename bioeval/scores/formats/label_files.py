@@ -78,7 +78,7 @@ class Labels:
     has_header: bool = True
     column: str = ""  # of the labels, where the reader chose it among several
 
-    def expect(self, count: int, what: str) -> None:
+    def expect(self, count: int, input_name: str) -> None:
         """Raise unless there are `count` labels."""
         if len(self.label) == count:
             return
@@ -88,10 +88,10 @@ class Labels:
                 f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
                 "'label'"
             )
-        raise DataError(f"{self.path}: {len(self.label)} labels for {count} {what}.{hint}")
+        raise DataError(f"{self.path}: {len(self.label)} labels for {count} {input_name}.{hint}")
 
 
-def given_sides(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
+def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
     """Return the labels and metadata of the sides that have some, as arguments of Scores."""
     arguments: dict[str, Any] = {}
     for name, side in (("probe", probe), ("gallery", gallery)):
@@ -110,8 +110,8 @@ def read_table(path: str | Path) -> TextTable:
     path = existing_file(path, "the CSV file")
     kind = content(path)
     if kind != "text":
-        what = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
-        raise DataError(f"{path}: is {what}; expected CSV text in UTF-8")
+        input_name = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
+        raise DataError(f"{path}: is {input_name}; expected CSV text in UTF-8")
     text = io.StringIO(decode(read_bounded(path), path), newline="")
     first = text.readline()
     text.seek(0)
@@ -244,13 +244,13 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     return _renamed(labels, meta, "no column", "the others are", "none")
 
 
-def check_cells(values: np.ndarray, what: str, named: Path) -> None:
+def check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
     """Raise where a cell of CSV would not be read back as the same text."""
     for row, value in enumerate(np.asarray(values).tolist()):
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:
             raise DataError(
-                f"{named}: {what} {row} is {text!r}; CSV would change this text; save to a "
+                f"{named}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
                 ".npz file"
             )
 
@@ -362,13 +362,13 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     kind = content(path)
     if kind != "text":
         raise DataError(f"{path}: is {kind}; expected text with a name on each line")
-    others: dict[str, np.ndarray] = {}
+    rest: dict[str, np.ndarray] = {}
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-        names, others = _csv_names(path)
+        names, rest = _csv_names(path)
     else:
         names = decoded_lines(path)
     parsed = parse_names(names, names_of, where=str(path))
-    return Labels(path, parsed.label, {**parsed.meta, **others})
+    return Labels(path, parsed.label, {**parsed.meta, **rest})
 
 
 def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:

@@ -46,7 +46,7 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
         return None
     first, second = layout.templates
     a, b = table.text[first], table.text[second]
-    if a.given_up or b.given_up:
+    if a.too_many_names or b.too_many_names:
         return None
     shared = set()
     if layout.probe == 1 and (layout.header or layout.subjects is not None):
@@ -83,7 +83,7 @@ def templates_of_two(
     sides = []
     for i, j in zip(layout.templates or (), other.templates or (), strict=True):
         column, more = first.text[i], second.text[j]
-        if column.given_up or more.given_up:
+        if column.too_many_names or more.too_many_names:
             return None
         column.append_codes(more.codes, more.values)
         sides.append(column)
@@ -370,8 +370,8 @@ def pairs_of_columns(
         scores = listed._with(unordered=rules.unordered)._taking(keep)
     reading = pairs.reading
     if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
-        said = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
-        reading = (said, *reading)
+        origin = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
+        reading = (origin, *reading)
     return scores._with(_remarks=(*scores._remarks, *notes), _reading=reading)
 
 
@@ -417,7 +417,7 @@ def _templates(pairs: _PairRows) -> CodedSides | None:
     names = templates_of(pairs.table, layout, listed)
     if names is None:
         sides = layout.templates or ()
-        if layout.names_templates and any(pairs.table.text[i].given_up for i in sides):
+        if layout.names_templates and any(pairs.table.text[i].too_many_names for i in sides):
             pairs.notes.append(
                 f"names more than {MOST_NAMES:,} templates: pairs that are listed again and "
                 "comparisons of a template with itself were not looked for"

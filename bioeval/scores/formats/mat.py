@@ -26,7 +26,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.chunks import read_whole
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.files import HDF5, guarded, replacing
-from bioeval.scores.formats.format import CHUNKED, Format, Found, ReadOptions
+from bioeval.scores.formats.format import CHUNKED, FileFacts, Format, ReadOptions
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.matrix import Scores
@@ -111,11 +111,11 @@ def variables(path: Path) -> dict[str, Variable]:
 
 def read(path: Path, variable: Variable) -> np.ndarray:
     """Read an array of numbers in MATLAB's shape, or of characters as one text for each row."""
-    what = f"{path}: {variable.name!r}"
+    input_name = f"{path}: {variable.name!r}"
     if variable.is_complex:
-        raise DataError(f"{what} holds complex numbers; expected real ones")
+        raise DataError(f"{input_name} holds complex numbers; expected real ones")
     if variable.kind not in NUMERIC and variable.kind != "char":
-        raise DataError(f"{what} {refusal(variable.kind)}")
+        raise DataError(f"{input_name} {refusal(variable.kind)}")
     with guarded(path, f"the array {variable.name!r}"):
         with open(path, "rb") as file:
             order = _byte_order(file.read(_HEAD_BYTES))
@@ -374,7 +374,7 @@ class Mat73:
         self._refused: dict[str, str] = {}
         self.elsewhere: set[str] = set()
         with self._open() as file:
-            self._look_into(file, "", {self._address(file)} if groups else None)
+            self._list_group(file, "", {self._address(file)} if groups else None)
 
     @staticmethod
     def _address(item: Any) -> int:
@@ -382,7 +382,7 @@ class Mat73:
 
         return int(h5py.h5o.get_info(item.id).addr)
 
-    def _look_into(self, file: Any, group: str, seen: set[int] | None) -> None:
+    def _list_group(self, file: Any, group: str, seen: set[int] | None) -> None:
         """Look at what a group holds; of groups in it, at each that was not `seen` before."""
         import h5py
 
@@ -395,22 +395,22 @@ class Mat73:
             item: Any = file[place] if _within(file, place) else None
             plain = isinstance(item, h5py.Group) and not _class_of(item)
             if seen is None or not plain or "MATLAB_sparse" in item.attrs:
-                self._look(file, place)
+                self._list_array(file, place)
             elif self._address(item) not in seen:
                 seen.add(self._address(item))
-                self._look_into(file, place, seen)
+                self._list_group(file, place, seen)
 
-    def _look(self, file: Any, name: str) -> None:
+    def _list_array(self, file: Any, name: str) -> None:
         """Look at what a name leads to; values that are not read are refused with the reason."""
         import h5py
 
         if not _within(file, name):
             link = file.get(name, getlink=True)
             other = getattr(link, "filename", None)
-            what = "is a link that leads nowhere, or out of this file"
+            input_name = "is a link that leads nowhere, or out of this file"
             if other:
-                what = f"is an external link to {other!r}"
-            self._refuse_elsewhere(name, what)
+                input_name = f"is an external link to {other!r}"
+            self._refuse_elsewhere(name, input_name)
             return
         item = file[name]
         kind = _class_of(item)
@@ -444,10 +444,10 @@ class Mat73:
         self._refused[name] = why
         self.headers[name] = Header(shape, np.dtype(object))
 
-    def _refuse_elsewhere(self, name: str, what: str) -> None:
+    def _refuse_elsewhere(self, name: str, input_name: str) -> None:
         self.elsewhere.add(name)
         advice = "bioeval reads no file through another one; copy the values into this file"
-        self._refuse(name, f"{what}; {advice}")
+        self._refuse(name, f"{input_name}; {advice}")
 
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
@@ -515,7 +515,7 @@ def _class_of(item: Any) -> str:
     return str(name)
 
 
-def _recognise(file: Found) -> bool:
+def _recognise(file: FileFacts) -> bool:
     if file.suffix == ".mat" and file.content == "an unknown binary file":
         raise DataError(
             f"{file.path}: is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not "

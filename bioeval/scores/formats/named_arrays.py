@@ -113,9 +113,9 @@ REID_CAMERAS = _both_sides(
     *("query_cam", "query_cams", "q_camids", "query_camera", "query_cameras", "q_camid", "q_cams"),
     *("query_camid", "query_camids"),
 )
-_OWN = ("scores", "embeddings", "indices")
+_MAIN_ARRAYS = ("scores", "embeddings", "indices")
 _SIDES = {"probe_labels_key", "gallery_labels_key"}
-_OWN_LABELS = ("labels", "probe_labels", "gallery_labels")
+_LABEL_ARRAYS = ("labels", "probe_labels", "gallery_labels")
 
 
 def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
@@ -123,12 +123,12 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
 
     What the caller names stays; a file in bioeval's own layout is left as it is.
     """
-    given = options.given()
-    chosen = given.keys() & {"scores_key", "embeddings_key", "indices_key", "pairs_key"}
+    options_given = options.in_use()
+    chosen = options_given.keys() & {"scores_key", "embeddings_key", "indices_key", "pairs_key"}
     keys = {}
     if not chosen:
-        named = {name for name in given if name.endswith("_key")}
-        if named - _SIDES or not file.headers.keys().isdisjoint(_OWN):
+        named = {name for name in options_given if name.endswith("_key")}
+        if named - _SIDES or not file.headers.keys().isdisjoint(_MAIN_ARRAYS):
             return options
         features = _first_pair(file, REID_FEATURES)
         distances = _matrix_of_distances(file)
@@ -146,7 +146,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
             return options
     elif len(chosen) > 1 or not _fits(file, options):
         return options
-    return _with_sides(file, options, given, keys)
+    return _with_sides(file, options, options_given, keys)
 
 
 def _matrix_of_distances(file: Arrays) -> str:
@@ -158,14 +158,14 @@ def _matrix_of_distances(file: Arrays) -> str:
 
 
 def _with_sides(
-    file: Arrays, options: ReadOptions, given: dict[str, object], keys: dict[str, Any]
+    file: Arrays, options: ReadOptions, options_given: dict[str, object], keys: dict[str, Any]
 ) -> ReadOptions:
     """Add the arrays of labels and cameras of both sides."""
-    if "labels" in given or "labels_key" in given:
+    if "labels" in options_given or "labels_key" in options_given:
         return replace(options, **keys)
     labels = _first_pair(file, REID_LABELS)
     for i, side in enumerate(("probe_labels", "gallery_labels")):
-        if side in given or f"{side}_key" in given:
+        if side in options_given or f"{side}_key" in options_given:
             continue
         if labels is None and keys:
             raise DataError(
@@ -189,7 +189,7 @@ def _fits(file: Arrays, options: ReadOptions) -> bool:
     labels = _first_pair(file, REID_LABELS)
     matrix = options.scores_key
     of_probes, of_gallery = options.embeddings_key, options.gallery_embeddings_key
-    if labels is None or not file.headers.keys().isdisjoint(_OWN_LABELS):
+    if labels is None or not file.headers.keys().isdisjoint(_LABEL_ARRAYS):
         return False
     probes = prod(file.headers[labels[0]].shape)
     gallery = prod(file.headers[labels[1]].shape)
@@ -255,43 +255,45 @@ class NamedArrays:
                 return name
         return None
 
-    def refuse(self, what: str, names: Iterable[str]) -> None:
-        """Raise if one of these options is given; they have no meaning for `what`."""
-        given = self.options.given()
+    def refuse(self, input_name: str, names: Iterable[str]) -> None:
+        """Raise if one of these options is given; they have no meaning for `input_name`."""
+        option = self.options.in_use()
         for name in names:
-            if name in given:
-                raise DataError(f"{self.file.path}: {say(name)} has no meaning for {what}")
+            if name in option:
+                raise DataError(f"{self.file.path}: {say(name)} has no meaning for {input_name}")
 
     def labels(
-        self, side: str, count: int, what: str, *native: str, square: bool = False
+        self, side: str, count: int, input_name: str, *native: str, square: bool = False
     ) -> Labels | None:
         """Read the labels of a side from the array or the file that holds them."""
         options = self.options
         names = [side, f"{side}_key"]
         if side != "gallery_labels":
             names += ["labels", "labels_key"]
-        given = [name for name in names if getattr(options, name)]
-        if len(given) > 1:
-            raise DataError(f"{say(given[0])} and {say(given[1])} are both given; expected one")
-        if given and not given[0].endswith("_key"):
-            path = getattr(options, given[0])
+        named_options = [name for name in names if getattr(options, name)]
+        if len(named_options) > 1:
+            raise DataError(
+                f"{say(named_options[0])} and {say(named_options[1])} are both given; expected one"
+            )
+        if named_options and not named_options[0].endswith("_key"):
+            path = getattr(options, named_options[0])
             if str(path) in self.file and not path.exists():
                 raise DataError(
-                    f"{self.file.path}: {say(given[0], str(path))} is a file, and there is no "
-                    f"such file; {str(path)!r} is an array in the file: name it with "
-                    f"{say(given[0] + '_key', str(path))}"
+                    f"{self.file.path}: {say(named_options[0], str(path))} is a file, and there is "
+                    f"no such file; {str(path)!r} is an array in the file: name it with "
+                    f"{say(named_options[0] + '_key', str(path))}"
                 )
             labels = read_side(path, options, options.meta if square else None)
-            labels.expect(count, what)
+            labels.expect(count, input_name)
             return labels
-        key = self.key(given[0] if given else f"{side}_key", *native)
+        key = self.key(named_options[0] if named_options else f"{side}_key", *native)
         if key is None:
             return None
         shape = self.file.headers[key].shape
         if shape != (count,):
             raise DataError(
                 f"{self.file.path}: the labels {key!r} have shape {shape}; expected ({count},), "
-                f"one for each of the {count} {what}. It holds: {self.file.listing()}"
+                f"one for each of the {count} {input_name}. It holds: {self.file.listing()}"
             )
         array = self.file.read(key)
         if options.names_of is not None:
@@ -404,11 +406,11 @@ class NamedArrays:
 
     def word(self, name: str, default: str, accepted: tuple[str, ...]) -> Any:
         """Return an option, or the word in the file, or the default."""
-        given = getattr(self.options, name)
-        if given is not None:
-            if isinstance(given, str):
-                require_choice(name, given, accepted)
-            return given
+        value = getattr(self.options, name)
+        if value is not None:
+            if isinstance(value, str):
+                require_choice(name, value, accepted)
+            return value
         if name not in self.file:
             return default
         word = self.file.text(name)
@@ -417,14 +419,14 @@ class NamedArrays:
 
     def kind(self, key: str, accepted: tuple[str, ...]) -> Kind:
         """Return the kind of the scores of an array; `notes` tells where it is not stated."""
-        said = ""
+        stored_kind = ""
         if "kind" in self.file:
-            said = self.file.text("kind")
-        if said:
-            require_choice(f"{self.file.path}: kind", said, accepted)
-        kind, notes = self.options.kind_of(said, f"{self.file.path}: kind")
+            stored_kind = self.file.text("kind")
+        if stored_kind:
+            require_choice(f"{self.file.path}: kind", stored_kind, accepted)
+        kind, notes = self.options.kind_of(stored_kind, f"{self.file.path}: kind")
         require_choice("kind", kind, accepted)
-        if not said and key.casefold() in _DISTANCES:
+        if not stored_kind and key.casefold() in _DISTANCES:
             self.notes = ()
         else:
             self.notes = notes
@@ -454,7 +456,7 @@ class NamedArrays:
 # ---------------------------------------------------------------- what is missing
 
 
-def nothing_found(file: Arrays) -> str:
+def no_arrays_message(file: Arrays) -> str:
     """Return the error of a file without scores, and which arrays could be meant."""
     shapes = file.headers
     if "header" in shapes and shapes["header"].dtype == np.uint8:

@@ -36,7 +36,7 @@ from bioeval.scores.formats.files import (
     replacing_all,
 )
 from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
-from bioeval.scores.formats.label_files import Labels, given_sides, read_side, write_labels
+from bioeval.scores.formats.label_files import Labels, read_side, side_arguments, write_labels
 from bioeval.scores.formats.trials import (
     MediaList,
     in_order,
@@ -57,7 +57,7 @@ SCHEMA = 1
 SCHEMA_KEY = "bioeval_schema"
 
 #: How the files beside ``x.npy`` end.
-BESIDE = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
+SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
 
 
 def sibling(path: Path, ending: str) -> Path:
@@ -66,7 +66,7 @@ def sibling(path: Path, ending: str) -> Path:
 
 
 def matrix_labels(
-    path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
+    path: Path, options: ReadOptions, settings: dict[str, Any], m: int, n: int
 ) -> tuple[Labels | None, Labels | None]:
     """Find the labels of both sides, as given or beside the matrix."""
     square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
@@ -80,8 +80,8 @@ def matrix_labels(
         both = sibling(path, "labels.csv")
         sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
         present = [*filter(Path.exists, (both, *sides))]
-        if said:
-            present = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
+        if settings:
+            present = [sibling(path, f"{x}.csv") for x in settings["files"] if x != "mask"]
         if both in present and len(present) > 1:
             names = " and ".join(place.name for place in present)
             raise DataError(
@@ -92,7 +92,7 @@ def matrix_labels(
             square = both
         elif present == sides:
             probe, gallery = sides
-        elif said and not present:
+        elif settings and not present:
             return None, None
         else:
             expected = f"{both.name} beside it, or {sides[0].name} and {sides[1].name}"
@@ -127,23 +127,23 @@ def read_settings(path: Path) -> dict[str, Any]:
         return {}
     raw = read_bounded(place, MOST_SETTINGS)
     try:
-        said = parse_json(raw, str(place))
+        settings = parse_json(raw, str(place))
     except DataError:
         if SCHEMA_KEY.encode() in raw:
             raise
         return {}  # written by another program
-    if not isinstance(said, dict) or SCHEMA_KEY not in said:
+    if not isinstance(settings, dict) or SCHEMA_KEY not in settings:
         return {}
-    schema = said[SCHEMA_KEY]
+    schema = settings[SCHEMA_KEY]
     if type(schema) is not int or schema != SCHEMA:
         raise DataError(
             f"{place}: is of schema {schema!r}; this bioeval reads schema {SCHEMA}. Use a newer "
             "bioeval"
         )
-    files = said.get("files")
+    files = settings.get("files")
     if not isinstance(files, list) or not set(files) <= {"labels", "probe", "gallery", "mask"}:
         raise DataError(f"{place}: files is {files!r}; expected labels, or probe and gallery")
-    return said
+    return settings
 
 
 def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) -> Labels:
@@ -183,7 +183,7 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     kind, notes = options.kind_of()
     how: dict[str, Any] = {"kind": kind, "nan": options.nan or "raise"}
     if who is None:
-        _refuse_itself(pairs.a, pairs.b, options)
+        _refuse_self_pair(pairs.a, pairs.b, options)
         values = values[pairs.a, pairs.b]
         listed = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
     else:
@@ -208,7 +208,7 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     names = options.average or ()
     _expect_rows(path, len(features), media, names)
     pairs = read_template_pairs(media, options)
-    _refuse_itself(pairs.a, pairs.b, options)
+    _refuse_self_pair(pairs.a, pairs.b, options)
     if names:
         if names[0] != "template":
             raise DataError(
@@ -258,7 +258,7 @@ def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ..
         )
 
 
-def _refuse_itself(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> None:
+def _refuse_self_pair(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> None:
     same = a == b
     if same.any():
         raise DataError(
@@ -326,11 +326,11 @@ def _require_kind(path: Path, options: ReadOptions) -> Kind:
     return options.kind
 
 
-def _second(path: Path, what: str) -> tuple[Path, np.ndarray]:
+def _second(path: Path, input_name: str) -> tuple[Path, np.ndarray]:
     """Return another .npy file and its array."""
-    place = existing_file(path, what)
+    place = existing_file(path, input_name)
     if content(place) != "npy":
-        raise DataError(f"{place}: is {content(place)}; expected {what}")
+        raise DataError(f"{place}: is {content(place)}; expected {input_name}")
     return place, open_array(place)
 
 
@@ -363,26 +363,27 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
     options.allow("a matrix without names (its labels are in CSV files)", _MATRIX)
     m, n = _checked(path, values).shape
     with guarded(sibling(path, "json")):
-        said = read_settings(path)
-    probe, gallery = matrix_labels(path, options, said, m, n)
+        settings = read_settings(path)
+    probe, gallery = matrix_labels(path, options, settings, m, n)
     for word, accepted in (("kind", KINDS), ("nan", NAN_POLICIES)):
-        if word in said:
-            require_choice(f"{sibling(path, 'json')}: {word}", said[word], accepted)
-    kind, notes = options.kind_of(said.get("kind", ""), f"{sibling(path, 'json')}: kind")
+        if word in settings:
+            require_choice(f"{sibling(path, 'json')}: {word}", settings[word], accepted)
+    kind, notes = options.kind_of(settings.get("kind", ""), f"{sibling(path, 'json')}: kind")
     place, mask = sibling(path, "mask.npy"), None
-    if "mask" in said.get("files", ()) or not said and place.exists():
+    if "mask" in settings.get("files", ()) or not settings and place.exists():
         mask = _checked(place, open_array(existing_file(place)))
     scores = Scores(
         values,
-        **given_sides(probe, gallery),
+        **side_arguments(probe, gallery),
         mask=mask,
         kind=kind,
-        nan=options.nan or said.get("nan", "raise"),
+        nan=options.nan or settings.get("nan", "raise"),
         name=path.stem,
-        exclude=said.get("exclude", ()),
+        exclude=settings.get("exclude", ()),
     )
     no_person = {
-        attribute: as_ids(said.get(name, ()), name) for name, attribute in IDS_OF_NO_PERSON.items()
+        attribute: as_ids(settings.get(name, ()), name)
+        for name, attribute in IDS_OF_NO_PERSON.items()
     }
     return scores._with(**no_person, _reading=notes)
 
@@ -515,5 +516,5 @@ FORMAT = Format(
     written="the matrix, with CSV files of labels beside it",
     write=_write,
     losses=_losses,
-    files=lambda path: [path, *(sibling(path, ending) for ending in BESIDE)],
+    files=lambda path: [path, *(sibling(path, ending) for ending in SIBLINGS)],
 )

@@ -37,8 +37,8 @@ from bioeval.scores.formats.named_arrays import (
     NamedArrays,
     Sides,
     check_schema,
+    no_arrays_message,
     no_labels,
-    nothing_found,
     reid_layout,
 )
 from bioeval.scores.formats.trials import FoundPairs, find_pairs, read_lfw_pairs, scores_in_order
@@ -81,7 +81,7 @@ def _read_named(named: NamedArrays) -> Scores:
     if not has_scores and (two := _two_vectors(file)):
         return _read_two_vectors(named, *two)
     if not has_scores:
-        raise DataError(nothing_found(file))
+        raise DataError(no_arrays_message(file))
     key = named.key("scores_key", "scores") or ""
     shape = file.headers[key].shape
     if len(shape) == 1:
@@ -249,8 +249,8 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
         nan=named.nan,
         name=named.file.path.stem,
     )
-    said = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
-    return pairs._with(_reading=(said, *named.notes))
+    origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
+    return pairs._with(_reading=(origin, *named.notes))
 
 
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
@@ -353,7 +353,7 @@ def _pairs_to_evaluate(
     return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
 
 
-def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
+def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
     """Return the pairs of an array, checked.
 
     An array of pairs, shape (p, 2 or more), has index a, index b and in the last of further
@@ -366,29 +366,34 @@ def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
         if "same" in names:
             columns.append(array["same"])
         elif len(names) > 2:
-            raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
+            raise DataError(
+                f"{input_name} has the fields {', '.join(names)}; expected one called 'same'"
+            )
     elif array.ndim == 2:
         columns = [*array.T[:2], *array.T[2:][-1:]]  # of further ones, the last
     else:
         columns = []
     if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
         raise DataError(
-            f"{what} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): index "
-            "a, index b and, last, 1 for the same subject"
+            f"{input_name} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): "
+            "index a, index b and, last, 1 for the same subject"
         )
     for name, column, count in (("a", columns[0], sides.m), ("b", columns[1], sides.n)):
         wrong = (column < 0) | (column >= count)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise DataError(
-                f"{what}: index {name} of pair {row} is {int(column[row])}; expected 0..{count - 1}"
+                f"{input_name}: index {name} of pair {row} is {int(column[row])}; expected "
+                f"0..{count - 1}"
             )
     pairs = FoundPairs(
         columns[0].astype(np.int64), columns[1].astype(np.int64), None, _folds_of_pairs(array)
     )
     if sides.square and (pairs.a == pairs.b).any():
         row = int(np.argmax(pairs.a == pairs.b))
-        raise DataError(f"{what}: pair {row} compares template {int(pairs.a[row])} with itself")
+        raise DataError(
+            f"{input_name}: pair {row} compares template {int(pairs.a[row])} with itself"
+        )
     if len(columns) == 2:
         return pairs
     same = columns[2]
@@ -396,8 +401,8 @@ def _read_pairs(array: np.ndarray, what: str, sides: Sides) -> FoundPairs:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
-            "subject and 0 for two subjects"
+            f"{input_name}: the last column of pair {row} is {int(same[row])}; expected 1 for the "
+            "same subject and 0 for two subjects"
         )
     return replace(pairs, same=same.astype(bool))
 
@@ -552,7 +557,7 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
     source = scores._base
-    probe, gallery = source.given
+    probe, gallery = source.sides
     m, n = scores.shape
     out.add("metric", np.array(source.metric))
     out.add("embeddings", probe[scores._base_rows(np.arange(m))])
@@ -590,7 +595,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _storable(array: Any, what: str, path: Path) -> np.ndarray:
+def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
     """Return an array that needs no pickle; raise where that would change a value."""
     array = np.asarray(array)
     if not array.dtype.hasobject:
@@ -603,8 +608,8 @@ def _storable(array: Any, what: str, path: Path) -> np.ndarray:
             return plain
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise DataError(
-        f"{path}: {what} holds Python objects ({names}) that only a pickle would keep; use text "
-        "alone or numbers alone"
+        f"{path}: {input_name} holds Python objects ({names}) that only a pickle would keep; use "
+        "text alone or numbers alone"
     )
 
 

@@ -82,8 +82,8 @@ def _truths(shape: Shape) -> list[int]:
     """Return the columns that state genuine or impostor, and hold no other number."""
     truths = []
     for i in _kept(shape, is_truth):
-        others = filterfalse(is_truth, shape.column(i))
-        if not any(map(like_number, others)):
+        other_cells = filterfalse(is_truth, shape.column(i))
+        if not any(map(like_number, other_cells)):
             truths.append(i)
     return truths
 
@@ -249,8 +249,8 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     two_numbers = shape.mark == "," and shape.columns == 2 and not words
     if two_numbers and all(map(str.isdigit, shape.column(0) + shape.column(1))):
         raise two_readings(shape, [0, 1], "digits alone", "could be decimals with a comma")
-    species = _species(shape, genuine, shape.columns_beside(genuine, score))
-    keys = tuple(shape.columns_beside(genuine, score, species))
+    species = _species(shape, genuine, shape.columns_except(genuine, score))
+    keys = tuple(shape.columns_except(genuine, score, species))
     if score is None and not keys:
         return None
     names = _numbered_columns(shape)
@@ -284,7 +284,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if shape.columns == len(numbers) == 2:
         return None
     score = _score_column(shape, numbers)
-    keys = tuple(shape.columns_beside(score))
+    keys = tuple(shape.columns_except(score))
     names = ["a", "b"][: len(keys)]
     names.insert(score or 0, "score")
     return PairLayout(names=names, score=score, templates=keys, probe=0)

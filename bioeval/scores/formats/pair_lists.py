@@ -15,8 +15,8 @@ from bioeval.base.errors import DataError
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
 from bioeval.scores.formats.format import (
+    FileFacts,
     Format,
-    Found,
     ReadOptions,
     Written,
     metadata_losses,
@@ -195,9 +195,9 @@ def pair_losses(scores: Scores) -> list[str]:
         if scores._templates is not None:
             known["names of templates"] = np.array(scores._templates.values, dtype=object)
         lost = []
-        for what, values in known.items():
+        for input_name, values in known.items():
             if values is not None:
-                lost += text_losses([values], what)
+                lost += text_losses([values], input_name)
     else:
         lost = []
         if scores._labelled:
@@ -214,7 +214,7 @@ def pair_losses(scores: Scores) -> list[str]:
     return lost
 
 
-def _recognise(file: Found) -> bool:
+def _recognise(file: FileFacts) -> bool:
     """Whether a text is a list of pairs, or a matrix with names."""
     options = file.options
     if not file.is_text:
@@ -244,7 +244,7 @@ def _recognise(file: Found) -> bool:
     )
 
 
-def _first_line(file: Found) -> bool:
+def _first_line(file: FileFacts) -> bool:
     options = file.options
     if options.probe_labels or options.gallery_labels:
         return False
@@ -292,11 +292,11 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     keys = {*(layout.templates or ())}
     if known or layout.names_templates or layout.subjects and not layout.header:
         sides |= keys
-    others = layout.called((layout.genuine, layout.fold, layout.species))
+    extra_columns = layout.called((layout.genuine, layout.fold, layout.species))
     table = read_columns(
         shape,
         layout.header,
-        text=layout.called(sides | others.keys()),
+        text=layout.called(sides | extra_columns.keys()),
         numbers=layout.called([layout.score]),
         digits=layout.called([layout.genuine]),
         bounded=() if known else keys,
@@ -365,8 +365,11 @@ def _two_files(
     other = existing_file(options.impostor)
     genuine = scores_alone(shape, layout)
     impostor, theirs = impostor_scores(other, shape.columns, options)
-    values, others = genuine.numbers[layout.score or 0], impostor.numbers[theirs.score or 0]
-    refuse_same(shape.path, values, other, others)
+    values, impostor_values = (
+        genuine.numbers[layout.score or 0],
+        impostor.numbers[theirs.score or 0],
+    )
+    refuse_same(shape.path, values, other, impostor_values)
     templates = templates_of_two(genuine, impostor, layout, theirs)
 
     def where(rows: Sequence[int]) -> str:
@@ -378,8 +381,8 @@ def _two_files(
                 lines.append(f"line {impostor.line(row - len(values))} of {other.name}")
         return " and ".join(lines)
 
-    flags = np.repeat([True, False], [len(values), len(others)])
-    both = PairScores(np.concatenate([values, others]), flags, templates=templates, **how)
+    flags = np.repeat([True, False], [len(values), len(impostor_values)])
+    both = PairScores(np.concatenate([values, impostor_values]), flags, templates=templates, **how)
     return both._attempts(ListRules.parse(options.keep, options.unordered), where)
 
 

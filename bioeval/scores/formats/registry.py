@@ -26,7 +26,7 @@ from bioeval.scores.formats.files import (
     is_address,
     is_store,
 )
-from bioeval.scores.formats.format import Format, Found, ReadOptions
+from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
 
@@ -43,11 +43,11 @@ def formats() -> tuple[Format, ...]:
     homes = list(map(_HOME, _NAMES))
     for study in own_doors().values():
         homes += study.formats
-    own: list[Format] = []
+    own_formats: list[Format] = []
     for home in homes:
-        own += formats_of(importlib.import_module(home))
+        own_formats += formats_of(importlib.import_module(home))
     last = formats_of(importlib.import_module(_HOME("pair_lists")))
-    return (*own, *from_elsewhere([form.word for form in (*own, *last)]), *last)
+    return (*own_formats, *from_elsewhere([form.word for form in (*own_formats, *last)]), *last)
 
 
 def read(path: Any, options: ReadOptions) -> Scores:
@@ -104,7 +104,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
 
     Of texts, a first line that names the format decides, whatever the suffix.
     """
-    file = Found(path, content(path), options)
+    file = FileFacts(path, content(path), options)
     if file.suffix in (".npz", ".npy"):
         of_numpy = importlib.import_module(_HOME(file.suffix[1:])).FORMAT
         if of_numpy.recognise(file):
@@ -139,7 +139,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     )
 
 
-def _named_by_first_line(file: Found) -> Format | None:
+def _named_by_first_line(file: FileFacts) -> Format | None:
     if file.is_text:
         for form in formats():
             with suppress(DataError):  # of a text that is no such list, or is damaged
@@ -148,7 +148,7 @@ def _named_by_first_line(file: Found) -> Format | None:
     return None
 
 
-def _recognised_by(forms: Iterable[Format], file: Found) -> Format | None:
+def _recognised_by(forms: Iterable[Format], file: FileFacts) -> Format | None:
     for form in forms:
         if form.recognise(file):
             return form
@@ -179,7 +179,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "labels"
     if content(path) == content(second) == "npy":
         return "impostor"
-    if not Found(path, content(path), ReadOptions()).is_text:
+    if not FileFacts(path, content(path), ReadOptions()).is_text:
         return "trials"
     if shape_of(path).columns == shape_of(second).columns == 1:
         return "impostor"

@@ -101,13 +101,13 @@ class _Store(Arrays):
     def _read(self, key: str) -> np.ndarray:
         raise NotImplementedError
 
-    def _said(self, key: str) -> str:
+    def _array_name(self, key: str) -> str:
         return f"{self.path}: the array {key!r}"
 
     def _stored(self, key: str, array: Any) -> tuple[Any, None]:
         """Return an array, left in the store unless it is transposed."""
         if key not in self._transposed:
-            return StoredRows(array, self._said(key), self.fill), None
+            return StoredRows(array, self._array_name(key), self.fill), None
         needed = 2 * array.nbytes
         require_memory(needed, f"{self.path}: {key!r}, transposed", "write it with probes as rows")
         return self.read(key), None
@@ -135,8 +135,8 @@ class _Store(Arrays):
                 header = self.headers[key]
                 self.headers[key] = Header(header.shape[::-1], header.dtype)
                 if key == (options.scores_key or "scores"):
-                    said = " x ".join(names)
-                    notes.append(f"{key!r} is transposed: its dimensions are {said}")
+                    dimensions = " x ".join(names)
+                    notes.append(f"{key!r} is transposed: its dimensions are {dimensions}")
         return tuple(notes)
 
 
@@ -177,7 +177,7 @@ class Hdf5Arrays(_Store):
     def _read(self, key: str) -> np.ndarray:
         if self.headers[key].dtype.kind == "U":
             if not self.fill:
-                require_chunks(self._file[key], self._said(key))
+                require_chunks(self._file[key], self._array_name(key))
             values = np.asarray(self._file[key].asstr()[()])
             if values.dtype.hasobject:
                 return values.astype(str)
@@ -210,7 +210,7 @@ class ZarrArrays(_Store):
                 self.dimensions[name] = tuple(map(str, named))
 
     def _read(self, key: str) -> np.ndarray:
-        array = read_whole(self._group[key], self._said(key), self.fill)
+        array = read_whole(self._group[key], self._array_name(key), self.fill)
         if array.dtype.kind not in "TO":
             return array
         cells = [*map(str, array.reshape(-1).tolist())]

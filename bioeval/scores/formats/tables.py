@@ -20,7 +20,7 @@ from bioeval.base.json_text import parse_json
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.files import content, guarded, optional
-from bioeval.scores.formats.format import Format, Found, ReadOptions, Written
+from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, Written
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
 from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT, pair_losses, write_arrow, write_json
@@ -70,12 +70,12 @@ class ArrowTable:
 
     def __init__(self, path: Path):
         """Open the file as what its first bytes show."""
-        what = "a Parquet or Arrow file"
-        self._arrow, self._path = optional("pyarrow", path, what), path
+        input_name = "a Parquet or Arrow file"
+        self._arrow, self._path = optional("pyarrow", path, input_name), path
         self._parquet = content(path) == "a Parquet file"
         if self._parquet:
             # Pages are read as they are needed: a group of rows may be the whole file.
-            parquet = optional("pyarrow.parquet", path, what)
+            parquet = optional("pyarrow.parquet", path, input_name)
             self._file = parquet.ParquetFile(
                 path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
             )
@@ -187,9 +187,9 @@ class ParquetRows:
 
     def _open(self) -> None:
         """Find the columns of scores, and the rows that are decoded together."""
-        what = "a Parquet file"
-        parquet = optional("pyarrow.parquet", self.path, what)
-        types = optional("pyarrow.types", self.path, what)
+        input_name = "a Parquet file"
+        parquet = optional("pyarrow.parquet", self.path, input_name)
+        types = optional("pyarrow.types", self.path, input_name)
         self._file = parquet.ParquetFile(
             str(self.path), memory_map=False, pre_buffer=False, page_checksum_verification=True
         )
@@ -567,12 +567,12 @@ def read_table_object(table: Any, options: ReadOptions) -> Scores:
 
 def _labelled_matrix(table: Any, sides: tuple[Labelled, Labelled], options: ReadOptions) -> Scores:
     """Return the matrix of a table with labels in its index and columns."""
-    (labels, meta), (others, _) = sides
+    (labels, meta), (gallery_labels, _) = sides
     read_otherwise = options.subject_from or options.labels or options.as_ == "pairs"
     if options.kind is None or read_otherwise:
         names = ["label", *map(str, labels)]
-        if others is not None:
-            names = ["probe", *map(str, others)]
+        if gallery_labels is not None:
+            names = ["probe", *map(str, gallery_labels)]
         return wide_scores(Path("the table"), labels, names, np.asarray(table), options, meta)
     options.allow("a matrix as a table", ("kind", "nan", "as_"))
     return Scores(table, kind=options.kind, nan=options.nan or "raise", name="the table")
@@ -650,12 +650,12 @@ def _first_line(path: Path) -> tuple[int, bytes]:
     return 1, b""
 
 
-def _is_json(file: Found) -> bool:
+def _is_json(file: FileFacts) -> bool:
     words = file.path.name.lower().split(".")[-2:]
     return file.is_text and not {"jsonl", "ndjson"}.isdisjoint(words)
 
 
-def _begins_with_json(file: Found) -> bool:
+def _begins_with_json(file: FileFacts) -> bool:
     """Whether the first line is an object of JSON."""
     with guarded(file.path, expected="text"):
         line = _first_line(file.path)[1].strip()

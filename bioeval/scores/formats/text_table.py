@@ -139,7 +139,7 @@ class Shape:
         """Return the cells of a column in these lines."""
         return [row[i] for row in self.rows]
 
-    def columns_beside(self, *known: int | None) -> list[int]:
+    def columns_except(self, *known: int | None) -> list[int]:
         """Return the places of all columns but some that are known."""
         return [i for i in range(self.columns) if i not in known]
 
@@ -212,8 +212,8 @@ def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
     comments = [*takewhile(lambda i: texts[i].lstrip().startswith(_COMMENT), written)]
     kept = [texts[i] for i in written[len(comments) :][:_FIRST_LINES]]
     if not kept:
-        what = " and comments" if comments else ""
-        raise DataError(f"{path}: holds nothing but blank lines{what}")
+        input_name = " and comments" if comments else ""
+        raise DataError(f"{path}: holds nothing but blank lines{input_name}")
     skipped = written[len(comments)]
     mark = _mark(kept[0])
     rows = _split(kept, mark)
@@ -259,7 +259,7 @@ class TextColumn:
 
     values: list[str] = field(default_factory=list)
     most: int | None = None
-    given_up: bool = False
+    too_many_names: bool = False
     _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int32))
     _number: dict[str, int] = field(default_factory=dict)
 
@@ -267,7 +267,7 @@ class TextColumn:
         """Append cells."""
         import pandas as pd
 
-        if self.given_up:
+        if self.too_many_names:
             return
         if not isinstance(cells, pd.Series):
             cells = pd.Series(cells, dtype=object)
@@ -276,7 +276,7 @@ class TextColumn:
 
     def append_codes(self, codes: np.ndarray, distinct: Iterable[object]) -> None:
         """Append cells as distinct values and their codes."""
-        if self.given_up:
+        if self.too_many_names:
             return
         known = self._number
         words: list[Any] = [*distinct]
@@ -287,7 +287,7 @@ class TextColumn:
         self._codes.append(np.array(numbers, dtype=np.int32)[codes])
         if self.most is not None and len(known) > self.most:
             self.values, self._number, self._codes = [], {}, GrowingColumn(np.int32)
-            self.given_up = True
+            self.too_many_names = True
 
     def renamed(self, values: Iterable[str]) -> TextColumn:
         """Return a column with other words in place of the distinct values."""

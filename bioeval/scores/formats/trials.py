@@ -102,9 +102,9 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
     keys, once = layout.templates or (), not layout.names_templates
     shape = shape_of(path)
     layout = trial_layout(shape, options)
-    others = shape.columns_beside(layout.genuine, layout.score)
-    trials = read_columns(shape, layout.header, layout.called((*others, layout.genuine)), {})
-    chosen = _columns_of_keys(table, keys, trials, others)
+    other_columns = shape.columns_except(layout.genuine, layout.score)
+    trials = read_columns(shape, layout.header, layout.called((*other_columns, layout.genuine)), {})
+    chosen = _columns_of_keys(table, keys, trials, other_columns)
     genuine = None
     if layout.genuine is not None:
         genuine = truth_of(trials.text[layout.genuine], trials, layout.names[layout.genuine])
@@ -118,7 +118,7 @@ def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -
 
 
 def _columns_of_keys(
-    table: Columns, keys: tuple[int, ...], trials: Columns, others: list[int]
+    table: Columns, keys: tuple[int, ...], trials: Columns, other_columns: list[int]
 ) -> tuple[int, ...]:
     """Return the columns of the trials that have the names of the scores' columns `keys`."""
     chosen = []
@@ -126,7 +126,7 @@ def _columns_of_keys(
         column = table.text[key]
         sample = {column.values[code] for code in column.codes[:_SAMPLE]}
         best, most = -1, 0
-        for i in others:
+        for i in other_columns:
             common = len(sample.intersection(trials.text[i].values))
             if i not in chosen and common > most:
                 best, most = i, common
@@ -165,8 +165,8 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
     again, notes = len(listed.numbers) - len(lines), []
     if again:
         other = genuine != genuine[lines][index.get_indexer(listed.numbers)]
-        what = "gives a pair another class than a line before"
-        _refuse(other, listed.file, what, "; give each pair one class")
+        input_name = "gives a pair another class than a line before"
+        _refuse(other, listed.file, input_name, "; give each pair one class")
         notes = [f"{again:,} lines of {listed.file.path.name} list a pair again"]
     place = index.get_indexer(wanted.numbers)
     lacking = np.zeros(len(listed.numbers), dtype=bool)
@@ -202,14 +202,14 @@ def _numbered(
     return _Pairs(table, left), _Pairs(trials, right)
 
 
-def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
+def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: str) -> None:
     rows = np.flatnonzero(wrong)
     if not len(rows):
         return
     lines = ", ".join(map(str, file.lines(rows[:_EXAMPLES].tolist())))
     raise DataError(
-        f"{file.path}: {len(rows):,} of {len(wrong):,} {file.noun}s: each {what}; the first on "
-        f"{file.noun} {lines}{advice}"
+        f"{file.path}: {len(rows):,} of {len(wrong):,} {file.noun}s: each {input_name}; the first "
+        f"on {file.noun} {lines}{advice}"
     )
 
 
@@ -235,9 +235,11 @@ def impostor_scores(path: Path, columns: int, options: ReadOptions) -> tuple[Col
     return scores_alone(shape, layout), layout
 
 
-def refuse_same(path: Path, values: np.ndarray, other: Path, others: np.ndarray) -> None:
+def refuse_same(path: Path, values: np.ndarray, other: Path, other_values: np.ndarray) -> None:
     """Raise where the genuine and the impostor scores of two files are the same ones."""
-    same = np.array_equal(values, others, equal_nan=True) and bool((values != values[0]).any())
+    same = np.array_equal(values, other_values, equal_nan=True) and bool(
+        (values != values[0]).any()
+    )
     if path.samefile(other) or same:
         raise DataError(
             f"{path}: has the same scores as {other}, the file of {say('impostor')}; expected "
@@ -356,7 +358,7 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
     assert options.trials is not None
     shape = shape_of(options.trials)
     layout = trial_layout(shape, options)
-    sides = shape.columns_beside(layout.genuine, layout.score)
+    sides = shape.columns_except(layout.genuine, layout.score)
     if len(sides) != 2:
         raise DataError(f"{options.trials}: expected two templates on each line, and 1 or 0")
     table = read_columns(shape, layout.header, layout.called((*sides, layout.genuine)), {})
@@ -435,13 +437,13 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
             raise DataError(f"{place}: line {number} is {' '.join(words)!r}; expected {form}")
         a = (words[0], int(numbers[0]))
         b = (other[0], int(numbers[1]))
-        what = ""
+        input_name = ""
         if genuine and numbers[0] == numbers[1]:
-            what = "one image with itself"
+            input_name = "one image with itself"
         if not genuine and a[0] == b[0]:
-            what = "images of one subject as impostors"
-        if what:
-            raise DataError(f"{place}: line {number} compares {what}: {' '.join(words)!r}")
+            input_name = "images of one subject as impostors"
+        if input_name:
+            raise DataError(f"{place}: line {number} compares {input_name}: {' '.join(words)!r}")
         images.append((a, b))
     fold = np.repeat(np.arange(folds), 2 * each)
     return NamedPairs(place, images, same, fold, lines[1:])
@@ -489,8 +491,8 @@ def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOpt
         unordered=bool(options.unordered),
     )
     folds = counted(int(listed.fold[-1]) + 1, "folds")
-    said = f"scores in the order of the {len(names):,} pairs of {listed.path.name}, in {folds}"
-    return pairs._with(_reading=(said,))
+    origin = f"scores in the order of the {len(names):,} pairs of {listed.path.name}, in {folds}"
+    return pairs._with(_reading=(origin,))
 
 
 @dataclass(frozen=True)

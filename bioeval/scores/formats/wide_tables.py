@@ -18,8 +18,8 @@ from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.formats.format import (
+    FileFacts,
     Format,
-    Found,
     ReadOptions,
     is_square,
     metadata_losses,
@@ -29,8 +29,8 @@ from bioeval.scores.formats.format import (
 from bioeval.scores.formats.label_files import (
     check_cells,
     first_numbers,
-    given_sides,
     matrix_advice,
+    side_arguments,
 )
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
 from bioeval.scores.formats.npy import matrix_labels, read_bare
@@ -187,7 +187,7 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
 # ------------------------------------------------------------------------- numbers alone
 
 
-def _recognise(file: Found) -> bool:
+def _recognise(file: FileFacts) -> bool:
     """Whether a text begins with numbers alone and labels of a matrix are given.
 
     Whole numbers under another name than .csv are a top-K list where both sides have labels.
@@ -211,7 +211,7 @@ def _recognise(file: Found) -> bool:
 
 def _is_bare(options: ReadOptions) -> bool:
     """Whether no option is given that a matrix without names does not have."""
-    return options.given().keys() <= {*_BARE}
+    return options.in_use().keys() <= {*_BARE}
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -224,7 +224,11 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     probe, gallery = matrix_labels(path, options, {}, *values.shape)
     kind, notes = options.kind_of()
     scores = Scores(
-        values, **given_sides(probe, gallery), kind=kind, nan=options.nan or "raise", name=path.stem
+        values,
+        **side_arguments(probe, gallery),
+        kind=kind,
+        nan=options.nan or "raise",
+        name=path.stem,
     )
     return scores._with(_reading=(*shape.reading, *notes))
 
@@ -266,8 +270,8 @@ def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarr
             f"{path}: rows and columns share labels or templates in a way that a table does not "
             "say; save it as .npz"
         )
-    for side, what in ((rows, "probe label"), (columns, "gallery label")):
-        check_cells(side, what, path)
+    for side, input_name in ((rows, "probe label"), (columns, "gallery label")):
+        check_cells(side, input_name, path)
     names = [_ROW_NAMES[not square], *columns.tolist()]
     if not 2 < len(names) <= most or not is_wide(names, ReadOptions()):
         raise DataError(
@@ -299,11 +303,11 @@ def write_wide_text(scores: Scores, path: Path) -> None:
 
 def table_writer(path: Path, suffix: str, schema: Any) -> Any:
     """Return a writer of Parquet with checksums, or of Arrow by another suffix."""
-    what = "a Parquet or Arrow file"
+    input_name = "a Parquet or Arrow file"
     if suffix == ".parquet":
-        parquet = optional("pyarrow.parquet", path, what)
+        parquet = optional("pyarrow.parquet", path, input_name)
         return parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
-    ipc = optional("pyarrow", path, what).ipc
+    ipc = optional("pyarrow", path, input_name).ipc
     return (ipc.new_stream if suffix == ".arrows" else ipc.new_file)(str(path), schema)
 
 

@@ -193,12 +193,14 @@ class GaussianScores:
         from scipy.stats import binom
 
         require_choice("rank_unit", rank_unit, ("template", "subject"))
-        others = require_integer("subjects", subjects, low=1) - 1
+        other_subjects = require_integer("subjects", subjects, low=1) - 1
         group = require_integer("templates", templates, low=1)
         best_of = group
         if mates is not None:
             best_of = require_integer("mates", mates, low=1)
-        candidates, within = (others * group, 1) if rank_unit == "template" else (others, group)
+        candidates, within = (
+            (other_subjects * group, 1) if rank_unit == "template" else (other_subjects, group)
+        )
         ranks = np.asarray(rank)
         if ranks.dtype.kind not in "iu" or (ranks < 1).any():
             raise DataError(f"rank is {received(rank)}; expected integers >= 1")

@@ -160,9 +160,11 @@ def draw_design(
     for name, value in (("sessions", sessions), ("cameras", cameras)):
         if value is not None:
             require_integer(name, value, low=1, high=2**31)
-    others = _unenrolled(unenrolled, subjects)
+    unenrolled_people = _unenrolled(unenrolled, subjects)
     # A number of templates, a label, and a place among the rows, at the least.
-    require_memory(24 * (subjects + others), f"{subjects + others:,} subjects", FEWER)
+    require_memory(
+        24 * (subjects + unenrolled_people), f"{subjects + unenrolled_people:,} subjects", FEWER
+    )
     stream = Stream(seed, _TEMPLATE_COUNTS)
     template_counts = _counts("templates", templates, subjects, 1, stream)
     if layout == "all-against-all":
@@ -171,14 +173,14 @@ def draw_design(
                 f"{Argument('probes')} is {received(probes)}; in layout 'all-against-all' every "
                 f"template is a probe. Expected {Argument('layout', LAYOUTS[1])} with it"
             )
-        if others:
+        if unenrolled_people:
             raise DataError(
                 f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
             )
         gallery = _samples(template_counts, sessions, cameras)
         return Design(subjects, gallery, None, sessions or 1, cameras or 1, seed)
-    people = subjects + others
+    people = subjects + unenrolled_people
     stream = Stream(seed, _PROBE_COUNTS)
     probe_counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not probe_counts.any():
@@ -244,12 +246,12 @@ def draw_embeddings(
         return Population(
             embeddings, gallery.labels, enrolled, dict(gallery.meta), centres, LAYOUTS[0]
         )
-    others = embed(probes, Stream(design.seed, _PROBE_NOISE))
+    probe_embeddings = embed(probes, Stream(design.seed, _PROBE_NOISE))
     meta = {}
     for name, column in gallery.meta.items():
         meta[name] = np.concatenate([column, probes.meta[name]])
     return Population(
-        embeddings=np.concatenate([embeddings, others]),
+        embeddings=np.concatenate([embeddings, probe_embeddings]),
         labels=np.concatenate([gallery.labels, probes.labels]),
         enrolled=np.append(enrolled, np.zeros(len(probes), dtype=bool)),
         meta=meta,

@@ -320,16 +320,16 @@ def simulate(
             each = PRESENTATIONS
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
-    given = {name: value for name, value in options.items() if value is not None}
+    options_given = {name: value for name, value in options.items() if value is not None}
     if model == "gaussian-scores":
         design = draw_design(
             subjects, templates, layout, probes, unenrolled, sessions, cameras, random_state
         )
         offsets = {}
         for key, name in enumerate(animals, OFFSETS):
-            sd = require_number(name, given.pop(name, 0.0), low=0.0)
+            sd = require_number(name, options_given.pop(name, 0.0), low=0.0)
             offsets[name] = sd * Stream(design.seed, key).normals(design.people)
-        truth = GaussianScores(**given, kind=kind)
+        truth = GaussianScores(**options_given, kind=kind)
         scores = _gaussian_scores(design, truth, offsets)
         if rows is None:
             return scores
@@ -340,7 +340,7 @@ def simulate(
             "Expected "
             f"'distance', or {Argument('model', 'gaussian-scores')}"
         )
-    given.pop("metric", None)
+    options_given.pop("metric", None)
     population = simulate_embeddings(
         subjects,
         templates,
@@ -350,7 +350,7 @@ def simulate(
         sessions=sessions,
         cameras=cameras,
         random_state=random_state,
-        **given,
+        **options_given,
     )
     chosen = "l2" if metric is None else metric
     if rows is None:
