@@ -241,7 +241,7 @@ def read_header(file: Any) -> Header:
 
 
 def open_array(path: Path, input_name: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
-    """Memory-map a .npy array, which errors call `input_name`; it is read as `as_`."""
+    """Memory-map a .npy array, which errors call `input_name`; `as_` is what it should hold."""
     with guarded(path, expected=input_name):
         with open(path, "rb") as file:
             header = read_header(file)

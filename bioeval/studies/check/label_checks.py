@@ -561,7 +561,8 @@ class _Left:
         ends = np.cumsum(np.diff(self.gallery.starts)[groups])
         groups = groups[: max(1, int(np.searchsorted(ends, _KEPT_VALUES // m, side="right")))]
         columns = list(map(self._columns, groups))
-        part = BlockReader(scores.select(gallery=np.concatenate(columns))._reading_selected_columns())
+        selected = scores.select(gallery=np.concatenate(columns))
+        part = BlockReader(selected._reading_selected_columns())
         step = self.reader.rows_per_block()
         values = np.concatenate(
             [part.attempted(low, min(low + step, m)) for low in range(0, m, step)]
