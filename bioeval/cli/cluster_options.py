@@ -52,15 +52,15 @@ _ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
 
 
 def _check_address(
-    context: click.Context, option: click.Parameter, given: str | None
+    context: click.Context, option: click.Parameter, address: str | None
 ) -> str | None:
     """Refuse an invalid address before anything is read."""
-    if given is not None and not _ADDRESS.fullmatch(given):
+    if address is not None and not _ADDRESS.fullmatch(address):
         raise click.UsageError(
-            f"--scheduler is {given!r}; expected an address such as tcp://host:8786, or a "
+            f"--scheduler is {address!r}; expected an address such as tcp://host:8786, or a "
             "scheduler file (.json)"
         )
-    return given
+    return address
 
 
 def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
@@ -171,13 +171,13 @@ def _threads(number: int) -> Iterator[None]:
 
 def _too_few(scores: tuple[Scores, ...]) -> bool:
     """Whether this process counts scores in less time than workers take to start."""
-    work = 0.0
+    runs = 0.0
     for each in scores:
         features = 0
         if each._streams:
             features = each._base.features
-        work += math.prod(each.shape) * (1 + features / FEATURES)
-    return work < WORTH_WORKERS
+        runs += math.prod(each.shape) * (1 + features / FEATURES)
+    return runs < WORTH_WORKERS
 
 
 @contextlib.contextmanager
@@ -278,10 +278,10 @@ def _address_in(file: str) -> str:
     from bioeval.scores.formats.files import MOST_SETTINGS, existing_file, read_bounded
 
     place = existing_file(file, "a scheduler file")
-    said = parse_json(read_bounded(place, MOST_SETTINGS), file)
+    text = parse_json(read_bounded(place, MOST_SETTINGS), file)
     address = None
-    if isinstance(said, dict):
-        address = said.get("address")
+    if isinstance(text, dict):
+        address = text.get("address")
     if not isinstance(address, str):
         raise DataError(f"{file}: has no address of a scheduler; expected a file that dask wrote")
     return address

@@ -223,7 +223,7 @@ def option(
     default: Any = None,
     *,
     name: str | None = None,
-    **others: Any,
+    **more: Any,
 ) -> Callable[[F], F]:
     """Return an option of a command, as ``--width W`` with the word for its value.
 
@@ -238,12 +238,12 @@ def option(
     if isinstance(type, (list, tuple)):
         type = Words(type)
     if type is bool:
-        others |= {"is_flag": True, "default": False}
+        more |= {"is_flag": True, "default": False}
     else:
-        others |= {"type": type, "metavar": metavar or None}
+        more |= {"type": type, "metavar": metavar or None}
     if default is not None:
-        others["default"] = default
-    return click.option(*names, help=help, **others)
+        more["default"] = default
+    return click.option(*names, help=help, **more)
 
 
 def progress_shown() -> Stages:

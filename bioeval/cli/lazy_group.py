@@ -168,13 +168,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def make_context(
-        self, info_name: str | None, args: list[str], *others: Any, **options: Any
+        self, info_name: str | None, args: list[str], *more: Any, **options: Any
     ) -> click.Context:
         """Parse the command line, and keep it; ``--help`` is printed here."""
-        given = list(args)
+        arguments = list(args)
         with _closed_pipes():
-            context = super().make_context(info_name, args, *others, **options)
-        context.meta[COMMAND_LINE] = given
+            context = super().make_context(info_name, args, *more, **options)
+        context.meta[COMMAND_LINE] = arguments
         return context
 
     def invoke(self, ctx: click.Context) -> Any:

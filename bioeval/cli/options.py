@@ -152,7 +152,7 @@ def _targets(rate: str, help: str) -> Callable[[F], F]:
         f"{help}, such as 0.001; repeatable.",
         {"far": Value.FARS, "frr": Value.FRRS}[rate],
         multiple=True,
-        callback=lambda ctx, param, given: list(itertools.chain.from_iterable(given)) or None,
+        callback=lambda ctx, param, targets: list(itertools.chain.from_iterable(targets)) or None,
         name=f"{rate}_targets",
     )
 
@@ -161,9 +161,9 @@ def _seed(help: str) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), 0, name="random_state")
 
 
-def _help(given: bool | str, usual: str) -> str:
-    if isinstance(given, str):
-        return given
+def _help(text: bool | str, usual: str) -> str:
+    if isinstance(text, str):
+        return text
     return usual
 
 
@@ -215,12 +215,12 @@ _INTERVAL = option_group(
 )
 
 
-def _assure(what: str) -> Callable[[F], F]:
-    """Return the options of an assured threshold; `what` is in the help."""
+def _assure(option_name: str) -> Callable[[F], F]:
+    """Return the options of an assured threshold; `option_name` is in the help."""
     return option_group(
         option(
             "--assure P",
-            f"{what} whose FAR is at most X with this confidence, such as 0.95.",
+            f"{option_name} whose FAR is at most X with this confidence, such as 0.95.",
             Value.CONFIDENCE,
         ),
         click.option(
@@ -229,7 +229,7 @@ def _assure(what: str) -> Callable[[F], F]:
             is_flag=True,
             default=False,
             # A flag with a value of its own has another default in each version of click.
-            callback=lambda _, __, given: "guaranteed" if given else "estimated",
+            callback=lambda _, __, value: "guaranteed" if value else "estimated",
             help="With --assure: hold for any population; needs more subjects.",
         ),
     )
@@ -287,10 +287,10 @@ def shared_options(
     )
 
 
-def _require_pages(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
-    if given is not None and not hooks("page"):
+def _require_pages(ctx: click.Context, param: click.Parameter, pages: str | None) -> str | None:
+    if pages is not None and not hooks("page"):
         raise click.UsageError("--report: this installation writes no pages")
-    return given
+    return pages
 
 
 def output_options(
@@ -387,10 +387,10 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
+def system_name(file: str, name: str | None, reading: dict[str, Any]) -> str:
     """Return the name of a system: as given, else that of the file and the chosen array."""
     array = reading["scores_key"] or reading["embeddings_key"]
-    return given or ":".join(filter(None, (Path(file).stem, array)))
+    return name or ":".join(filter(None, (Path(file).stem, array)))
 
 
 def _is_key(value: str, data: str) -> bool:

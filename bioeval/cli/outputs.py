@@ -96,8 +96,8 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     for word, file in _files_to_read(out):
         for place in there:
             if os.path.exists(file) and place.samefile(file):
-                which = "one of the files to read" if word == str(place) else f"read for {word!r}"
-                raise FileInUseError(f"{place}: is {which}; name another file to write")
+                role = "one of the files to read" if word == str(place) else f"read for {word!r}"
+                raise FileInUseError(f"{place}: is {role}; name another file to write")
 
 
 def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
@@ -213,9 +213,9 @@ def write_results(
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
-def attributes_but(ds: xr.Dataset, *others: str) -> dict[str, Any]:
-    """Return the attributes of a result without `others`, and without the schema of its file."""
-    left_out = {"schema", *others}
+def attributes_but(ds: xr.Dataset, *names: str) -> dict[str, Any]:
+    """Return the attributes of a result without `names`, and without the schema of its file."""
+    left_out = {"schema", *names}
     return {str(name): value for name, value in ds.attrs.items() if name not in left_out}
 
 
@@ -434,11 +434,11 @@ class Output:
         if words:
             command = shlex.join(["bioeval", *words])
         read = list(filter(None, files))
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
             for write in hooks("page"):
                 write(results, self.page, files=read, command=command, **options)
-        self.remarks.extend(str(warning.message) for warning in said)
+        self.remarks.extend(str(warning.message) for warning in caught)
 
     def save(
         self,

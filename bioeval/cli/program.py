@@ -160,13 +160,13 @@ def _plugins_in_one_line() -> Iterator[None]:
     """Write what is wrong with other packages as one line each, without a place in the code."""
     from bioeval.base.errors import PluginWarning
 
-    def show(message: Any, category: type[Warning], *place: Any, **others: Any) -> None:
+    def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, PluginWarning):
             from bioeval.cli.console import note
 
             note(f"bioeval: warning: {message}")
         else:
-            before(message, category, *place, **others)
+            before(message, category, *place, **more)
 
     with warnings.catch_warnings():
         before = warnings.showwarning
@@ -265,17 +265,17 @@ def _os_error(error: OSError) -> int:
         file = f"{error.filename}: "
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None
-    said = f"{file}{error.strerror or error}"
+    message = f"{file}{error.strerror or error}"
     frames = traceback.walk_tb(error.__traceback__)
     if not file and any("numba" in frame.f_globals.get("__name__", "") for frame, _ in frames):
         from bioeval.kernels.compiling import CACHE
 
-        said += (
+        message += (
             f"; compiled kernels are kept in {CACHE}, and BIOEVAL_CACHE_DIR names another folder"
         )
     if machine:
-        return _say(said, FAILED)
-    return _say(said, WRONG)
+        return _say(message, FAILED)
+    return _say(message, WRONG)
 
 
 def _say(message: str, code: int) -> int:

@@ -170,9 +170,9 @@ class Evaluation:
             if self.in_folds:
                 write_csv(folder / f"{file}.csv", fold_columns(dataset))
                 continue
-            over, *others = _axes(dataset)
+            over, *more_names = _axes(dataset)
             write_csv(folder / f"{file}.csv", curve_rows(dataset, over))
-            for other in others:
+            for other in more_names:
                 write_csv(folder / f"{file}_{other}.csv", curve_rows(dataset, other))
         if self.queries:
             write_csv(folder / "queries.csv", self.queries)

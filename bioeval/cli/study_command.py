@@ -45,11 +45,15 @@ def _scalars(ds: xr.Dataset) -> dict[str, Any]:
 
 
 def checked(
-    tree: xr.DataTree, scores: Scores, protocol: str | Protocol, stages: Stages, given: bool = False
+    tree: xr.DataTree,
+    scores: Scores,
+    protocol: str | Protocol,
+    stages: Stages,
+    at_given_thresholds: bool = False,
 ) -> xr.DataTree:
     """Return the results of an evaluation, doubtful ones with the findings of the data check.
 
-    Where thresholds are `given`, a rate of one class of attempts at them is a result, too. Raise
+    At given thresholds a rate of one class of attempts is a result, too. Raise
     :class:`NoResultError` if no task has a result.
     """
     from bioeval.views.tables.sections import section
@@ -69,7 +73,7 @@ def checked(
             for row in section(dataset, path).rows:
                 if row.is_defined:
                     measures.add(row.measure)
-        if not given:
+        if not at_given_thresholds:
             measures.discard("FAR")
         if not measures:
             refuse([scores], protocol)
@@ -111,7 +115,7 @@ class StudyCommand:
         if "assure" in options:
             require_assure(options)
         self.output = Output.take(options)
-        self._given = dict(options)
+        self._all_options = dict(options)
         self.reading: dict[str, Any] = {}
         if reads:
             self.reading = take_reading(data, options)
@@ -138,14 +142,14 @@ class StudyCommand:
 
     def reading_of(self, file: str, **changed: Any) -> dict[str, Any]:
         """Return how another file is read, by the options of the command but those `changed`."""
-        return take_reading(file, {**self._given, **changed})
+        return take_reading(file, {**self._all_options, **changed})
 
     def names(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of several systems: those given, one for each, or their own."""
-        given = self._name
-        if given and len(given) != len(files):
-            raise click.UsageError(f"--name is given {len(given)} times for {len(files)} systems")
-        return given or tuple(system_name(file, None, self.reading) for file in files)
+        value = self._name
+        if value and len(value) != len(files):
+            raise click.UsageError(f"--name is given {len(value)} times for {len(files)} systems")
+        return value or tuple(system_name(file, None, self.reading) for file in files)
 
     def read(
         self,
@@ -178,14 +182,14 @@ class StudyCommand:
                 self._place = self._counting.enter_context(cluster)
         return self._place
 
-    def count(self, function: Callable[..., T], *given: Any, **options: Any) -> T:
+    def count(self, function: Callable[..., T], *value: Any, **options: Any) -> T:
         """Return the result of a function of the library, with progress, on the chosen cluster."""
         self.stages("counting")
         options |= {**self.place(), "progress": self.stages.counting}
         package = owner_of_module(getattr(function, "__module__", ""))
         if package:
-            return called(package, function.__name__, function, *given, **options)
-        return function(*given, **options)
+            return called(package, function.__name__, function, *value, **options)
+        return function(*value, **options)
 
     reword = staticmethod(reword)
     warnings = staticmethod(warnings_of)
@@ -218,13 +222,13 @@ class StudyCommand:
             refuse(systems, protocol)
 
     def checked(
-        self, tree: xr.DataTree, scores: Scores, protocol: str | Protocol, given: bool
+        self, tree: xr.DataTree, scores: Scores, protocol: str | Protocol, at_given_thresholds: bool
     ) -> xr.DataTree:
         """Return results, doubtful ones with the findings of the data check.
 
         Where thresholds are `given`, a rate of one class of attempts at them is a result, too.
         """
-        return checked(tree, scores, protocol, self.stages, given)
+        return checked(tree, scores, protocol, self.stages, at_given_thresholds)
 
     def with_doubts(self, study: xr.Dataset, scores: Scores) -> xr.Dataset:
         """Return a result with the findings of studies in place of its own doubts."""

@@ -103,9 +103,9 @@ class SplitInput:
         if isinstance(X, Scores):
             y, groups, meta = _of_scores(who, X, y, groups, meta)
         lengths = {}
-        for name, given in {"X": X, "y": y, "groups": groups}.items():
-            if given is not None:
-                lengths[name] = _length(who, name, given)
+        for name, array in {"X": X, "y": y, "groups": groups}.items():
+            if array is not None:
+                lengths[name] = _length(who, name, array)
         if not lengths:
             raise DataError(f"{who}: nothing to divide; give X, y or groups")
         self.n = next(iter(lengths.values()))
@@ -183,13 +183,13 @@ class SplitInput:
     def labelled(self, name: str) -> LabelCodes:
         """Return a metadata column as labels; none may be missing."""
         column = self.column(name)
-        what = f"{self.who}: meta[{name!r}]"
+        column_name = f"{self.who}: meta[{name!r}]"
         try:
-            as_labels(column, what)
+            as_labels(column, column_name)
         except DataError as error:
             problem = str(error).partition(";")[0].replace("missing labels", "missing values")
             raise DataError(f"{problem}; every template needs one") from None
-        return LabelCodes(column, what)
+        return LabelCodes(column, column_name)
 
     @cached_property
     def _columns(self) -> dict[str, np.ndarray]:
@@ -451,7 +451,7 @@ class Division(Parameters, ABC, Generic[Parts]):
 
     def _splits_of_people(self, samples: SplitInput) -> Iterator[Parts]:
         """Yield splits of the templates of people, with the others in each part but the probes."""
-        people, others = np.flatnonzero(~samples.no_person), np.flatnonzero(samples.no_person)
+        people, no_people = np.flatnonzero(~samples.no_person), np.flatnonzero(samples.no_person)
         if not len(people):
             raise DataError(
                 f"{samples.who}: all {samples.n} templates are of distractors or junk; expected "
@@ -461,9 +461,9 @@ class Division(Parameters, ABC, Generic[Parts]):
             names = getattr(parts, "_fields", ("training", "test"))
             chosen = []
             for name, part in zip(names, parts, strict=True):
-                added = others
+                added = no_people
                 if "probe" in name or not len(part):
-                    added = others[:0]
+                    added = no_people[:0]
                 chosen.append(np.union1d(people[part], added))
             make: Any = getattr(parts, "_make", tuple)
             yield make(chosen)

@@ -139,13 +139,15 @@ class ClaimSampler(Parameters):
         return able[draws.permutation(len(able))[:wanted]]
 
     def _require_others(self, numbers: np.ndarray, known: np.ndarray, enrolled: int) -> None:
-        for those, others in ((known, enrolled - 1), (~known, enrolled)):
+        for those, other_subjects in ((known, enrolled - 1), (~known, enrolled)):
             most = int(numbers[those].max(initial=0))
-            if most > others:
+            if most > other_subjects:
                 raise DataError(
                     f"{subject('claims')}: {self!r} makes {counted(most, 'impostor claims')} by "
-                    f"one probe, but it has only {counted(others, 'other enrolled subjects')} to "
-                    f"claim; expected per_probe at most {max(others, 1)}, or more enrolled subjects"
+                    "one probe, but it has only "
+                    f"{counted(other_subjects, 'other enrolled subjects')} to "
+                    f"claim; expected per_probe at most {max(other_subjects, 1)}, or more enrolled "
+                    "subjects"
                 )
 
 
@@ -164,17 +166,17 @@ def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
 
 
 def _others(
-    numbers: np.ndarray, own: np.ndarray, enrolled: int, draws: Stream
+    numbers: np.ndarray, own_subject: np.ndarray, enrolled: int, draws: Stream
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw distinct other subjects for each probe; return rows and places of the subjects.
 
     Each subset is as probable as any other of its size (Floyd's algorithm; Bentley and Floyd
     1987, *Communications of the ACM* 30, 754-757).
     """
-    rows, others = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    rows, claimed = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for size in np.unique(numbers[numbers > 0]).tolist():
         row = np.flatnonzero(numbers == size)
-        known = own[row] >= 0
+        known = own_subject[row] >= 0
         total = enrolled - known
         taken = np.empty((len(row), size), dtype=np.int64)
         for i in range(size):
@@ -182,10 +184,10 @@ def _others(
             number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
             again = (taken[:, :i] == number[:, None]).any(axis=1)
             taken[:, i] = np.where(again, last, number)
-        taken += known[:, None] & (taken >= own[row][:, None])
+        taken += known[:, None] & (taken >= own_subject[row][:, None])
         rows.append(np.repeat(row, size))
-        others.append(taken.ravel())
-    return np.concatenate(rows), np.concatenate(others)
+        claimed.append(taken.ravel())
+    return np.concatenate(rows), np.concatenate(claimed)
 
 
 def parse_claims(

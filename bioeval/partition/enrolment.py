@@ -338,14 +338,14 @@ class EnrolledSplit(Splitter[GalleryProbe]):
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
         """Yield all repeats of the inner division for each draw of the enrolled subjects."""
         inner, seed = self.probe_gallery, seed_sequence(self.random_state)
-        own = None
+        own_seed = None
         if inner.random_state is not None:
-            own = seed_sequence(inner.random_state)
+            own_seed = seed_sequence(inner.random_state)
         for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
-            if own is None:
+            if own_seed is None:
                 yield self.drawn(samples, seed, repeat, (seed, repeat * inner.n_repeats + turn))
             else:
-                yield self.drawn(samples, seed, repeat, (own, turn))
+                yield self.drawn(samples, seed, repeat, (own_seed, turn))
 
     def drawn(
         self,

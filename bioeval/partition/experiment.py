@@ -194,11 +194,11 @@ class _Strata:
     def _refuse(self, stratum: int) -> NoReturn:
         """Raise for the first stratum that no exchange brings to its share."""
         numbers = self.samples.numbers(self.name)
-        what = f"quarter {stratum + 1} of the numbers"
+        stratum_name = f"quarter {stratum + 1} of the numbers"
         if numbers is None:
-            what = repr(self.samples.labelled(self.name).values.tolist()[stratum])
+            stratum_name = repr(self.samples.labelled(self.name).values.tolist()[stratum])
         raise DataError(
-            f"{self.samples.who}: {what} in meta[{self.name!r}] has "
+            f"{self.samples.who}: {stratum_name} in meta[{self.name!r}] has "
             f"{np.count_nonzero(self.stratum == stratum)} of {len(self.stratum)} templates. A "
             f"training part of {self.chosen.sum()} needs {self.low[stratum]} to "
             f"{self.high[stratum]} of them; the seen subjects do not have them; expected "
@@ -358,28 +358,28 @@ class Experiment(Division[ExperimentParts]):
                     f"tests new subjects alone; give {Argument('by', 'sample')} with it"
                 )
         needed = {"by": None if self.by_subject else self.by, "stratify": self.stratify}
-        for name, given in needed.items():
-            if given is not None and not self.chooses:
+        for name, value in needed.items():
+            if value is not None and not self.chooses:
                 raise DataError(
-                    f"{who}: {Argument(name)} is {received(given)} without {Argument('train')} or "
+                    f"{who}: {Argument(name)} is {received(value)} without {Argument('train')} or "
                     f"{Argument('validation')}; give the sizes of these parts, such as "
                     f"{Argument('train', 0.5)}"
                 )
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
         """Return the division of a part into gallery and probes; None without one."""
-        given = self.gallery_templates
-        if given is None:
+        rule = self.gallery_templates
+        if rule is None:
             return None
         how: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
-        if isinstance(given, Mapping) and set(given) == {"quality", "number"}:
-            number = given["number"]
+        if isinstance(rule, Mapping) and set(rule) == {"quality", "number"}:
+            number = rule["number"]
             shuffling.as_size(type(self).__name__, "number in gallery_templates", number)
-            return ProbeGallerySplit(number, quality=given["quality"], **how)
-        if isinstance(given, Mapping):
-            return ProbeGallerySplit(enrol=given, **how)
-        shuffling.as_size(type(self).__name__, "gallery_templates", given)
-        return ProbeGallerySplit(given, **how)
+            return ProbeGallerySplit(number, quality=rule["quality"], **how)
+        if isinstance(rule, Mapping):
+            return ProbeGallerySplit(enrol=rule, **how)
+        shuffling.as_size(type(self).__name__, "gallery_templates", rule)
+        return ProbeGallerySplit(rule, **how)
 
     def _split_of(self, enrolled: float | int | None) -> EnrolledSplit | None:
         """Return the division that enrols a number of subjects; None without a number."""
@@ -432,13 +432,13 @@ class Experiment(Division[ExperimentParts]):
         """Yield the parts of each repeat, those of the threshold and of the test divided alike."""
         seed = seed_sequence(self.random_state)
         apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
-        given = self.gallery_templates
-        if isinstance(given, Mapping) and [*given] == ["quality"] and not samples.has("quality"):
+        rule = self.gallery_templates
+        if isinstance(rule, Mapping) and [*rule] == ["quality"] and not samples.has("quality"):
             raise DataError(
-                f"{samples.who}: {Argument('gallery_templates')} is {received(given)} without "
+                f"{samples.who}: {Argument('gallery_templates')} is {received(rule)} without "
                 "a number, "
                 "and there is no metadata column 'quality'; give the number of templates to "
-                f"enrol: {{'quality': {given['quality']!r}, 'number': 2}}"
+                f"enrol: {{'quality': {rule['quality']!r}, 'number': 2}}"
             )
         for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
             chosen, share = validation, self._share

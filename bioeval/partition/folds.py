@@ -61,17 +61,17 @@ class _Folds(Splitter[TrainTest]):
     @abstractmethod
     def _fold_of_sample(self, samples: SplitInput, draws: Stream | None) -> np.ndarray: ...
 
-    def _require_enough(self, units: int, what: str) -> None:
+    def _require_enough(self, units: int, unit: str) -> None:
         """Raise unless there is a unit for each fold."""
         who = type(self).__name__
         if units == 1:
             raise DataError(
-                f"{who}: there is only one {what}; expected at least one to train on and one "
+                f"{who}: there is only one {unit}; expected at least one to train on and one "
                 "to test"
             )
         if units < self.n_splits:
             raise DataError(
-                f"{who}: n_splits is {self.n_splits}, but there are only {units} {what}s; each "
+                f"{who}: n_splits is {self.n_splits}, but there are only {units} {unit}s; each "
                 f"fold needs one to test, so give at most {units} folds"
             )
 
@@ -317,17 +317,17 @@ def require_column(who: str, stratify: Any) -> None:
         )
 
 
-class _Given(Splitter[TrainTest]):
-    _what = "sample"
+class _FoldsByColumn(Splitter[TrainTest]):
+    _unit = "sample"
 
-    def __init__(self, given: Any, name: str, folds: Sequence | None, disjoint_subjects: bool):
+    def __init__(self, column: Any, name: str, folds: Sequence | None, disjoint_subjects: bool):
         """Number the folds in the order in which they are tested; -1 is tested in none."""
         who = type(self).__name__
         self.folds, self.disjoint_subjects = folds, disjoint_subjects
         require_flag(who, "disjoint_subjects", disjoint_subjects)
-        labels = LabelCodes(given, f"{who}: {name}")
+        labels = LabelCodes(column, f"{who}: {name}")
         if not len(labels):
-            raise DataError(f"{who}: {name} is empty; expected the fold of each {self._what}")
+            raise DataError(f"{who}: {name} is empty; expected the fold of each {self._unit}")
         untested = labels.code(-1)
         tested = [code for code in range(len(labels)) if code != untested]
         order = tested
@@ -355,7 +355,7 @@ class _Given(Splitter[TrainTest]):
             if code not in tested:
                 near = nearest_name(fold, labels.values.tolist())
                 raise DataError(
-                    f"{who}: the fold {fold!r} has no {self._what} to test; {name} has "
+                    f"{who}: the fold {fold!r} has no {self._unit} to test; {name} has "
                     f"{labels.show(np.array(tested), 12)}.{near}"
                 )
         unlisted = np.setdiff1d(tested, order)
@@ -374,7 +374,7 @@ class _Given(Splitter[TrainTest]):
         """Yield the folds as given, if they are given for as many samples."""
         if samples.n != len(self._fold):
             raise DataError(
-                f"{samples.who}: folds are given for {len(self._fold)} {self._what}s, but there "
+                f"{samples.who}: folds are given for {len(self._fold)} {self._unit}s, but there "
                 f"are {samples.n}; expected one for each"
             )
         if self.disjoint_subjects:
@@ -411,7 +411,7 @@ class _Given(Splitter[TrainTest]):
             )
 
 
-class PredefinedFolds(_Given):
+class PredefinedFolds(_FoldsByColumn):
     """Folds as given, one for each sample.
 
     Each fold is tested once, and all others are trained on.
@@ -444,7 +444,7 @@ class PredefinedFolds(_Given):
         super().__init__(fold_of_sample, "fold_of_sample", folds, disjoint_subjects)
 
 
-class PredefinedPairFolds(_Given):
+class PredefinedPairFolds(_FoldsByColumn):
     """Folds of fixed pairs as given, one for each pair, such as the ten of LFW's view 2.
 
     The samples are pairs here: ``split`` takes pair scores (or anything with one entry a pair)
@@ -478,7 +478,7 @@ class PredefinedPairFolds(_Given):
     (5400, 600)
     """
 
-    _what = "pair"
+    _unit = "pair"
 
     def __init__(
         self, fold_of_pair: Any, *, folds: Sequence | None = None, disjoint_subjects: bool = False

@@ -203,13 +203,13 @@ class TrainValidationTest(Division[ThreeParts]):
 
 def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
     """Raise :class:`DataError` unless the sizes of parts are valid and within the whole."""
-    given = {name: size for name, size in sizes.items() if size is not None}
+    given_sizes = {name: size for name, size in sizes.items() if size is not None}
     shares = 0.0
-    for name, size in given.items():
+    for name, size in given_sizes.items():
         if isinstance(shuffling.as_size(who, name, size), float):
             shares += float(size)
     if shares > 1 + 1e-12:
-        listed = ", ".join(f"{name}={size!r}" for name, size in given.items())
+        listed = ", ".join(f"{name}={size!r}" for name, size in given_sizes.items())
         raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
 
 

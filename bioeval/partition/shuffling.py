@@ -126,9 +126,9 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
             if back:
                 chains.append([a, *back])
         shortest = min(chains, key=len)
-        first, *others = itertools.pairwise(shortest)
+        first, *other_parts = itertools.pairwise(shortest)
         moves = [(stratum, *first)]
-        for a, b in others:
+        for a, b in other_parts:
             able = (table[:, a] > low[:, a]) & (table[:, b] < high[:, b])
             moves.append((int(np.argmax(able)), a, b))
         for one, a, b in moves:

@@ -270,8 +270,8 @@ def about_attrs(
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__
-    said = dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])
-    attrs["warnings"] = "\n".join(said)
+    statement = dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])
+    attrs["warnings"] = "\n".join(statement)
     return attrs
 
 

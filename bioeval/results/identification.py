@@ -159,16 +159,16 @@ class OpenSetPoints:
 
     @staticmethod
     def thresholds_over(
-        mate: np.ndarray, other: np.ndarray, given: np.ndarray | int | None, kind: str
+        mate: np.ndarray, other: np.ndarray, given_thresholds: np.ndarray | int | None, kind: str
     ) -> np.ndarray:
         """Return increasing distances: the given thresholds, or a grid over the attempts."""
-        if isinstance(given, np.ndarray):
-            return to_internal(given, kind)
+        if isinstance(given_thresholds, np.ndarray):
+            return to_internal(given_thresholds, kind)
         both = np.concatenate([mate, other])
         finite = both[np.isfinite(both)]
         low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
         infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
-        return grid_over(float(low), float(high), *infinite, given=given)
+        return grid_over(float(low), float(high), *infinite, given=given_thresholds)
 
     def allowed_errors(self, target: float) -> int:
         """Return the largest number of false accepts whose FAR is at most a target."""
@@ -217,9 +217,9 @@ class OpenSetPoints:
             if allowed < total:
                 limit = self.other[allowed]
                 below = mate < limit
-                others = self.other[: np.searchsorted(self.other, limit)]
+                more_searches = self.other[: np.searchsorted(self.other, limit)]
             else:
-                below, others = np.ones(len(mate), dtype=bool), self.other
+                below, more_searches = np.ones(len(mate), dtype=bool), self.other
             detected = np.cumsum(np.bincount(rank[below], weights[below], minlength=ranks))
             dir_[i] = np.minimum(detected, self.genuine) / self.genuine
             loosest = np.full(ranks, -np.inf)
@@ -227,9 +227,9 @@ class OpenSetPoints:
             loosest = np.maximum.accumulate(loosest)
             counted = np.zeros(ranks, dtype=bool)
             counted[rank[below]] = True
-            counted = np.logical_or.accumulate(counted) | bool(len(others))
-            if len(others):
-                loosest = np.maximum(loosest, others[-1])
+            counted = np.logical_or.accumulate(counted) | bool(len(more_searches))
+            if len(more_searches):
+                loosest = np.maximum(loosest, more_searches[-1])
             none = np.where(lowest, np.nan, -np.inf)
             threshold[i] = np.where(counted, loosest, none)
         return dir_, threshold
@@ -291,9 +291,9 @@ class OpenSetAttempts:
         }
         if about.people:
             everyone, enrolled = len(about.probe_subjects), len(about.enrolled_subjects)
-            others = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
+            attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
             variables["genuine_subjects"] = (), np.int64(enrolled)
-            variables["impostor_subjects"] = (), np.int64(others.get(impostors, everyone))
+            variables["impostor_subjects"] = (), np.int64(attempts.get(impostors, everyone))
         return Scalars(variables, {"far_target": far_targets})
 
     def attrs(
@@ -552,13 +552,18 @@ class _Searches:
         )
 
     def grid(
-        self, given: np.ndarray | int | None, targets: np.ndarray, rows: np.ndarray | None = None
+        self,
+        given_thresholds: np.ndarray | int | None,
+        targets: np.ndarray,
+        rows: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the thresholds of the result, as increasing distances."""
         tally = self.tally
         kind = tally.about.kind
-        grid = OpenSetPoints.thresholds_over(tally.mate[self.mated], self.points.other, given, kind)
-        if given is not None and rows is None:
+        grid = OpenSetPoints.thresholds_over(
+            tally.mate[self.mated], self.points.other, given_thresholds, kind
+        )
+        if given_thresholds is not None and rows is None:
             return grid
         if rows is None:
             rows = np.empty(0)

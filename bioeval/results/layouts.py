@@ -123,18 +123,18 @@ def _by_statistic(dataset: xr.Dataset) -> _Variables:
         values = dict(zip(labels, summaries[rate].values, strict=True))
         if np.isnan(values.get(f"{part}folds", np.nan)).all():
             continue  # a rate of the test part alone
-        said, dims = summaries[rate].attrs, summaries[rate].dims[1:]
-        words = said["long_name"].removesuffix(_ALL)
+        statistics, dims = summaries[rate].attrs, summaries[rate].dims[1:]
+        words = statistics["long_name"].removesuffix(_ALL)
         if part:
             words = f"on the training part: {words}"
-        for key, about in Layout.each_over_folds(Name(words, said["units"])).items():
+        for key, about in Layout.each_over_folds(Name(words, statistics["units"])).items():
             if key == "pooled" and rate in _NOT_POOLED:
                 continue
             statistic = np.asarray(values[f"{part}{key}"])
             if key == "folds":
                 statistic = statistic.astype(np.int64)
             variables[f"{part}{rate}_{key}"] = xr.Variable(
-                dims, statistic, {**said, **about.attrs()}, fastpath=True
+                dims, statistic, {**statistics, **about.attrs()}, fastpath=True
             )
     return variables
 

@@ -267,15 +267,15 @@ class KindVerdict:
         return cls("warning", f"{message}: no better than chance", remedy)
 
     @classmethod
-    def doubt(cls, eer: float, kind: str, people: int, *, system: str = "", **given: Any) -> str:
+    def doubt(cls, eer: float, kind: str, people: int, *, system: str = "", **facts: Any) -> str:
         """Return a doubt about scores near chance or below it; empty where there is none.
 
-        `given` is for the verdict. Where scores are probably of the other kind, the doubt is also a
-        warning at the user's line.
+        `facts` are for the verdict. Where scores are probably of the other kind, the doubt is also
+        a warning at the user's line.
         """
         if kind == "order" or math.isnan(eer):
             return ""
-        verdict = cls.of(eer, kind, people, **given)
+        verdict = cls.of(eer, kind, people, **facts)
         if verdict.severity == "ok":
             return ""
         text = f"{verdict.message}; {verdict.remedy}"

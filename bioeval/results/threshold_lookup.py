@@ -97,8 +97,8 @@ class ResultThresholds:
             at_frr = dataset["threshold_at_frr"].values
             thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
-            given = Argument("threshold", str(rule))
-            wrong = f"{given} is not an operating point of these results; "
+            given_rule = Argument("threshold", str(rule))
+            wrong = f"{given_rule} is not an operating point of these results; "
             if rule.name == "far":
                 raise DataError(wrong + self.other_targets(rule.values[0]))
             listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
@@ -140,8 +140,8 @@ def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
         curves[name] = [ResultThresholds(leaf) for leaf in leaves if "threshold" in leaf.dims]
     every = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
-    for name, own in curves.items():
-        units = {task.units for task in own}
+    for name, own_points in curves.items():
+        units = {task.units for task in own_points}
         points = [task.operating_points() for task in every if task.units in units]
         shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
     return shared
@@ -179,12 +179,12 @@ def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
     return np.searchsorted(grid, threshold, side="right") - 1
 
 
-def rates_at(dataset: xr.Dataset, given: np.ndarray | Rule) -> xr.Dataset:
+def rates_at(dataset: xr.Dataset, given_thresholds: np.ndarray | Rule) -> xr.Dataset:
     """Return a result at thresholds of any order, checked by :func:`check_places`, or by a rule."""
-    if isinstance(given, Rule):
-        threshold = np.array(ResultThresholds(dataset).of_rule(given))
+    if isinstance(given_thresholds, Rule):
+        threshold = np.array(ResultThresholds(dataset).of_rule(given_thresholds))
     else:
-        threshold = given
+        threshold = given_thresholds
     similar, grid = _grid(dataset)
     row, last = rows_at(grid, threshold, similar), len(grid) - 1
     if similar:
@@ -237,16 +237,16 @@ def _one_or_many(rows: np.ndarray) -> Any:
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:
     """Return every task of a tree that has thresholds, at these ones, or at its own by a rule."""
     curves = {}
-    scales, others = set(), []
+    scales, more_nodes = set(), []
     for leaf in tree.leaves:
         path = leaf.path.strip("/")
         if "threshold" in leaf.dims:
             curves[path] = leaf.to_dataset()
             scales.add(leaf.attrs.get("task") == "GOM")
         else:
-            others.append(path or "/")
+            more_nodes.append(path or "/")
     if not curves:
-        listed = ", ".join(others)
+        listed = ", ".join(more_nodes)
         raise ProtocolError(f"no task of these results ({listed}) has rates over thresholds")
     if len(scales) > 1 and not isinstance(threshold, Rule):
         raise ProtocolError(

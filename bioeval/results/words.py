@@ -21,19 +21,19 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     return number(100 * rate, digits) + unit * bool(rate == rate)
 
 
-def decimals_beside(rate: float, *others: float, least: int = 2) -> int:
+def decimals_beside(rate: float, *rates: float, least: int = 2) -> int:
     """Return the decimals in per cent of a rate that a sentence compares with other rates.
 
     As few from `least` on as leave the rate above, or below, each rate that it is above, or below.
     """
     for decimals in range(least, _MOST_DECIMALS):
         rounded = round(100 * rate, decimals)
-        if all(_order(rate, x) == _order(rounded, round(100 * x, decimals)) for x in others):
+        if all(_order(rate, x) == _order(rounded, round(100 * x, decimals)) for x in rates):
             return decimals
     return _MOST_DECIMALS
 
 
-def rate_beside(rate: float, *others: float) -> str:
+def rate_beside(rate: float, *rates: float) -> str:
     """Return a rate in per cent beside rates that the sentence compares it with.
 
     It has three significant digits, or more where fewer would hide which of them is larger.
@@ -41,7 +41,7 @@ def rate_beside(rate: float, *others: float) -> str:
     least = 0
     if rate > 0:
         least = max(0, 2 - math.floor(math.log10(100 * rate)))
-    text = number(100 * rate, f".{decimals_beside(rate, *others, least=least)}f")
+    text = number(100 * rate, f".{decimals_beside(rate, *rates, least=least)}f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text + " %" * bool(rate == rate)

@@ -251,17 +251,17 @@ class _Shared:
             rules = replace(rules, cmc="first-match")  # of AP and INP the CMC is no part
         of_cmc = rules.cmc not in ("first-match", "allshots")
         over = self._counted(rules, rules.removed, of_cmc=of_cmc)
-        own = self._counted(rules, rules.ap_removed)
+        ap_counts = self._counted(rules, rules.ap_removed)
         tally = replace(
             over,
             convention=rules.name,
             cmc=rules.cmc,
             removed_for_ap=rules.ap_removed,
-            matches=own.matches,
+            matches=ap_counts.matches,
             junk=rules.junk_in_words,
             cmc_matches=over.matches if rules.removed != rules.ap_removed else None,
         )
-        key = id(over), id(own), rules.cmc, *rules.result_options().values()
+        key = id(over), id(ap_counts), rules.cmc, *rules.result_options().values()
         if key not in self._kept:
             self._kept[key] = reid_dataset(tally, ReidOptions(**rules.result_options()))
         return self._kept[key]

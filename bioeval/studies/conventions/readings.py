@@ -141,13 +141,13 @@ class Readings:
 
     def listed(self) -> tuple[list[Reading], list[str]]:
         """Return the readings, the base first, and those not supported, with what is missing."""
-        base, others = self._cards()
+        base, other_cards = self._cards()
         make = {"verification": self._verification, "reid": self._reid}
         task = make.get(self.task, self._identification)(base)
         readings = [Reading(f"the card {base.name}", "", task.call())]
         readings += self._data_departures(task.call)
         readings += task.readings
-        for card in others:
+        for card in other_cards:
             option = f"--protocol {card.name}"
             readings.append(Reading(f"the card {card.name}", option, task.of_card(card)))
         return readings, self._lacking()
@@ -173,12 +173,12 @@ class Readings:
             base = load("market1501" if has_cameras(self.scores) else "vehicleid")
         else:
             base = for_layout(self.scores.layout)
-        others = []
+        other_cards = []
         for name in available():
             card = load(name)
             if name != base.name and self.task in card.tasks and not self._unsuited(card):
-                others.append(card)
-        return base, others
+                other_cards.append(card)
+        return base, other_cards
 
     def _unsuited(self, card: Protocol) -> str:
         """Return why the scores do not support a card; empty where they do."""
@@ -218,19 +218,19 @@ class Readings:
         """Return the expression of the same scores made anew, with arguments changed."""
         scores = self.scores
         square = scores.probe_ids is scores.gallery_ids
-        given = {}
+        options = {}
         if scores.probe_meta:
-            given["probe_meta"] = "scores.probe_meta"
+            options["probe_meta"] = "scores.probe_meta"
         if not square or "gallery_labels" in changed:
-            given["gallery_labels"] = "scores.gallery_labels"
+            options["gallery_labels"] = "scores.gallery_labels"
             if scores.gallery_meta:
-                given["gallery_meta"] = "scores.gallery_meta"
-        given |= {"kind": repr(scores.kind), "nan": repr(scores.nan)}
+                options["gallery_meta"] = "scores.gallery_meta"
+        options |= {"kind": repr(scores.kind), "nan": repr(scores.nan)}
         if scores._has_mask:
-            given["mask"] = "scores.mask"
+            options["mask"] = "scores.mask"
         if scores.exclude:
-            given["exclude"] = repr(scores.exclude)
-        listed = ", ".join(map("=".join, (given | changed).items()))
+            options["exclude"] = repr(scores.exclude)
+        listed = ", ".join(map("=".join, (options | changed).items()))
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
 
     def _data_departures(self, call: Callable[..., str]) -> Iterator[Reading]:
@@ -301,9 +301,9 @@ class Readings:
                     readings.append(Reading(words, option, call(made=f"{option}, ")))
         if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
-            for which, half, side in (("later", "tril", -1), ("earlier", "triu", 1)):
+            for half_name, half, side in (("later", "tril", -1), ("earlier", "triu", 1)):
                 of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"
-                words = f"each pair of templates once, the {which} one as the probe"
+                words = f"each pair of templates once, the {half_name} one as the probe"
                 readings.append(Reading(words, "unordered pairs", call(of)))
         if np.prod(scores.shape) <= MOST_POINTS and (pairs or first == "single"):
             readings += self._rules_of_points(call)
@@ -382,16 +382,16 @@ class Readings:
     def _identification(self, base: Protocol) -> _OfTask:
         """Return the readings of open-set or closed-set identification."""
         card: Any = base.tasks[self.task]
-        given = {"rank_unit": card.rank_unit, "fusion": card.fusion, "ties": card.ties}
+        options = {"rank_unit": card.rank_unit, "fusion": card.fusion, "ties": card.ties}
         targets = ""
         if self.task == "open_set":
             targets = f", far_targets={[self.at]}"
-            given["impostors"] = card.impostors
+            options["impostors"] = card.impostors
         else:
-            given["unmated"] = "skip"
+            options["unmated"] = "skip"
 
         def call(of: str = "scores", **changed: str) -> str:
-            written = ", ".join(f"{k}={v!r}" for k, v in (given | changed).items())
+            written = ", ".join(f"{k}={v!r}" for k, v in (options | changed).items())
             return f"be.{self.task}({of}, {written}{targets})"
 
         def of_card(card: Protocol) -> str:

@@ -174,8 +174,8 @@ def workload_command(data: str | None, **options: Any) -> None:
     with StudyCommand(data or "", options) as run:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
-        given = run.options
-        task, rates, words = given.pop("task"), given.pop("rates", None), ""
+        arguments = run.options
+        task, rates, words = arguments.pop("task"), arguments.pop("rates", None), ""
         saved = Path(data or "")
         if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
             rates = _of_results(saved, task)
@@ -184,15 +184,15 @@ def workload_command(data: str | None, **options: Any) -> None:
             run.stages("counting")
             of_scores["interval"] = run.interval_for(scores, of_scores["interval"])
             if alarms is not None:
-                people, share = given["people_per_day"], given["impostor_share"]
-                size = given.get("gallery_size")
-                given["far_target"] = far_of_alarms(alarms, people, share, size)
-            rates, threshold, words = _evaluated(scores, task, given, of_scores)
-            given |= {"threshold": None if alarms else threshold, "far_target": None}
+                people, share = arguments["people_per_day"], arguments["impostor_share"]
+                size = arguments.get("gallery_size")
+                arguments["far_target"] = far_of_alarms(alarms, people, share, size)
+            rates, threshold, words = _evaluated(scores, task, arguments, of_scores)
+            arguments |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
-            given["confidence"] = of_scores["confidence"]
-        ds = workload(rates, **given)
+            arguments["confidence"] = of_scores["confidence"]
+        ds = workload(rates, **arguments)
         ds.attrs["operating_point"] += words
         events = []
         for i, name in enumerate(ds["event"].values.tolist()):

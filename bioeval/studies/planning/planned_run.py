@@ -152,8 +152,8 @@ def plan_run(
         people, square = float(len(np.unique(codes_of(scores).gallery))), scores._from_square
         features, dtype, distances = 0, _float_format(scores), _float_format(scores)
         if scores._embedded:
-            given: Any = scores._embedded_probes
-            features, dtype = given.shape[1], _float_format(given)
+            embeddings: Any = scores._embedded_probes
+            features, dtype = embeddings.shape[1], _float_format(embeddings)
         held = not scores._streams
         if scores._streams:
             metric = scores._base.metric

@@ -227,11 +227,11 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     """Return warnings about a pilot; raise where nothing can be planned from it."""
     wrong = int(np.count_nonzero(list(map(np.nansum, tables))))
     if not wrong or components.rate >= 1 or not components.total:
-        which = "nothing but genuine errors" if wrong else "no genuine error"
+        statement = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(
-            f"the pilot has {which} at the threshold, so their variation is unknown; give another "
-            f"{Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead of the "
-            "pilot"
+            f"the pilot has {statement} at the threshold, so their variation is unknown; give "
+            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead "
+            "of the pilot"
         )
     if wrong < _FEW:
         return [
@@ -383,10 +383,10 @@ def sample_size(
     }
     if pilot is None:
         if measure == "eer" or threshold is not None:
-            what = Argument("threshold")
+            argument = Argument("threshold")
             if measure == "eer":
-                what = Argument("measure", "eer")
-            raise DataError(f"{what} needs a pilot; without one, state frr and icc")
+                argument = Argument("measure", "eer")
+            raise DataError(f"{argument} needs a pilot; without one, state frr and icc")
         basis = stated(frr, icc, template_icc)
     else:
         if frr is not None or icc is not None or template_icc:
@@ -495,10 +495,10 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     if templates is None:
         return list(TEMPLATES)
     try:
-        given = np.atleast_1d(np.asarray(templates)).tolist()
+        sizes_given = np.atleast_1d(np.asarray(templates)).tolist()
     except ValueError:  # of unequal lengths
-        given = [templates]
-    sizes = [require_integer("templates", x, low=2) for x in given]
+        sizes_given = [templates]
+    sizes = [require_integer("templates", x, low=2) for x in sizes_given]
     if not sizes or sizes != sorted(set(sizes)):
         raise DataError(
             f"{Argument('templates')} is {received(templates)}; expected increasing numbers"
@@ -536,10 +536,10 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence(f"People that FAR <= {100 * attrs['far']:g} % needs")
     sure = f"at {100 * attrs['confidence']:g} %"
     rows = []
-    for rule, what in (("3", "show it without a false accept"), ("30", "expect 30 false accepts")):
+    for rule, aim in (("3", "show it without a false accept"), ("30", "expect 30 false accepts")):
         people = f"{one[f'subjects_rule_of_{rule}']:,.0f}"
         pairs = f"{one[f'trials_rule_of_{rule}']:,.0f}"
-        rows.append([f"to {what}, rule of {rule}", people, pairs])
+        rows.append([f"to {aim}, rule of {rule}", people, pairs])
     if (estimated := one.get("people_estimated", math.nan)) == estimated:
         rows.append([f"to promise it {sure}, estimated", f"about {estimated:,.0f}", ""])
     if (guaranteed := one.get("people_guaranteed", math.nan)) == guaranteed:
@@ -655,8 +655,8 @@ def _of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
     squared = (total**2 - own_total) / pairs if pairs else rate**2
     whole = max(0.0, squares / number - squared)
     joint = shared[0] / shared[1] - squared if shared[1] else math.nan
-    own = apart[0] / apart[1] - squared if apart[1] else joint
-    between = 0.0 if math.isnan(own) else own
+    within = apart[0] / apart[1] - squared if apart[1] else joint
+    between = 0.0 if math.isnan(within) else within
     if cut_off:
         between = min(max(0.0, between), whole)
     template = joint - between if not math.isnan(joint) and apart[1] else 0.0

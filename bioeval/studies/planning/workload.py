@@ -492,11 +492,11 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         iso = "_iso"
     if (threshold is None) == (far_target is None):
         if threshold is not None or ds.sizes["threshold"] != 1:
-            given = "none is given"
+            number = "none is given"
             if threshold is not None:
-                given = "both are given"
+                number = "both are given"
             raise DataError(
-                f"{given} of {Argument('threshold')} and {Argument('far_target')}; expected one, "
+                f"{number} of {Argument('threshold')} and {Argument('far_target')}; expected one, "
                 "the operating point in use"
             )
         threshold = float(ds["threshold"][0])
@@ -525,9 +525,9 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
     else:
         alarms, rejections = _at_target(ds, far_target, iso, open_set)
         where = f"FAR <= {far_target:g}"
-    for what, rate in (("FAR", alarms), ("FRR", rejections)):
+    for rate_name, rate in (("FAR", alarms), ("FRR", rejections)):
         if math.isnan(rate.value):
-            raise DataError(f"the {what} at {where} is not defined: no attempt of its class")
+            raise DataError(f"the {rate_name} at {where} is not defined: no attempt of its class")
     return _Rates(names, alarms, rejections, where, known)
 
 
@@ -579,15 +579,15 @@ def blocks(found: Found) -> Iterator[Block]:
     size = ""
     if "gallery_size" in attrs:
         size = f" of {attrs['gallery_size']:,}"
-    titles, others = ("Impostors accepted", "Genuine people rejected"), "impostors"
+    titles, impostors = ("Impostors accepted", "Genuine people rejected"), "impostors"
     if on_list:
-        others = "not on the list"
+        impostors = "not on the list"
         titles = (
             f"False alarms: people who are not on the watch list{size} but are found",
             f"Misses: people on the watch list{size} who are not found",
         )
     yield Sentence(
-        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them {others}"
+        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them {impostors}"
     )
     if "alarms_per_day" in attrs:
         name_of_rate = "FAR"

@@ -83,30 +83,30 @@ def check_tracks(
     require_choice("parts", parts, get_args(Part))
     require_callable("progress", progress)
     pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
-    looks = []
+    comparisons = []
     targets = boxes_of_targets = identities = boxes = 0
     for pair in pairs:
         if progress is not None:
             progress(pair.name)
-        look = _Look(make_scene(pair, ignored, "accept"), iou)
-        looks.append(look)
-        targets += len(look.targets)
-        boxes_of_targets += len(look.truth)
-        identities += len(look.identities)
-        boxes += len(look.result)
+        comparison = _Comparison(make_scene(pair, ignored, "accept"), iou)
+        comparisons.append(comparison)
+        targets += len(comparison.targets)
+        boxes_of_targets += len(comparison.truth)
+        identities += len(comparison.identities)
+        boxes += len(comparison.result)
     data = (
         f"{counted(targets, 'targets')}, {counted(boxes_of_targets, 'boxes')}; "
         f"{counted(identities, 'identities')}, {counted(boxes, 'boxes')} of the result"
     )
-    if len(looks) > 1:
-        data += f"; {len(looks)} sequences"
+    if len(comparisons) > 1:
+        data += f"; {len(comparisons)} sequences"
     findings = [
-        _sequences(len(looks), notes),
-        _boxes(looks),
-        _frames(looks),
-        _identities(looks),
-        _tracks(looks, targets),
-        _duplicates(looks),
+        _sequences(len(comparisons), notes),
+        _boxes(comparisons),
+        _frames(comparisons),
+        _identities(comparisons),
+        _tracks(comparisons, targets),
+        _duplicates(comparisons),
     ]
     return DataCheck(data, "tracking", tuple(findings))
 
@@ -130,7 +130,7 @@ class _Shift:
     overlap: float
 
 
-class _Look:
+class _Comparison:
     """Overlaps of the boxes of a result with the targets of a sequence."""
 
     def __init__(self, scene: Scene, iou: float):
@@ -173,18 +173,20 @@ class _Look:
         codes, frames = self.result.code, self.result.frame
         lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
         apart = np.isin(np.arange(len(lengths)), identities)
-        said = []
+        statements = []
         for target in targets:
-            others = np.unique(self.truth.frame[self.truth.code == target])
-            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(lengths))
-            near = np.flatnonzero(apart & (shared >= MOST * (lengths + len(others) - shared)))
+            target_frames = np.unique(self.truth.frame[self.truth.code == target])
+            shared = np.bincount(codes[np.isin(frames, target_frames)], minlength=len(lengths))
+            near = np.flatnonzero(
+                apart & (shared >= MOST * (lengths + len(target_frames) - shared))
+            )
             if len(near):
                 (one,) = self.of([self.scene.identity_ids[near[0]]])
                 whom = self.scene.target_ids[target]
-                said.append(
+                statements.append(
                     f"identity {one} is in the frames of target {whom} and never overlaps it"
                 )
-        return said
+        return statements
 
     def readings(self) -> Iterator[_Reading]:
         """Yield the result read in other ways."""
@@ -266,29 +268,31 @@ def _sequences(number: int, notes: Sequence[str]) -> Finding:
     return Finding("sequences", "ok", f"{counted(number, 'sequences')} with a result")
 
 
-def _boxes(looks: Sequence[_Look]) -> Finding:
+def _boxes(comparisons: Sequence[_Comparison]) -> Finding:
     """Return whether boxes of another scale or form would find more."""
     total = boxes = 0
     share = 0.0
     places = []
     wrong = []
-    for look in looks:
-        total += len(look.truth)
-        boxes += len(look.result)
-        share += look.found * len(look.truth)
-        best = look.reading
-        if best is not None and best.found >= look.found + GAIN and best.found > MOST:
+    for comparison in comparisons:
+        total += len(comparison.truth)
+        boxes += len(comparison.result)
+        share += comparison.found * len(comparison.truth)
+        best = comparison.reading
+        if best is not None and best.found >= comparison.found + GAIN and best.found > MOST:
             wrong.append(best)
-            places += look.of(["all boxes"])
+            places += comparison.of(["all boxes"])
     share /= max(1, total)
-    least = f"an overlap (IoU) of {looks[0].iou:g} or more"
-    said = f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
+    least = f"an overlap (IoU) of {comparisons[0].iou:g} or more"
+    statement = (
+        f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
+    )
     if wrong:
         best = wrong[0]
         return Finding(
             "boxes",
             "error",
-            f"{said}; read as {best.words}, {percent(best.found, 'fine')} have",
+            f"{statement}; read as {best.words}, {percent(best.found, 'fine')} have",
             count=len(wrong),
             where=listed(places),
             remedy=best.remedy,
@@ -304,29 +308,29 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
             count=boxes,
             remedy="check whether both sides have the same video, image size and columns",
         )
-    return Finding("boxes", "ok", said)
+    return Finding("boxes", "ok", statement)
 
 
-def _frames(looks: Sequence[_Look]) -> Finding:
+def _frames(comparisons: Sequence[_Comparison]) -> Finding:
     """Return frames without a result, and results of shifted frames."""
     there = lacking = 0
     places = []
-    unlabelled = _unlabelled_frames(looks)
-    for look in looks:
-        with_targets = np.unique(look.truth.frame)
-        with_result = np.unique(look.result.frame)
+    unlabelled = _unlabelled_frames(comparisons)
+    for comparison in comparisons:
+        with_targets = np.unique(comparison.truth.frame)
+        with_result = np.unique(comparison.result.frame)
         missing = np.setdiff1d(with_targets, with_result)
         there, lacking = there + len(with_targets), lacking + len(missing)
-        places += look.of(look.scene.number[missing][:3].tolist())
-        best = look.shift
-        if best and best.overlap >= look.overlap + CLOSER and best.found >= look.found:
+        places += comparison.of(comparison.scene.number[missing][:3].tolist())
+        best = comparison.shift
+        if best and best.overlap >= comparison.overlap + CLOSER and best.found >= comparison.found:
             return Finding(
                 "frames",
-                _severity(best.found >= look.found + GAIN),
+                _severity(best.found >= comparison.found + GAIN),
                 f"with {best.frames:+d} added to the frames of the result the mean overlap is "
-                f"{best.overlap:.3f} instead of {look.overlap:.3f}",
+                f"{best.overlap:.3f} instead of {comparison.overlap:.3f}",
                 count=1,
-                where=listed(look.of(["all frames"])),
+                where=listed(comparison.of(["all frames"])),
                 remedy=f"add {best.frames:+d} to the frames of the result: frames are numbered "
                 "from 1",
             )
@@ -345,22 +349,22 @@ def _frames(looks: Sequence[_Look]) -> Finding:
     )
 
 
-def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
+def _unlabelled_frames(comparisons: Sequence[_Comparison]) -> Finding | None:
     """Return frames without ground truth that have as many boxes as others; None if they are few.
 
     A frame without a target may have a false alarm or two. Where it has at least half as many boxes
     as a frame with targets has in the median, it was rather not labelled.
     """
     frames, places = 0, list[str]()
-    for look in looks:
-        boxes = np.bincount(look.result.frame, minlength=len(look.scene.number))
-        labelled = np.isin(np.arange(len(boxes)), look.scene.truth.frame)
+    for comparison in comparisons:
+        boxes = np.bincount(comparison.result.frame, minlength=len(comparison.scene.number))
+        labelled = np.isin(np.arange(len(boxes)), comparison.scene.truth.frame)
         usual = 0.0
         if labelled.any():
             usual = np.median(boxes[labelled])
         full = ~labelled & (boxes >= max(usual / 2, 1))
         frames += int((boxes > 0).sum())
-        places += look.of(look.scene.number[full].tolist())
+        places += comparison.of(comparison.scene.number[full].tolist())
     if len(places) <= SOME * frames:
         return None
     return Finding(
@@ -374,18 +378,18 @@ def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
     )
 
 
-def _identities(looks: Sequence[_Look]) -> Finding:
+def _identities(comparisons: Sequence[_Comparison]) -> Finding:
     """Return identities that never overlap a target, and targets that no identity overlaps."""
     strangers, lost, number, targets = [], 0, 0, 0
     beside = []
-    for look in looks:
-        number += len(look.identities)
-        apart = np.setdiff1d(look.identities, look.touched)
-        strangers += look.of(look.scene.identity_ids[apart].tolist())
-        targets += len(look.targets)
-        unmet = np.setdiff1d(look.targets, look.met)
+    for comparison in comparisons:
+        number += len(comparison.identities)
+        apart = np.setdiff1d(comparison.identities, comparison.touched)
+        strangers += comparison.of(comparison.scene.identity_ids[apart].tolist())
+        targets += len(comparison.targets)
+        unmet = np.setdiff1d(comparison.targets, comparison.met)
         lost += len(unmet)
-        beside += look.beside(apart, unmet)
+        beside += comparison.beside(apart, unmet)
     also = ""
     if lost:
         also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped"
@@ -396,7 +400,7 @@ def _identities(looks: Sequence[_Look]) -> Finding:
     share = len(strangers) / number
     message = (
         f"{len(strangers):,} of {counted(number, 'identities')} never overlap a target (IoU of "
-        f"{looks[0].iou:g} or more){also}"
+        f"{comparisons[0].iou:g} or more){also}"
     )
     remedy = (
         "inspect some of their boxes; raise the detector's threshold if detections are not targets"
@@ -417,22 +421,24 @@ def _identities(looks: Sequence[_Look]) -> Finding:
     )
 
 
-def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
+def _tracks(comparisons: Sequence[_Comparison], targets: int) -> Finding:
     """Return whether ids name boxes rather than tracks."""
-    lengths = np.concatenate([np.bincount(x.result.code) for x in looks] or [np.zeros(0, int)])
+    lengths = np.concatenate(
+        [np.bincount(x.result.code) for x in comparisons] or [np.zeros(0, int)]
+    )
     lengths = lengths[lengths > 0]
     if not len(lengths):
         return Finding("tracks", "ok", "there is no track")
-    said = (
+    statement = (
         f"{counted(len(lengths), 'identities')} for {counted(targets, 'targets')}, with a median "
         f"of {counted(int(np.median(lengths)), 'boxes')}"
     )
-    long = any(np.bincount(x.truth.code).max(initial=0) > 1 for x in looks)
+    long = any(np.bincount(x.truth.code).max(initial=0) > 1 for x in comparisons)
     if long and lengths.max() == 1 and len(lengths) > 1:
         return Finding(
             "tracks",
             "error",
-            f"{said}: every id is used once",
+            f"{statement}: every id is used once",
             count=len(lengths),
             remedy="write the id of the track, not that of the detection",
         )
@@ -440,25 +446,28 @@ def _tracks(looks: Sequence[_Look], targets: int) -> Finding:
         return Finding(
             "tracks",
             "warning",
-            said,
+            statement,
             count=len(lengths),
             remedy="HOTA and IDF1 will be low: the tracker begins a new track too often, or its "
             "ids start anew in parts of the video",
         )
-    return Finding("tracks", "ok", said)
+    return Finding("tracks", "ok", statement)
 
 
-def _duplicates(looks: Sequence[_Look]) -> Finding:
+def _duplicates(comparisons: Sequence[_Comparison]) -> Finding:
     """Return ids that the result has twice in a frame."""
     again = 0
     places = []
-    for look in looks:
-        code, frame = look.result.code, look.result.frame
+    for comparison in comparisons:
+        code, frame = comparison.result.code, comparison.result.frame
         twice = np.flatnonzero((code[1:] == code[:-1]) & (frame[1:] == frame[:-1])) + 1
         again += len(twice)
         first = twice[:3]
-        ids, numbers = look.scene.identity_ids[code[first]], look.scene.number[frame[first]]
-        places += look.of([f"id {i} in frame {n}" for i, n in zip(ids, numbers, strict=True)])
+        ids, numbers = (
+            comparison.scene.identity_ids[code[first]],
+            comparison.scene.number[frame[first]],
+        )
+        places += comparison.of([f"id {i} in frame {n}" for i, n in zip(ids, numbers, strict=True)])
     if not again:
         return Finding("duplicates", "ok", "every id is used once in a frame")
     return Finding(

@@ -147,18 +147,18 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
         )
 
 
-def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
+def _lengths(lengths: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
     """Return one number of frames for all sequences, or those given by name."""
-    if not given:
+    if not lengths:
         return None
-    names = [name for name, _ in given]
+    names = [name for name, _ in lengths]
     if names == [""]:
-        return given[0][1]
+        return lengths[0][1]
     if "" in names or len(set(names)) < len(names):
         raise click.BadParameter(
             "give one number for all, or NAME=N once for each", param_hint="'--frames'"
         )
-    return dict(given)
+    return dict(lengths)
 
 
 def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:

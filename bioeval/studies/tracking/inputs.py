@@ -181,10 +181,10 @@ def build(
     )
 
 
-def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
+def from_array(values: Any, columns: tuple[str, ...], role: str) -> Rows:
     """Return the rows of an array with the columns of a file."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{what} is a masked array; give the rows that are meant, such as x[keep]")
+        raise DataError(f"{role} is a masked array; give the rows that are meant, such as x[keep]")
     try:
         table = np.asarray(values)
         if table.dtype.kind == "c":
@@ -192,13 +192,13 @@ def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
         table = table.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"{what} is {type(values).__name__} and no table of numbers; expected the path of a "
+            f"{role} is {type(values).__name__} and no table of numbers; expected the path of a "
             "file or folder, an array with a box in each row, or a mapping of names to either"
         ) from None
     least = least_width(columns)
     if table.ndim != 2 or table.shape[1] < least:
         raise DataError(
-            f"{what} has shape {table.shape}; expected a box in each row, with {least} columns or "
+            f"{role} has shape {table.shape}; expected a box in each row, with {least} columns or "
             f"more: {', '.join(columns[:least])}"
         )
     read = columns_read(columns, table.shape[1])
@@ -207,11 +207,11 @@ def from_array(values: Any, columns: tuple[str, ...], what: str) -> Rows:
     if (fault := first_fault(numbers)) is not None:
         i, name = fault
         value = float(numbers[name][i])
-        raise DataError(f"{what}: row {i + 1}: {name} is {value:g}; {complaint(name, value)}")
+        raise DataError(f"{role}: row {i + 1}: {name} is {value:g}; {complaint(name, value)}")
     camera = None
     if "camera" in read:
         camera = np.array([f"{x:g}" for x in table[:, read["camera"]]], dtype=str)
-    return build(numbers, camera, line, what, "row")
+    return build(numbers, camera, line, role, "row")
 
 
 def joined(cameras: Mapping[str, Rows]) -> Rows:
@@ -351,18 +351,18 @@ def sequence_length(path: Path) -> int:
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(read_text(path))
-        said = parser["Sequence"]["seqLength"]
+        stated = parser["Sequence"]["seqLength"]
     except (configparser.Error, KeyError) as error:
         reason = " ".join(str(error).split())
         raise DataError(
             f"{path}: has no length of the sequence ({reason}); expected [Sequence] with "
             "seqLength = a number of frames"
         ) from None
-    if not re.fullmatch(r"[0-9]{1,10}", said) or not 1 <= int(said) <= LAST_FRAME:
+    if not re.fullmatch(r"[0-9]{1,10}", stated) or not 1 <= int(stated) <= LAST_FRAME:
         raise DataError(
-            f"{path}: seqLength = {said[:40]}; expected a whole number from 1 to {LAST_FRAME:,}"
+            f"{path}: seqLength = {stated[:40]}; expected a whole number from 1 to {LAST_FRAME:,}"
         )
-    return int(said)
+    return int(stated)
 
 
 _ENDINGS = (".txt", ".txt.gz")
@@ -385,14 +385,14 @@ class _Source:
     """An input not yet read."""
 
     value: Any
-    what: str
+    role: str
     length: int | None = None
     length_from: str = ""
 
     def rows(self, columns: tuple[str, ...]) -> Rows:
         if isinstance(self.value, Path):
             return read_rows(self.value, columns)
-        return from_array(self.value, columns, self.what)
+        return from_array(self.value, columns, self.role)
 
 
 def read_pairs(
@@ -462,37 +462,37 @@ def _one_scene(
     )
 
 
-def _sources(value: Any, what: str) -> dict[str, _Source]:
+def _sources(value: Any, role: str) -> dict[str, _Source]:
     """Return the inputs by name; a single one has the empty name."""
     if isinstance(value, Mapping):
         if not value:
-            raise DataError(f"{what} is an empty mapping; expected names and files or arrays")
+            raise DataError(f"{role} is an empty mapping; expected names and files or arrays")
         sources = {}
-        for name, part in _by_name(value, what).items():
-            inside = _sources(part, f"{what}[{name!r}]")
+        for name, part in _by_name(value, role).items():
+            inside = _sources(part, f"{role}[{name!r}]")
             if "" not in inside:
                 raise DataError(
-                    f"{what}[{name!r}] holds several sequences; expected a file, an array or the "
+                    f"{role}[{name!r}] holds several sequences; expected a file, an array or the "
                     "folder of one sequence"
                 )
             sources[name] = inside[""]
         return sources
     if isinstance(value, str | os.PathLike):
-        path = require_path(what, value)
+        path = require_path(role, value)
         if path.is_dir():
             return _folder(path)
-        return {"": _Source(path, what)}
-    return {"": _Source(value, what)}
+        return {"": _Source(path, role)}
+    return {"": _Source(value, role)}
 
 
-def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
+def _by_name(sources: Mapping[Any, Any], role: str) -> dict[str, Any]:
     """Return a mapping whose keys are text."""
     by_name = {}
-    for key, value in given.items():
+    for key, value in sources.items():
         name = str(key)
         if not name or name in by_name:
             raise DataError(
-                f"{what} has the name {name!r}{' twice' * bool(name)}; expected each sequence "
+                f"{role} has the name {name!r}{' twice' * bool(name)}; expected each sequence "
                 "or camera once, by its name"
             )
         by_name[name] = value
@@ -501,9 +501,9 @@ def _by_name(given: Mapping[Any, Any], what: str) -> dict[str, Any]:
 
 def _folder(folder: Path) -> dict[str, _Source]:
     """Return the file in a sequence's folder, or the sequences in a folder."""
-    itself = _sequence(folder)
-    if itself is not None:
-        return {"": itself}
+    single = _sequence(folder)
+    if single is not None:
+        return {"": single}
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
     sources = {}
     for entry in entries:
@@ -547,12 +547,12 @@ def _sequence(folder: Path) -> _Source | None:
 
 
 def _require_all(
-    truths: dict[str, _Source], results: dict[str, _Source], given: Any, parts: str
+    truths: dict[str, _Source], results: dict[str, _Source], names: Any, parts: str
 ) -> None:
     """Raise :class:`DataError` unless each ground truth has a result."""
     lacking = sorted(set(truths) - set(results))
     if lacking:
-        place = str(given) if isinstance(given, str | os.PathLike) else "result"
+        place = str(names) if isinstance(names, str | os.PathLike) else "result"
         singular = {"sequences": "sequence", "cameras": "camera"}[parts]
         raise DataError(
             f"{place}: has nothing for {len(lacking)} of {len(truths)} {parts} of the ground "
@@ -566,8 +566,8 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
     if isinstance(frames, Mapping):
         checked = {}
         for key, value in _by_name(frames, "frames").items():
-            what = f"{Argument('frames')}[{key!r}]"
-            checked[key] = require_integer(what, value, low=1, high=LAST_FRAME)
+            role = f"{Argument('frames')}[{key!r}]"
+            checked[key] = require_integer(role, value, low=1, high=LAST_FRAME)
         if name in checked:
             return checked[name], "given"
         if not name:  # the cameras of a column

@@ -67,11 +67,11 @@ def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, leas
     """
     for i in range(begin, end):
         f = frame_of_truth[i]
-        found = 0
+        partner = 0
         for j in range(result_start[f], result_start[f + 1]):
             if _iou(truth[i], result[j]) >= least:
-                found += 1
-        counts[i] = found
+                partner += 1
+        counts[i] = partner
 
 
 @parallel_rows("truth")
@@ -129,7 +129,7 @@ def _pair_dominant(f, frames, pairing):
     Every best assignment contains them: in one that does not, this pair in place of those of its
     two boxes would make the sum larger.
     """
-    found = 0
+    partner = 0
     for i in range(frames.start[f], frames.start[f + 1]):
         if pairing.match[i] >= 0:
             continue
@@ -152,8 +152,8 @@ def _pair_dominant(f, frames, pairing):
         if most > other + pairing.second[j]:
             pairing.match[i] = j
             pairing.taken[j] = 1
-            found += 1
-    return found
+            partner += 1
+    return partner
 
 
 @register_jitable

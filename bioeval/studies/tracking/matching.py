@@ -185,10 +185,10 @@ def _remarks(
         notes.append("the ground truth has no box to evaluate")
     if not len(result):
         notes.append("the result has no box")
-    for rows, what in ((truth, "ground truth"), (result, "result")):
+    for rows, role in ((truth, "ground truth"), (result, "result")):
         flat = int(np.count_nonzero((rows.box[:, 2:] == 0).any(axis=1)))
         if flat:
-            notes.append(f"{flat} boxes of the {what} have no area and overlap nothing")
+            notes.append(f"{flat} boxes of the {role} have no area and overlap nothing")
     strange = sorted(set(result.camera.tolist()) - set(truth.camera.tolist()))
     if strange and len(truth):
         number = int(np.isin(result.camera, strange).sum())

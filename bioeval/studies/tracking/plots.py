@@ -143,10 +143,10 @@ class TimelineDisplay(Display):
 
     def _key(self) -> str:
         count = len(self.switches)
-        said = f"{count:,} {'switch' if count == 1 else 'switches'}"
+        entry = f"{count:,} {'switch' if count == 1 else 'switches'}"
         return (
             "bar: followed, in the colour of the target's 1st, 2nd, ... identity; "
-            f"thin line: missed; black tick: identity switch ({said})"
+            f"thin line: missed; black tick: identity switch ({entry})"
         )
 
 
@@ -165,20 +165,20 @@ def _of_sequence(targets: np.ndarray, sequence: str | None) -> np.ndarray:
     return np.array([str(t).rpartition("/")[0] == sequence for t in targets], dtype=bool)
 
 
-def _one(what: str, given: str | None, names: list[str]) -> str | None:
+def _one(role: str, tracks: str | None, names: list[str]) -> str | None:
     """Return the name to show, by default the only one; None where there are no names."""
     listed = ", ".join(names[:12])
-    if not names and given is not None:
-        raise DataError(f"{what} is {received(given)}; expected None: the result has only one")
+    if not names and tracks is not None:
+        raise DataError(f"{role} is {received(tracks)}; expected None: the result has only one")
     if not names:
         return None
-    if given is None and len(names) == 1:
+    if tracks is None and len(names) == 1:
         return names[0]
-    if given is None:
-        raise DataError(f"the result has {len(names)} {what}s; give {what}= one of {listed}")
-    if str(given) not in names:
-        raise DataError(f"{what} is {received(given)}; expected one of {listed}")
-    return str(given)
+    if tracks is None:
+        raise DataError(f"the result has {len(names)} {role}s; give {role}= one of {listed}")
+    if str(tracks) not in names:
+        raise DataError(f"{role} is {received(tracks)}; expected one of {listed}")
+    return str(tracks)
 
 
 def _turns(
@@ -266,13 +266,13 @@ def _with_mean(curve: Curve, _: bool = False) -> str:
 def _of_boxes(systems: Sequence[System]) -> list[str]:
     """Return the boxes compared; for several systems the ground truth, if it is the same."""
     first = systems[0].dataset
-    said = _in_boxes(first, "targets", "truth_boxes")
+    statement = _in_boxes(first, "targets", "truth_boxes")
     if len(systems) == 1:
-        return [f"{said} against {_in_boxes(first, 'identities', 'result_boxes')}"]
+        return [f"{statement} against {_in_boxes(first, 'identities', 'result_boxes')}"]
     for system in systems:
-        if _in_boxes(system.dataset, "targets", "truth_boxes") != said:
+        if _in_boxes(system.dataset, "targets", "truth_boxes") != statement:
             return []
-    return [said]
+    return [statement]
 
 
 def _in_boxes(dataset: xr.Dataset, who: str, boxes: str) -> str:
