@@ -21,14 +21,12 @@ from typing import Any
 
 from card_reference import reference
 
-from bioeval.base.lazy import TOOLKIT
+from bioeval.base.lazy import modules_of
 from bioeval.base.offers import own_doors
 from bioeval.base.study import Study
 from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
-
-IMPORT = re.compile(r"^from (\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -169,10 +167,7 @@ def toolkit(package: str, _: dict[str, Any]) -> str:
     row.
     """
     module = importlib.import_module(package)
-    stub = (DOCS.parent / package.replace(".", "/") / "__init__.pyi").read_text(encoding="utf-8")
-    homes: dict[str, str] = {}
-    for home, imported in IMPORT.findall(stub.partition(TOOLKIT)[2] or stub):
-        homes |= dict.fromkeys(re.findall(r"(\w+) as \1\b", imported), home)
+    homes = modules_of(vars(module).get("_FOR_STUDIES") or vars(module)["_NAMES"])
     rows, values = [("name", "what it does or is"), ("---",) * 2], []
     for name in sorted(homes, key=str.lower):
         thing = getattr(module, name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bioeval.base.elsewhere import EntryPoint, ProgramEndedError, guest, load_entry, report
 from bioeval.base.errors import DataError
+from bioeval.base.lazy import modules_of
 from bioeval.base.study import (
     BY_NAME,
     OLDEST_SCHEMA,
@@ -140,10 +142,8 @@ def _wrong_fields(offer: Offer) -> str:
 
 def _names_of_core() -> Iterator[tuple[str, str]]:
     """Yield the public names of the core, without those of studies."""
-    from bioeval.base.lazy import names_of_stub
-
     for package in ("bioeval", "bioeval.plot", "bioeval.stats"):
-        for name in names_of_stub(package):
+        for name in modules_of(vars(importlib.import_module(package))["_NAMES"]):
             yield package.replace("bioeval", "be"), name
 
 
