@@ -41,10 +41,10 @@ _NAMES: NamesByModule = {
 
 
 def _of_studies() -> StudyNames:
-    from bioeval.base.offers import clashes_of, doors
+    from bioeval.base.studies import clashes_of, manifests
 
     modules, aliases = {}, {}
-    for study in doors().values():
+    for study in manifests().values():
         modules |= modules_of(study.calls)
         aliases |= study.other_names
     return StudyNames(modules, aliases, clashes_of("be"))

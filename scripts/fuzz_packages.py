@@ -69,8 +69,8 @@ VIEWS = (
 DOOR = """
 import os, sys
 {at_import}
-from bioeval.base.study import Study, View
-STUDY = Study(
+from bioeval.base.manifest import StudyManifest, View
+STUDY = StudyManifest(
     calls={{"code": ("lab_of_lies",)}}, views=(View({view}),), scalars="code.SCALARS",
     hooks={{"with_doubts": "code.with_doubts", "why_undefined": "code.why_undefined"}},
 )

@@ -22,8 +22,8 @@ from typing import Any
 from card_reference import reference
 
 from bioeval.base.lazy import modules_of
-from bioeval.base.offers import own_doors
-from bioeval.base.study import Study
+from bioeval.base.manifest import StudyManifest
+from bioeval.base.studies import shipped_manifests
 from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
@@ -133,16 +133,16 @@ def _comment_on(module: str, name: str) -> str:
     return _plain(re.sub(r"^ *#:", "", above[1], flags=re.MULTILINE))
 
 
-def studies_by_heading() -> dict[str, dict[str, Study]]:
+def studies_by_heading() -> dict[str, dict[str, StudyManifest]]:
     """Return the doors of the studies by name, under the headings of ``bioeval --help``."""
     placed = []
-    for name, study in own_doors().items():
+    for name, study in shipped_manifests().items():
         first = next(iter(study.commands), None)
         heading, place = (first.heading, first.place) if first else (study.heading, 100)
         placed.append((place, name, heading))
-    found: dict[str, dict[str, Study]] = {heading: {} for heading in HEADINGS}
+    found: dict[str, dict[str, StudyManifest]] = {heading: {} for heading in HEADINGS}
     for _, name, heading in sorted(placed):
-        found.setdefault(heading, {})[name] = own_doors()[name]
+        found.setdefault(heading, {})[name] = shipped_manifests()[name]
     return {heading: studies for heading, studies in found.items() if studies}
 
 

@@ -11,14 +11,14 @@ import pytest
 import stub
 
 import bioeval as be
-from bioeval.base.offers import own_doors as doors
+from bioeval.base.studies import shipped_manifests as manifests
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
 #: Modules that studies import by their own name: a door loads no package.
-MODULES = {"bioeval.base.study"}
+MODULES = {"bioeval.base.manifest"}
 
 
 def imports(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -76,7 +76,7 @@ def public_names_used(path: Path) -> Iterator[str]:
 
 def test_public_names_that_studies_use_are_public_names_of_the_core():
     public = {*be.__all__, "__version__"}
-    for study in doors().values():
+    for study in manifests().values():
         public.difference_update(*study.calls.values())
     for module in ("partition", "stats", "plot", "datasets"):
         public |= {f"{module}.{name}" for name in getattr(be, module).__all__}

@@ -16,7 +16,7 @@ _NAMES: NamesByModule = {
         "require_path",
         "require_text",
     ),
-    "bioeval.base.elsewhere": ("offered_value",),
+    "bioeval.base.plugins": ("offered_value",),
     "bioeval.base.engines": ("Client", "computed_here", "engine"),
     "bioeval.base.environment": ("source_date",),
     "bioeval.base.errors": (
@@ -32,7 +32,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.base.kinds": ("Kind", "larger_is_closer", "noun_of"),
     "bioeval.base.memory": ("at_most", "in_words", "physical_memory", "require_memory"),
-    "bioeval.base.offers": ("doors", "hooks", "offered"),
+    "bioeval.base.studies": ("hooks", "manifests", "offered"),
     "bioeval.base.panels": ("panel",),
     "bioeval.base.progress": ("report", "reported_to", "reporter", "rows_reported_to", "stage"),
     "bioeval.base.random": ("RandomState", "Stream", "seed_sequence"),

@@ -58,7 +58,7 @@ def lazy_names(
         elif name.startswith("__"):
             raise AttributeError(f"{package} has no {name!r}")
         elif name in studies().modules:
-            from bioeval.base.elsewhere import offered_value
+            from bioeval.base.plugins import offered_value
 
             value = offered_value(f"{studies().modules[name]}.{name}")
         elif name in studies().aliases:

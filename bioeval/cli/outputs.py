@@ -19,7 +19,7 @@ import click
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
-from bioeval.base.offers import hooks
+from bioeval.base.studies import hooks
 from bioeval.cli.console import as_json, note, show_json
 from bioeval.views.show import WIDTH, as_text, print_table
 

@@ -27,10 +27,10 @@ _NAMES: NamesByModule = {
 
 
 def _of_studies() -> StudyNames:
-    from bioeval.base.offers import clashes_of, doors
+    from bioeval.base.studies import clashes_of, manifests
 
     modules = {}
-    for study in doors().values():
+    for study in manifests().values():
         for plot in study.plots:
             modules |= {plot.name: plot.home, plot.display: plot.home}
     return StudyNames(modules, clashes=clashes_of("be.plot"))

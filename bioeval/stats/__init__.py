@@ -49,10 +49,10 @@ _FOR_STUDIES: NamesByModule = {
 
 
 def _of_studies() -> StudyNames:
-    from bioeval.base.offers import clashes_of, doors
+    from bioeval.base.studies import clashes_of, manifests
 
     modules = {}
-    for study in doors().values():
+    for study in manifests().values():
         modules |= modules_of(study.stats)
     return StudyNames(modules, clashes=clashes_of("be.stats"))
 

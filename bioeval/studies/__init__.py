@@ -1,5 +1,5 @@
 """One folder for each study, with everything that is its own; its ``__init__.py`` is its door.
 
-The rest of the package reads the doors (:func:`bioeval.base.study.doors`) and names no study:
+The rest of the package reads the doors (:func:`bioeval.base.manifest.doors`) and names no study:
 whoever adds a folder adds a study, and whoever deletes it takes the study away.
 """

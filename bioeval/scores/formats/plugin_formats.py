@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.elsewhere import (
-    ProgramEndedError,
-    called,
-    entry_points,
-    guest,
-    load_entry,
-    report,
-    said,
-)
 from bioeval.base.errors import BioevalError, DataError, PluginError
-from bioeval.base.offers import doors, value_from_elsewhere
+from bioeval.base.plugins import (
+    ProgramEndedError,
+    call_plugin,
+    entry_points,
+    error_line,
+    load_entry,
+    package_of,
+    plugin_code,
+    report,
+)
+from bioeval.base.studies import manifests, value_of_plugin
 from bioeval.scores.formats.format import Format, Found, ReadOptions
 from bioeval.scores.matrix import Scores
 
@@ -26,7 +27,7 @@ from bioeval.scores.matrix import Scores
 clashes: dict[str, str] = {}
 
 
-def from_elsewhere(own: Sequence[str]) -> list[Format]:
+def plugin_formats(own: Sequence[str]) -> list[Format]:
     """Return the formats of other packages; words of bioeval's `own` formats stay theirs."""
     by_word: dict[str, list[tuple[str, Format]]] = {}
     for package, form in _of_packages():
@@ -58,25 +59,25 @@ def formats_of(module: Any) -> Sequence[Any]:
 
 
 def _of_packages() -> Iterator[tuple[str, Any]]:
-    """Yield packages and what they have as formats, by their doors and their entry points."""
-    for study in doors().values():
+    """Yield packages and what they have as formats, by their manifests and their entry points."""
+    for study in manifests().values():
         for home in study.formats if study.package else ():
-            yield study.package, value_from_elsewhere(study.package, f"{home}.FORMAT")
+            yield study.package, value_of_plugin(study.package, f"{home}.FORMAT")
     for point in entry_points("formats"):
         module = load_entry(point)
         if module is None:
             continue
-        if point.attribute:
-            yield point.package, getattr(module, point.attribute, None)
+        if point.attr:
+            yield package_of(point), getattr(module, point.attr, None)
         elif hasattr(module, "FORMATS") or hasattr(module, "FORMAT"):
             for form in formats_of(module):
-                yield point.package, form
+                yield package_of(point), form
         else:
-            report(point.package, f"{point.module} has no FORMAT; it is left out")
+            report(package_of(point), f"{point.module} has no FORMAT; it is left out")
 
 
 def _guarded(package: str, form: Format) -> Format:
-    """Return a format whose functions run as guests, and return what is expected of them.
+    """Return a format whose functions run in :func:`plugin_code`, and return what is expected.
 
     It recognises nothing where looking at a file raises an error.
     """
@@ -89,14 +90,16 @@ def _guarded(package: str, form: Format) -> Format:
         def recognised(file: Found) -> bool:
             """Look at a file."""
             try:
-                with guest(package, f"a look at a file {of_format}"):
+                with plugin_code(package, f"a look at a file {of_format}"):
                     return bool(looks(file))
             except DataError as error:  # advice for a near miss
                 if str(file.path) in str(error):
                     raise
                 raise error.preceded_by(f"{file.path}: ") from None
             except Exception as error:
-                failed = f"the format {form.word!r} could not look at {file.path} ({said(error)})"
+                failed = (
+                    f"the format {form.word!r} could not look at {file.path} ({error_line(error)})"
+                )
                 report(package, failed)
                 return False
 
@@ -105,18 +108,18 @@ def _guarded(package: str, form: Format) -> Format:
     def read(path: Path, options: ReadOptions) -> Scores:
         """Read a file; an error of the reader may as well be one of the file."""
         try:
-            with guest(package, f"the reader {of_format}"):
+            with plugin_code(package, f"the reader {of_format}"):
                 scores = form.read(path, options)
         except (BioevalError, ImportError, MemoryError, Warning):
             raise
         except ProgramEndedError as error:
             raise PluginError(
-                f"{path}: the reader of {package} ended the program ({said(error)})"
+                f"{path}: the reader of {package} ended the program ({error_line(error)})"
             ) from error
         except Exception as error:
             raise DataError(
                 f"{path}: is truncated or damaged, or the reader of {package} has a fault "
-                f"({said(error)}); expected {form.expected}"
+                f"({error_line(error)}); expected {form.expected}"
             ) from error
         if not isinstance(scores, Scores):
             raise PluginError(
@@ -133,7 +136,7 @@ def _guarded(package: str, form: Format) -> Format:
         @functools.wraps(function)
         def answered(*given: Any) -> Any:
             """Call the function."""
-            answer = called(package, f"{name} {of_format}", function, *given)
+            answer = call_plugin(package, f"{name} {of_format}", function, *given)
             right = isinstance(answer, expected)
             if right and members is not None:
                 right = all(isinstance(member, members) for member in answer)
@@ -152,7 +155,7 @@ def _guarded(package: str, form: Format) -> Format:
     def writing(write: Callable[[Scores, Path], None]) -> Callable[[Scores, Path], None]:
         """Return a way to write whose errors name the package."""
         return functools.wraps(write)(
-            functools.partial(called, package, f"the writer {of_format}", write)
+            functools.partial(call_plugin, package, f"the writer {of_format}", write)
         )
 
     losses = None
