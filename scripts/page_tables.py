@@ -1,7 +1,7 @@
 """Writes the tables of the pages that the code has: formats, fields of cards, variables, names.
 
 What belongs to a study is between two marks, ``<!-- studies -->`` and ``<!-- end of studies -->``,
-under the headings of ``bioeval --help``: the headings and the order come from the doors of the
+under the headings of ``bioeval --help``: the headings and the order come from the manifests of the
 studies, and a study that is gone leaves nothing there.
 
 Run ``.venv/bin/python scripts/page_tables.py`` after a change of them; tests compare the pages with
@@ -134,7 +134,7 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def studies_by_heading() -> dict[str, dict[str, StudyManifest]]:
-    """Return the doors of the studies by name, under the headings of ``bioeval --help``."""
+    """Return the manifests of the studies by name, under the headings of ``bioeval --help``."""
     placed = []
     for name, study in shipped_manifests().items():
         first = next(iter(study.commands), None)
@@ -152,15 +152,15 @@ def names_of_studies() -> str:
     for heading, studies in studies_by_heading().items():
         rows = [("name", "what it does or is"), ("---",) * 2]
         for name, study in studies.items():
-            door = importlib.import_module(f"bioeval.studies.{name}")
-            rows.append((f"**{(door.__doc__ or '').splitlines()[0].rstrip('.')}**", ""))
+            package = importlib.import_module(f"bioeval.studies.{name}")
+            rows.append((f"**{(package.__doc__ or '').splitlines()[0].rstrip('.')}**", ""))
             rows += [_named("bioeval", x) for names in study.calls.values() for x in names]
             rows += [_named("bioeval.plot", plot.name) for plot in study.plots]
         parts.append(f"### {heading}\n\n{_table(rows)}\n")
     return "".join(parts)
 
 
-def toolkit(package: str, _: dict[str, Any]) -> str:
+def study_api(package: str, _: dict[str, Any]) -> str:
     """Return the table of the names that studies may use of a package and that are not public.
 
     Values and types have a comment ``#:`` instead of a docstring; those without stand in the last
@@ -233,7 +233,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 def filled(page: str) -> str:
     """Fill the table below each mark of a page, such as ``<!-- variables: results.zoo.ZOO -->``."""
-    tables = {"variables": variables, "names": names, "toolkit": toolkit, "versions": versions}
+    tables = {"variables": variables, "names": names, "study api": study_api, "versions": versions}
     mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")

@@ -64,7 +64,7 @@ def targets(path: Path, source: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_door_is_plain_data(study):
+def test_a_manifest_is_plain_data(study):
     """It imports what describes a study, and nothing of the study itself."""
     path = PACKAGE / "studies" / study / "__init__.py"
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}

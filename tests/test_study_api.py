@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow  # in scripts/lint
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
-#: Modules that studies import by their own name: a door loads no package.
+#: Modules that studies import by their own name: a manifest loads no package.
 MODULES = {"bioeval.base.manifest"}
 
 

@@ -56,8 +56,8 @@ def sums(monkeypatch):
         total_low=dataset.total - counts.options["times"]
     )
     monkeypatch.setitem(sys.modules, home.__name__, home)
-    doors = {**studies.manifests(), "sums": StudyManifest(counts={"sums": home.__name__})}
-    monkeypatch.setattr(studies, "manifests", lambda: doors)
+    together = {**studies.manifests(), "sums": StudyManifest(counts={"sums": home.__name__})}
+    monkeypatch.setattr(studies, "manifests", lambda: together)
     studies.offered.cache_clear()
     yield SimpleNamespace(form="sums", numbers=np.arange(4))
     studies.offered.cache_clear()

@@ -690,7 +690,7 @@ def test_a_tally_file_of_drawn_galleries_needs_their_study(tmp_path, monkeypatch
 
     scores = be.simulate(5, 2, layout="probe-against-gallery", random_state=1)
     be.tally(scores, parse(CARD)).save(tmp_path / "t.npz")
-    others = {name: door for name, door in studies.manifests().items() if name != "galleries"}
+    others = {name: study for name, study in studies.manifests().items() if name != "galleries"}
     monkeypatch.setattr(studies, "manifests", lambda: others)
     studies.offered.cache_clear()
     try:

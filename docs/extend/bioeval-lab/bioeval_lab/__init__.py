@@ -1,4 +1,4 @@
-"""The door: what bioeval-lab adds."""
+"""The manifest: what bioeval-lab adds."""
 
 from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
