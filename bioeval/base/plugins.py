@@ -142,14 +142,16 @@ def package_of(point: EntryPoint) -> str:
 
 
 def requirement_of(point: EntryPoint) -> str:
-    """Return which version of bioeval the package requires, for a message; empty if any."""
+    """Return which version of bioeval the package requires, for a message; empty if any does."""
+    import re
+
     from bioeval.base.version import __version__
 
     assert point.dist is not None
     for requirement in point.dist.requires or []:
-        required = requirement.replace(" ", "").partition(";")[0]
-        if required.startswith(f"{distribution()}") and required != distribution():
-            return f"; it requires {required}, and this is {__version__}"
+        name = re.split(r"[^\w.-]", requirement)[0]
+        if name == distribution() and requirement != name:
+            return f"; it requires {requirement}, and this is {__version__}"
     return ""
 
 

@@ -27,13 +27,13 @@ from bioeval.scores.matrix import Scores
 clashes: dict[str, str] = {}
 
 
-def plugin_formats(own: Sequence[str]) -> list[Format]:
-    """Return the formats of other packages; words of bioeval's `own` formats stay theirs."""
+def plugin_formats(taken: Sequence[str]) -> list[Format]:
+    """Return the formats of other packages; the words of bioeval's formats are `taken`."""
     by_word: dict[str, list[tuple[str, Format]]] = {}
     for package, form in _of_packages():
         if not isinstance(form, Format) or _wrong(form):
             report(package, f"{form!r} is no Format with text and functions; it is left out")
-        elif form.word in own:
+        elif form.word in taken:
             report(package, f"the format {form.word!r} is bioeval's own; that one is left out")
         else:
             by_word.setdefault(form.word, []).append((package, form))
