@@ -129,42 +129,29 @@ def _guarded(package: str, form: Format) -> Format:
         return scores
 
     def returning(
-        name: str, function: Callable[..., Any], expected: type[Any], members: type[Any] | None
+        name: str, function: Callable[..., Any], expected: type[Any], members: type[Any] = object
     ) -> Callable[..., Any]:
         """Return a function whose result is of a type, or a list of members of a type."""
 
         @functools.wraps(function)
-        def answered(*given: Any) -> Any:
-            """Call the function."""
-            answer = call_plugin(package, f"{name} {of_format}", function, *given)
-            right = isinstance(answer, expected)
-            if right and members is not None:
-                right = all(isinstance(member, members) for member in answer)
-            if not right:
-                wanted = expected.__name__
-                if members is not None:
-                    wanted = f"{wanted} of {members.__name__}"
+        def checked(*arguments: Any) -> Any:
+            answer = call_plugin(package, f"{name} {of_format}", function, *arguments)
+            if not isinstance(answer, expected) or (
+                expected is list and not all(isinstance(member, members) for member in answer)
+            ):
+                wanted = f"list of {members.__name__}" if expected is list else expected.__name__
                 raise PluginError(
                     f"{package}: {name} {of_format} returned {type(answer).__name__}; expected a "
                     f"{wanted}"
                 )
             return answer
 
-        return answered
+        return checked
 
     def writing(write: Callable[[Scores, Path], None]) -> Callable[[Scores, Path], None]:
         """Return a way to write whose errors name the package."""
-        return functools.wraps(write)(
-            functools.partial(call_plugin, package, f"the writer {of_format}", write)
-        )
+        return functools.partial(call_plugin, package, f"the writer {of_format}", write)
 
-    losses = None
-    if form.losses is not None:
-        losses = returning("losses", form.losses, list, str)
-    otherwise = []
-    for way in form.otherwise:
-        in_way = returning("losses", way.losses, list, str)
-        otherwise.append(replace(way, write=writing(way.write), losses=in_way))
     return replace(
         form,
         package=package,
@@ -172,8 +159,13 @@ def _guarded(package: str, form: Format) -> Format:
         first_line=looking(form.first_line),
         read=read,
         write=writing(form.write),
-        losses=losses,
+        losses=form.losses and returning("losses", form.losses, list, str),
         files=returning("files", form.files, list, Path),
-        check=returning("check", form.check, Path, None),
-        otherwise=tuple(otherwise),
+        check=returning("check", form.check, Path),
+        otherwise=tuple(
+            replace(
+                way, write=writing(way.write), losses=returning("losses", way.losses, list, str)
+            )
+            for way in form.otherwise
+        ),
     )
