@@ -1,23 +1,53 @@
 """bioeval: what the scores of a recognition system really mean.
 
-``import bioeval as be``; the names in ``__init__.pyi`` and those that studies offer are loaded when
-they are first used, so that importing the package costs nothing.
+``import bioeval as be``; the names below and those that studies offer are loaded when they are
+first used, so that importing the package costs nothing.
 """
 
-from bioeval.base.lazy import Offered, lazy_names
+from bioeval.base.lazy import NamesByModule, StudyNames, lazy_names, modules_of
 from bioeval.base.version import __version__ as __version__
 
+#: The public names, by module.
+_NAMES: NamesByModule = {
+    "bioeval": ("datasets", "partition", "plot", "stats"),
+    "bioeval.base.errors": (
+        "BioevalError",
+        "BioevalWarning",
+        "CardError",
+        "CheckpointError",
+        "DataError",
+        "EngineError",
+        "FrozenError",
+        "MergeError",
+        "PluginError",
+        "PluginWarning",
+        "ProtocolError",
+    ),
+    "bioeval.base.version": ("__version__",),
+    "bioeval.evaluation.all_tasks": ("evaluate",),
+    "bioeval.evaluation.identification": ("closed_set", "open_set", "ranks"),
+    "bioeval.evaluation.rates_at": ("at",),
+    "bioeval.evaluation.verification_task": ("verification",),
+    "bioeval.protocol": ("Protocol",),
+    "bioeval.results.scalar": ("scalar",),
+    "bioeval.scores.formats": ("load", "save"),
+    "bioeval.scores.image_names": ("parse_names",),
+    "bioeval.scores.matrix": ("Scores",),
+    "bioeval.scores.pairs": ("PairScores",),
+    "bioeval.scores.simulation.scores_of_people": ("simulate", "simulate_embeddings"),
+    "bioeval.scores.top_k": ("TopKScores",),
+    "bioeval.views.show": ("show", "to_latex", "to_markdown"),
+}
 
-def _of_studies() -> Offered:
-    """Return the public names of the studies."""
-    from bioeval.base.offers import clashes_of, doors
 
-    offered = Offered({}, {}, clashes_of("be"))
-    for study in doors().values():
-        for home, names in study.calls.items():
-            offered.homes.update(dict.fromkeys(names, home))
-        offered.other_names.update(study.other_names)
-    return offered
+def _of_studies() -> StudyNames:
+    from bioeval.base.studies import clashes_of, manifests
+
+    modules, aliases = {}, {}
+    for study in manifests().values():
+        modules |= modules_of(study.calls)
+        aliases |= study.other_names
+    return StudyNames(modules, aliases, clashes_of("be"))
 
 
-__getattr__, __dir__ = lazy_names(__spec__, _of_studies)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, of_studies=_of_studies)

@@ -1,4 +1,4 @@
-"""The public names, one line for each: type checkers and the package itself read them here."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval import datasets as datasets, partition as partition, plot as plot, stats as stats
 from bioeval.base.errors import (
@@ -34,10 +34,6 @@ from bioeval.scores.simulation.scores_of_people import (
     simulate_embeddings as simulate_embeddings,
 )
 from bioeval.scores.top_k import TopKScores as TopKScores
-from bioeval.views.show import show as show, to_latex as to_latex, to_markdown as to_markdown
-
-# isort: split
-# Of the studies, as their doors offer them; written by scripts/stub.
 from bioeval.studies.assurance.assured import check_claim as check_claim
 from bioeval.studies.attacks.morphing import morphing as morphing
 from bioeval.studies.attacks.pad import pad as pad
@@ -75,8 +71,8 @@ from bioeval.studies.tracking.check import check_tracks as check_tracks
 from bioeval.studies.tracking.tracking import tracking as tracking
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from bioeval.studies.zoo.zoo import zoo as zoo
+from bioeval.views.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 
-# Other names: those of the commands.
 check = check_data
 groups = by_group
 plan = plan_run

@@ -66,11 +66,11 @@ VIEWS = (
     *('(1,), "code"', '("re-identification",), "nowhere"', '(), "code", dim="rank"'),
 )
 
-DOOR = """
+MANIFEST = """
 import os, sys
 {at_import}
-from bioeval.base.study import Study, View
-STUDY = Study(
+from bioeval.base.manifest import StudyManifest, View
+STUDY = StudyManifest(
     calls={{"code": ("lab_of_lies",)}}, views=(View({view}),), scalars="code.SCALARS",
     hooks={{"with_doubts": "code.with_doubts", "why_undefined": "code.why_undefined"}},
 )
@@ -134,7 +134,7 @@ def drawn(rng: random.Random) -> dict[str, str]:
             value = "True" if what == "recognise" else ASKED[what]
             functions[what] = rng.choice(deeds).replace("VALUE", value)
     return {
-        "lies/__init__.py": DOOR.format(at_import=at_import[0], view=view),
+        "lies/__init__.py": MANIFEST.format(at_import=at_import[0], view=view),
         "lies/code.py": CODE.format(at_import=at_import[1], **functions),
         "lies-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: lies\nVersion: 1.0\n",
         "lies-1.0.dist-info/entry_points.txt":

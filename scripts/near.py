@@ -27,7 +27,7 @@ TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
 #: What lists all files of a folder, as tests use it.
 REGISTRIES = {
     "protocols": r"\bavailable\(",
-    "bioeval/studies": r"\bdoors\(|\boffered\(|import .*\bdrawn\b",
+    "bioeval/studies": r"\bmanifests\(|\boffered\(|import .*\bdrawn\b",
     "bioeval/cli": r", COMMANDS\)|in COMMANDS:|set\(COMMANDS\)",
     "bioeval/partition": r"bp\.__all__",
     "bioeval/scores/formats": r"registry\.(formats|written_formats)\(",

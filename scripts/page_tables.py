@@ -1,7 +1,7 @@
 """Writes the tables of the pages that the code has: formats, fields of cards, variables, names.
 
 What belongs to a study is between two marks, ``<!-- studies -->`` and ``<!-- end of studies -->``,
-under the headings of ``bioeval --help``: the headings and the order come from the doors of the
+under the headings of ``bioeval --help``: the headings and the order come from the manifests of the
 studies, and a study that is gone leaves nothing there.
 
 Run ``.venv/bin/python scripts/page_tables.py`` after a change of them; tests compare the pages with
@@ -21,14 +21,12 @@ from typing import Any
 
 from card_reference import reference
 
-from bioeval.base.lazy import TOOLKIT
-from bioeval.base.offers import own_doors
-from bioeval.base.study import Study
+from bioeval.base.lazy import modules_of
+from bioeval.base.manifest import StudyManifest
+from bioeval.base.studies import shipped_manifests
 from bioeval.cli.lazy_group import HEADINGS
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
-
-IMPORT = re.compile(r"^from (\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -135,16 +133,16 @@ def _comment_on(module: str, name: str) -> str:
     return _plain(re.sub(r"^ *#:", "", above[1], flags=re.MULTILINE))
 
 
-def studies_by_heading() -> dict[str, dict[str, Study]]:
-    """Return the doors of the studies by name, under the headings of ``bioeval --help``."""
+def studies_by_heading() -> dict[str, dict[str, StudyManifest]]:
+    """Return the manifests of the studies by name, under the headings of ``bioeval --help``."""
     placed = []
-    for name, study in own_doors().items():
+    for name, study in shipped_manifests().items():
         first = next(iter(study.commands), None)
         heading, place = (first.heading, first.place) if first else (study.heading, 100)
         placed.append((place, name, heading))
-    found: dict[str, dict[str, Study]] = {heading: {} for heading in HEADINGS}
+    found: dict[str, dict[str, StudyManifest]] = {heading: {} for heading in HEADINGS}
     for _, name, heading in sorted(placed):
-        found.setdefault(heading, {})[name] = own_doors()[name]
+        found.setdefault(heading, {})[name] = shipped_manifests()[name]
     return {heading: studies for heading, studies in found.items() if studies}
 
 
@@ -154,25 +152,22 @@ def names_of_studies() -> str:
     for heading, studies in studies_by_heading().items():
         rows = [("name", "what it does or is"), ("---",) * 2]
         for name, study in studies.items():
-            door = importlib.import_module(f"bioeval.studies.{name}")
-            rows.append((f"**{(door.__doc__ or '').splitlines()[0].rstrip('.')}**", ""))
+            package = importlib.import_module(f"bioeval.studies.{name}")
+            rows.append((f"**{(package.__doc__ or '').splitlines()[0].rstrip('.')}**", ""))
             rows += [_named("bioeval", x) for names in study.calls.values() for x in names]
             rows += [_named("bioeval.plot", plot.name) for plot in study.plots]
         parts.append(f"### {heading}\n\n{_table(rows)}\n")
     return "".join(parts)
 
 
-def toolkit(package: str, _: dict[str, Any]) -> str:
+def study_api(package: str, _: dict[str, Any]) -> str:
     """Return the table of the names that studies may use of a package and that are not public.
 
     Values and types have a comment ``#:`` instead of a docstring; those without stand in the last
     row.
     """
     module = importlib.import_module(package)
-    stub = (DOCS.parent / package.replace(".", "/") / "__init__.pyi").read_text(encoding="utf-8")
-    homes: dict[str, str] = {}
-    for home, imported in IMPORT.findall(stub.partition(TOOLKIT)[2] or stub):
-        homes |= dict.fromkeys(re.findall(r"(\w+) as \1\b", imported), home)
+    homes = modules_of(vars(module).get("_FOR_STUDIES") or vars(module)["_NAMES"])
     rows, values = [("name", "what it does or is"), ("---",) * 2], []
     for name in sorted(homes, key=str.lower):
         thing = getattr(module, name)
@@ -238,7 +233,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 def filled(page: str) -> str:
     """Fill the table below each mark of a page, such as ``<!-- variables: results.zoo.ZOO -->``."""
-    tables = {"variables": variables, "names": names, "toolkit": toolkit, "versions": versions}
+    tables = {"variables": variables, "names": names, "study api": study_api, "versions": versions}
     mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")

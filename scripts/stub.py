@@ -1,77 +1,60 @@
-"""Write the names that studies offer into the stubs, where type checkers look for them.
+"""Write the stubs, ``__init__.pyi``, in which type checkers look for the names of packages.
 
     scripts/stub
 
-The package itself reads them in the doors of the studies.
+The names stand in the tables of ``__init__.py``, and in the manifests of the studies; nothing reads
+the stubs when the package runs.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
-from bioeval.base.lazy import OF_STUDIES
-from bioeval.base.offers import own_doors
+from bioeval.base.lazy import NamesByModule, StudyNames, modules_of
 
-PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
-TOP, PLOTS, STATS = (PACKAGE / folder / "__init__.pyi" for folder in ("", "plot", "stats"))
-
-
-def imports(offered: Iterable[tuple[str, str]]) -> str:
-    """Return the import of each name of a module."""
-    of_module: dict[str, list[str]] = {}
-    for home, name in sorted(offered):
-        of_module.setdefault(home, []).append(name)
-    return "".join(
-        f"from {home} import ({', '.join(f'{name} as {name}' for name in names)})\n"
-        for home, names in of_module.items()
-    )
+ROOT = Path(__file__).resolve().parents[1]
 
 
-def calls_of_studies() -> str:
-    """Return the public names of the studies, and their other names."""
-    studies = own_doors().values()
-    homes = [(home, x) for study in studies for home, names in study.calls.items() for x in names]
-    others = [f"{other} = {x}\n" for study in studies for other, x in study.other_names.items()]
-    return f"{imports(homes)}\n# Other names: those of the commands.\n{''.join(sorted(others))}"
+def packages() -> list[ModuleType]:
+    """Return the packages whose names are loaded at first use."""
+    packages = []
+    for file in sorted((ROOT / "bioeval").rglob("__init__.py")):
+        if "_NAMES: NamesByModule" in file.read_text(encoding="utf-8"):
+            folder = file.parent.relative_to(ROOT)
+            packages.append(importlib.import_module(".".join(folder.parts)))
+    return packages
 
 
-def plots_of_studies() -> str:
-    """Return the functions and the displays of the plots of the studies."""
-    plots = [plot for study in own_doors().values() for plot in study.plots]
-    return imports((plot.home, name) for plot in plots for name in (plot.display, plot.name))
+def names_of(package: ModuleType) -> dict[str, str]:
+    """Return the module of each name of a package, and not those of studies."""
+    tables: list[NamesByModule] = [vars(package)["_NAMES"], vars(package).get("_FOR_STUDIES", {})]
+    return modules_of(tables[0]) | modules_of(tables[1])
 
 
-def stats_of_studies() -> str:
-    """Return the statistics of the studies."""
-    offered = [item for study in own_doors().values() for item in study.stats.items()]
-    return imports((home, name) for home, names in offered for name in names)
-
-
-def stubs() -> dict[Path, str]:
-    """Return the text of each stub, as a formatter leaves it."""
-    found = {}
-    for path, offered in (
-        (TOP, calls_of_studies()),
-        (PLOTS, plots_of_studies()),
-        (STATS, stats_of_studies()),
-    ):
-        own = path.read_text(encoding="utf-8").partition(OF_STUDIES)[0]
-        text = f"{own}{OF_STUDIES}, as their doors offer them; written by scripts/stub.\n{offered}"
-        for command in (["check", "--fix"], ["format"]):
-            given = ["ruff", *command, "--quiet", "--stdin-filename", str(path), "-"]
-            done = subprocess.run(given, input=text, capture_output=True, text=True, check=True)
-            text = done.stdout
-        found[path] = text
-    return found
+def stub(package: ModuleType) -> str:
+    """Return the text of the stub of a package, as a formatter leaves it."""
+    studies: StudyNames = vars(package).get("_of_studies", StudyNames)()
+    lines = ['"""The names of this package, for type checkers; written by scripts/stub."""', ""]
+    for name, module in {**names_of(package), **studies.modules}.items():
+        lines.append(f"from {module} import {name} as {name}")
+    lines += ["", *(f"{alias} = {name}" for alias, name in sorted(studies.aliases.items()))]
+    text = "\n".join(lines) + "\n"
+    for command in (["check", "--fix"], ["format"]):
+        ruff = ["ruff", *command, "--quiet", "--stdin-filename", f"{package.__file__}i", "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return text
 
 
 def main() -> int:
-    """Write the stubs."""
-    for path, text in stubs().items():
-        path.write_text(text, encoding="utf-8", newline="\n")
+    """Write the stubs, without the names of other packages."""
+    os.environ["BIOEVAL_PLUGINS"] = "off"
+    for package in packages():
+        Path(f"{package.__file__}i").write_text(stub(package), encoding="utf-8", newline="\n")
     return 0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval.base.offers import own_doors
+from bioeval.base.studies import shipped_manifests
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 
@@ -64,11 +64,11 @@ def targets(path: Path, source: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_door_is_plain_data(study):
+def test_a_manifest_is_plain_data(study):
     """It imports what describes a study, and nothing of the study itself."""
     path = PACKAGE / "studies" / study / "__init__.py"
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
-    assert names and all(name.startswith("bioeval.base.study.") for name in names)
+    assert names and all(name.startswith("bioeval.base.manifest.") for name in names)
 
 
 def studies_imported(study: str) -> set[str]:
@@ -82,13 +82,13 @@ def studies_imported(study: str) -> set[str]:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_study_names_the_studies_that_it_needs(study):
-    needs = own_doors()[study].needs
+    needs = shipped_manifests()[study].needs
     assert list(needs) == sorted(studies_imported(study)), f"needs of bioeval/studies/{study}"
 
 
 def floor(study: str) -> int:
     """1 for a study that needs no other one, and one more than the highest that it needs."""
-    return 1 + max(map(floor, own_doors()[study].needs), default=0)
+    return 1 + max(map(floor, shipped_manifests()[study].needs), default=0)
 
 
 @pytest.mark.parametrize("study", STUDIES)

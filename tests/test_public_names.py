@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pickle
 import pkgutil
 from pathlib import Path
 
 import pytest
+import stub
 
 import bioeval as be
-from bioeval.base.lazy import OF_STUDIES
-from bioeval.base.offers import own_doors
 
 # Public names; from 1.0.0 on, one that goes leaves an error that names what does its work.
 NAMES = {
@@ -45,28 +43,14 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("package", [be, be.plot, be.stats], ids=lambda x: x.__name__)
-def test_stubs_have_what_studies_offer(package):
-    """Type checkers read the stubs, and Python the doors."""
-    stub = Path(f"{package.__file__}i").read_text(encoding="utf-8")
-    tree = ast.parse(stub.partition(OF_STUDIES)[2].partition("\n")[2])
-    written = {
-        alias.name: node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    offered = {}
-    for study in own_doors().values():
-        calls = {be: study.calls, be.stats: study.stats, be.plot: {}}[package]
-        offered |= {name: home for home, names in calls.items() for name in names}
-        if package is be.plot:
-            offered |= {x: plot.home for plot in study.plots for x in (plot.name, plot.display)}
-    assert written == offered, "run: scripts/stub"
+@pytest.mark.parametrize("package", stub.packages(), ids=lambda package: package.__name__)
+def test_type_checkers_see_all_names(package):
+    written = Path(f"{package.__file__}i").read_text(encoding="utf-8")
+    assert written == stub.stub(package), "run: scripts/stub"
 
 
 @pytest.mark.parametrize("module", NAMES)
-@pytest.mark.whole_house
+@pytest.mark.all_studies
 def test_public_names_are_there(module):
     found = importlib.import_module(module)
     for name in NAMES[module].split():

@@ -1,5 +1,43 @@
 """Common to all layers: errors, result variables, argument checks, random numbers."""
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.base.arguments": (
+        "require_array",
+        "require_callable",
+        "require_flag",
+        "require_increasing_proportions",
+        "require_integer",
+        "require_list",
+        "require_number",
+        "require_numbers",
+        "require_path",
+        "require_text",
+    ),
+    "bioeval.base.plugins": ("offered_value",),
+    "bioeval.base.engines": ("Client", "computed_here", "engine"),
+    "bioeval.base.environment": ("source_date",),
+    "bioeval.base.errors": (
+        "Argument",
+        "chosen_task",
+        "counted",
+        "nearest_name",
+        "printable",
+        "received",
+        "renamed",
+        "require_choice",
+        "short_name",
+    ),
+    "bioeval.base.kinds": ("Kind", "larger_is_closer", "noun_of"),
+    "bioeval.base.memory": ("at_most", "in_words", "physical_memory", "require_memory"),
+    "bioeval.base.studies": ("hooks", "manifests", "offered"),
+    "bioeval.base.panels": ("panel",),
+    "bioeval.base.progress": ("report", "reported_to", "reporter", "rows_reported_to", "stage"),
+    "bioeval.base.random": ("RandomState", "Stream", "seed_sequence"),
+    "bioeval.base.scalars": ("SCALARS", "Name", "Scalar"),
+    "bioeval.base.variables": ("Bootstrap", "IntervalMethod", "names_of"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

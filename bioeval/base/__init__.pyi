@@ -1,4 +1,4 @@
-"""What studies use of this package."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.base.arguments import (
     require_array as require_array,
@@ -12,7 +12,6 @@ from bioeval.base.arguments import (
     require_path as require_path,
     require_text as require_text,
 )
-from bioeval.base.elsewhere import offered_value as offered_value
 from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
 from bioeval.base.environment import source_date as source_date
 from bioeval.base.errors import (
@@ -37,8 +36,8 @@ from bioeval.base.memory import (
     physical_memory as physical_memory,
     require_memory as require_memory,
 )
-from bioeval.base.offers import doors as doors, hooks as hooks, offered as offered
 from bioeval.base.panels import panel as panel
+from bioeval.base.plugins import offered_value as offered_value
 from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,
@@ -52,6 +51,7 @@ from bioeval.base.random import (
     seed_sequence as seed_sequence,
 )
 from bioeval.base.scalars import SCALARS as SCALARS, Name as Name, Scalar as Scalar
+from bioeval.base.studies import hooks as hooks, manifests as manifests, offered as offered
 from bioeval.base.variables import (
     Bootstrap as Bootstrap,
     IntervalMethod as IntervalMethod,

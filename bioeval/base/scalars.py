@@ -3,7 +3,7 @@
 One :class:`Scalar` says what a number means, how it is computed, how a table shows it and how two
 systems are compared by it. Datasets, tables, JSON and CSV, comparisons, folds and repeated
 partitions read it here: a new scalar is one entry, in this file or in that which a study names at
-its door.
+its manifest.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, Literal, Self, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
-from bioeval.base.elsewhere import entry_points, offered_value
 from bioeval.base.errors import Argument, DataError, received
-from bioeval.base.offers import doors, value_from_elsewhere
+from bioeval.base.plugins import entry_points, offered_value
 from bioeval.base.rate_functions import tried_function
+from bioeval.base.studies import manifests, value_of_plugin
 
 R = TypeVar("R")
 
@@ -825,12 +825,12 @@ class AllScalars(Mapping[str, Scalar]):
     def of_studies(self) -> list[Scalar]:
         """What studies have besides, in the order of their folders."""
         scalars: list[Scalar] = []
-        for study in doors().values():
+        for study in manifests().values():
             if study.package and study.scalars:
-                from bioeval.base.doors_elsewhere import scalars_of
+                from bioeval.base.plugin_manifests import scalars_of
 
                 taken = self.taken | {scalar.name for scalar in (*OWN, *scalars)}
-                offered = value_from_elsewhere(study.package, study.scalars)
+                offered = value_of_plugin(study.package, study.scalars)
                 if offered is not None:  # else its error is reported
                     scalars += scalars_of(study.package, offered, taken, Scalar)
             elif study.scalars:

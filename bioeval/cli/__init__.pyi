@@ -1,23 +1,13 @@
-"""The public name, and what studies use of this package."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
-from bioeval.cli.program import main as main
-
-# For studies
-# isort: split
 from bioeval.cli.arguments import Value as Value
-from bioeval.cli.command import (
-    Command as Command,
-    option as option,
-    option_group as option_group,
-)
+from bioeval.cli.command import Command as Command, option as option, option_group as option_group
 from bioeval.cli.images import ImageOptions as ImageOptions
-from bioeval.cli.options import (
-    output_options as output_options,
-    shared_options as shared_options,
-)
+from bioeval.cli.options import output_options as output_options, shared_options as shared_options
 from bioeval.cli.outputs import (
     MoreOutputs as MoreOutputs,
     MoreResults as MoreResults,
     rows_over as rows_over,
 )
+from bioeval.cli.program import main as main
 from bioeval.cli.study_command import StudyCommand as StudyCommand

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval.base.offers import doors
+from bioeval.base.studies import manifests
 
 #: Number of examples in the help of a command; ``bioeval help examples`` prints all of them.
 IN_HELP = 3
@@ -117,7 +117,7 @@ def _read(text: str) -> dict[str, list[tuple[str, str]]]:
 
 #: For each command, the purposes and command lines of its examples, the most used first.
 EXAMPLES = _read(_TEXT)
-for _study in doors().values():
+for _study in manifests().values():
     EXAMPLES |= _read(_study.examples)
 
 

@@ -7,24 +7,27 @@ import os
 import platform
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base.distribution import distribution
-from bioeval.base.elsewhere import GROUPS, EntryPoint, entry_points, problems
-from bioeval.base.offers import doors
+from bioeval.base.plugins import GROUPS, entry_points, package_of, problems
+from bioeval.base.studies import manifests
 from bioeval.base.version import __version__
 from bioeval.cli.command import Command, option
 from bioeval.cli.console import put, show_json
 from bioeval.cli.lazy_group import COMMANDS
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @click.command("info", cls=Command)
 @option("--json", "Print one JSON document.", bool, name="as_json")
 def command(as_json: bool) -> None:
     """Print versions, and what other packages add: paste it into a report of a fault."""
-    from bioeval.base.doors_elsewhere import clashes
+    from bioeval.base.plugin_manifests import clashes
 
     document = {
         "bioeval": __version__,
@@ -67,7 +70,7 @@ def _offers() -> Iterator[dict[str, Any]]:
     for group in GROUPS:
         for point in entry_points(group):
             yield {
-                "package": point.package,
+                "package": package_of(point),
                 "group": group,
                 "name": point.name,
                 "where": _place(point),
@@ -79,7 +82,7 @@ def _formats(point: EntryPoint) -> Iterator[str]:
     """Yield the formats of the package of an entry point."""
     from bioeval.scores.formats.registry import formats
 
-    yield from (form.word for form in formats() if form.package == point.package)
+    yield from (form.word for form in formats() if form.package == package_of(point))
 
 
 def _cards(point: EntryPoint) -> Iterator[str]:
@@ -93,7 +96,7 @@ def _cards(point: EntryPoint) -> Iterator[str]:
 
 def _of_study(point: EntryPoint) -> Iterator[str]:
     """Yield the public names, the plots and the commands of a study of another package."""
-    study = doors().get(f"{point.package.partition(' ')[0]}/{point.name}")
+    study = manifests().get(f"{package_of(point).partition(' ')[0]}/{point.name}")
     if study is None:
         return
     for names in study.calls.values():

@@ -9,17 +9,17 @@ from typing import Any
 
 import click
 
-from bioeval.base.elsewhere import (
-    Terminated,
-    import_offered,
-    owner_of,
-    owner_of_module,
-    report,
-    said,
-)
 from bioeval.base.errors import PluginError, nearest_name
-from bioeval.base.offers import clashes_of, doors
-from bioeval.base.study import Study, Subcommand
+from bioeval.base.manifest import StudyManifest, Subcommand
+from bioeval.base.plugins import (
+    Terminated,
+    error_line,
+    import_offered,
+    package_of_error,
+    package_of_module,
+    report,
+)
+from bioeval.base.studies import clashes_of, manifests
 from bioeval.base.version import __version__
 
 #: The headings of the help, in order; a study may have another one, which comes last.
@@ -74,7 +74,7 @@ def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
     listed = list(_OWN)
     elsewhere: dict[str, list[Subcommand]] = {}
-    for study in doors().values():
+    for study in manifests().values():
         if study.package:
             heading = f"{FROM_ELSEWHERE}: {study.package}"
             elsewhere.setdefault(heading, []).extend(_of_package(study))
@@ -86,7 +86,7 @@ def _headings() -> dict[str, tuple[Subcommand, ...]]:
     return {heading: tuple(x) for heading, x in (under | elsewhere).items() if x}
 
 
-def _of_package(study: Study) -> Iterator[Subcommand]:
+def _of_package(study: StudyManifest) -> Iterator[Subcommand]:
     """Yield the commands of a study of another package."""
     for command in study.commands:
         if command.name in {HELP_COMMAND, *(own.name for own in _OWN)}:
@@ -109,7 +109,7 @@ NOT_OPTIONS: dict[str, Mapping[str, str]] = {
         "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
     }
 }
-for _study in doors().values():
+for _study in manifests().values():
     NOT_OPTIONS |= _study.not_options
 
 #: The arguments of the command line, in what the contexts of click share.
@@ -186,10 +186,10 @@ class LazyGroup(click.Group):
             raise
         except SystemExit as error:
             command = COMMANDS.get(ctx.invoked_subcommand or "")
-            package = owner_of(error)
-            if not package or command is None or owner_of_module(command.home):
+            package = package_of_error(error)
+            if not package or command is None or package_of_module(command.home):
                 raise
-            raise PluginError(f"{package}: ended the program ({said(error)})") from error
+            raise PluginError(f"{package}: ended the program ({error_line(error)})") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings, without importing them."""

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
-from bioeval.base.offers import hooks
+from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
 from bioeval.cli.cluster_options import cluster_options

@@ -19,7 +19,7 @@ import click
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
-from bioeval.base.offers import hooks
+from bioeval.base.studies import hooks
 from bioeval.cli.console import as_json, note, show_json
 from bioeval.views.show import WIDTH, as_text, print_table
 
@@ -272,7 +272,7 @@ def _cell(value: Any) -> Any:
 class MoreOutputs:
     """What a study adds to the outputs of ``bioeval run``: nothing, in this base class.
 
-    A study names a class derived from it at its door, as the hook ``run_outputs``.
+    A study names a class derived from it at its manifest, as the hook ``run_outputs``.
     """
 
     #: The options that it adds, one after the other, and takes from those of the command.
@@ -321,7 +321,7 @@ class MoreOutputs:
 class MoreResults:
     """What a study adds to the page of ``bioeval report``: nothing, in this base class.
 
-    A study names a class derived from it at its door, as the hook ``report_results``.
+    A study names a class derived from it at its manifest, as the hook ``report_results``.
     """
 
     #: The options that it adds, one after the other, and takes from those of the command.

@@ -179,7 +179,6 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     import click
 
     from bioeval.base.distribution import overwritten
-    from bioeval.base.elsewhere import owner_of, report_other_project, said
     from bioeval.base.environment import require_usable
     from bioeval.base.errors import (
         BioevalError,
@@ -190,11 +189,12 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         NoResultError,
         PluginError,
     )
+    from bioeval.base.plugins import error_line, package_of_error, report_other_project
     from bioeval.cli.console import flush
 
     if why := overwritten():
         return _say(why, FAILED)
-    with _plugins_in_one_line():  # loading the commands opens all doors
+    with _plugins_in_one_line():  # loading the commands opens all manifests
         report_other_project()
         from bioeval.cli.lazy_group import BrokenOutputError, root
 
@@ -244,11 +244,11 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except OSError:
         raise
     except Exception as error:
-        package = owner_of(error)
+        package = package_of_error(error)
         if not package or sys.flags.dev_mode:
             raise
         where = "python -X dev -m bioeval shows where"
-        return _say(f"{package}: failed ({said(error)}); {where}", FAILED)
+        return _say(f"{package}: failed ({error_line(error)}); {where}", FAILED)
 
 
 def _os_error(error: OSError) -> int:
@@ -291,6 +291,6 @@ def _say(message: str, code: int) -> int:
 
 def _terminate(number: int, frame: Any) -> NoReturn:
     """Exit on SIGTERM by an exception, so that temporary files are removed."""
-    from bioeval.base.elsewhere import Terminated
+    from bioeval.base.plugins import Terminated
 
     raise Terminated(128 + number)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.offers import hooks
+from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Value
 from bioeval.cli.cluster_options import executor_from_options

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import click
 
-from bioeval.base.elsewhere import called, owner_of_module
 from bioeval.base.errors import NoResultError
-from bioeval.base.offers import hooks
+from bioeval.base.plugins import call_plugin, package_of_module
 from bioeval.base.progress import rows_reported_to
+from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
 from bioeval.cli.command import progress_shown, reword
@@ -186,9 +186,9 @@ class StudyCommand:
         """Return the result of a function of the library, with progress, on the chosen cluster."""
         self.stages("counting")
         options |= {**self.place(), "progress": self.stages.counting}
-        package = owner_of_module(getattr(function, "__module__", ""))
+        package = package_of_module(getattr(function, "__module__", ""))
         if package:
-            return called(package, function.__name__, function, *value, **options)
+            return call_plugin(package, function.__name__, function, *value, **options)
         return function(*value, **options)
 
     reword = staticmethod(reword)

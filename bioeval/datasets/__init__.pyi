@@ -1,3 +1,3 @@
-"""The public names, one line for each: type checkers and the package itself read them here."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.datasets.face_images import Faces as Faces, faces as faces

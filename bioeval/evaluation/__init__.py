@@ -1,5 +1,15 @@
 """The public calls: one task, a card, rates at a threshold."""
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.evaluation.all_tasks": ("check_systems",),
+    "bioeval.evaluation.blocks.calls": ("distributable",),
+    "bioeval.evaluation.blocks.checkpoint": ("digest_of_data",),
+    "bioeval.evaluation.plan": ("EvaluationOptions", "Plan", "compared", "resolve_card"),
+    "bioeval.evaluation.task_counts": ("TaskCounts",),
+    "bioeval.evaluation.threshold_choice": ("attempts_within", "chosen_threshold"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

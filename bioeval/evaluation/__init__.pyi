@@ -1,4 +1,4 @@
-"""What studies use of this package."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.evaluation.all_tasks import check_systems as check_systems
 from bioeval.evaluation.blocks.calls import distributable as distributable

@@ -12,9 +12,9 @@ import xarray as xr
 
 from bioeval.base.engines import Client
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.offers import offered
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
+from bioeval.base.studies import offered
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.plan import (

@@ -45,7 +45,7 @@ def drawn_galleries(
     words = isinstance(gallery, str) and isinstance(sampling, str)
     if words and (gallery, sampling) == ("all", "exact"):
         return None
-    from bioeval.base.offers import offered
+    from bioeval.base.studies import offered
 
     study = offered("galleries", "drawn")
     if study is None:

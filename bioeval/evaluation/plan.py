@@ -11,8 +11,8 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.engines import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.offers import offered
 from bioeval.base.progress import stage
+from bioeval.base.studies import offered
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
 from bioeval.protocol.card import Protocol

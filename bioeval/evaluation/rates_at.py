@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
-from bioeval.base.offers import doors, offered
+from bioeval.base.studies import manifests, offered
 from bioeval.evaluation.all_tasks import evaluate
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.threshold_choice import chosen_threshold
@@ -171,7 +171,7 @@ def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, A
     """Evaluate one task at thresholds."""
     if task in ("closed_set", "closed-set"):
         raise ProtocolError("closed-set identification has no threshold: its rates are by rank")
-    others = [name for study in doors().values() for name in study.tasks]
+    others = [name for study in manifests().values() for name in study.tasks]
     task = chosen_task(task, [*_TASKS, *others])
     if task == "verification":
         options = {"auc": False, **options}

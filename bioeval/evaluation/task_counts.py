@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import xarray as xr
 
-from bioeval.base.offers import offered
+from bioeval.base.studies import offered
 from bioeval.results.dataset import Scalars
 
 if TYPE_CHECKING:

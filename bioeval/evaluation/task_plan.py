@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.offers import offered
+from bioeval.base.studies import offered
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet

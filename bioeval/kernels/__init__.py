@@ -5,6 +5,13 @@ where there is no attempt, subjects of the gallery side by side) and integer pos
 file calls no kernel of another file, because numba's cache would not notice an edit there.
 """
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.kernels.argument_groups": ("RawRows",),
+    "bioeval.kernels.compiling": ("compiled", "parallel_rows"),
+    "bioeval.kernels.fuse": ("mean_of",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

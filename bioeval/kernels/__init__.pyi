@@ -1,4 +1,4 @@
-"""What studies use of this package."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.kernels.argument_groups import RawRows as RawRows
 from bioeval.kernels.compiling import compiled as compiled, parallel_rows as parallel_rows

@@ -1,9 +1,15 @@
-"""The public names, one line for each: type checkers and the package itself read them here."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
+from bioeval.partition.base import (
+    LabelCodes as LabelCodes,
+    Parameters as Parameters,
+    SplitterLike as SplitterLike,
+)
 from bioeval.partition.claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from bioeval.partition.codes_of_folds import (
     fold_codes as fold_codes,
     repeated_fold_codes as repeated_fold_codes,
+    split_samples as split_samples,
 )
 from bioeval.partition.enrolment import (
     EnrolledSplit as EnrolledSplit,
@@ -28,12 +34,3 @@ from bioeval.partition.shuffle_splits import (
     ThreeParts as ThreeParts,
     TrainValidationTest as TrainValidationTest,
 )
-
-# For studies
-# isort: split
-from bioeval.partition.base import (
-    LabelCodes as LabelCodes,
-    Parameters as Parameters,
-    SplitterLike as SplitterLike,
-)
-from bioeval.partition.codes_of_folds import split_samples as split_samples

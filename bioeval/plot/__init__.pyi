@@ -1,34 +1,10 @@
-"""The plots, one line for each: type checkers and the package itself read them here."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.plot.of_scores import (
     matrix as matrix,
     save_all as save_all,
     score_distributions as score_distributions,
 )
-from bioeval.views.plots.files import save as save
-from bioeval.views.plots.ranks import (
-    CmcDisplay as CmcDisplay,
-    DirSurfaceDisplay as DirSurfaceDisplay,
-    cmc as cmc,
-    dir_surface as dir_surface,
-)
-from bioeval.views.plots.rates import (
-    DetDisplay as DetDisplay,
-    DirFarDisplay as DirFarDisplay,
-    ErrorRatesDisplay as ErrorRatesDisplay,
-    RocDisplay as RocDisplay,
-    det as det,
-    dir_far as dir_far,
-    error_rates as error_rates,
-    roc as roc,
-)
-from bioeval.views.plots.score_plots import (
-    MatrixDisplay as MatrixDisplay,
-    ScoreDistributionsDisplay as ScoreDistributionsDisplay,
-)
-
-# isort: split
-# Of the studies, as their doors offer them; written by scripts/stub.
 from bioeval.studies.attacks.plots import (
     ApcerDisplay as ApcerDisplay,
     AttackDetDisplay as AttackDetDisplay,
@@ -116,4 +92,25 @@ from bioeval.studies.zoo.plots import (
     ZooDisplay as ZooDisplay,
     lorenz as lorenz,
     zoo as zoo,
+)
+from bioeval.views.plots.files import save as save
+from bioeval.views.plots.ranks import (
+    CmcDisplay as CmcDisplay,
+    DirSurfaceDisplay as DirSurfaceDisplay,
+    cmc as cmc,
+    dir_surface as dir_surface,
+)
+from bioeval.views.plots.rates import (
+    DetDisplay as DetDisplay,
+    DirFarDisplay as DirFarDisplay,
+    ErrorRatesDisplay as ErrorRatesDisplay,
+    RocDisplay as RocDisplay,
+    det as det,
+    dir_far as dir_far,
+    error_rates as error_rates,
+    roc as roc,
+)
+from bioeval.views.plots.score_plots import (
+    MatrixDisplay as MatrixDisplay,
+    ScoreDistributionsDisplay as ScoreDistributionsDisplay,
 )

@@ -5,6 +5,19 @@ is reported. A card is a TOML file with one protocol. The shipped cards are in t
 ``protocols``; ``docs/protocol-cards.md`` describes how to write another.
 """
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: The public names, by module.
+_NAMES: NamesByModule = {
+    "bioeval.protocol.card": ("Protocol",),
+    "bioeval.protocol.loading": ("available", "explain", "for_layout", "load", "parse"),
+}
+
+#: What studies use besides, by module.
+_FOR_STUDIES: NamesByModule = {
+    "bioeval.protocol.loading": ("is_path",),
+    "bioeval.protocol.pairs": ("with_exclusions",),
+    "bioeval.protocol.tasks": ("ClosedSet", "OpenSet", "Reid", "Search"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES)

@@ -1,17 +1,14 @@
-"""The public names, one line for each: type checkers and the package itself read them here."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.protocol.card import Protocol as Protocol
 from bioeval.protocol.loading import (
     available as available,
     explain as explain,
     for_layout as for_layout,
+    is_path as is_path,
     load as load,
     parse as parse,
 )
-
-# For studies
-# isort: split
-from bioeval.protocol.loading import is_path as is_path
 from bioeval.protocol.pairs import with_exclusions as with_exclusions
 from bioeval.protocol.tasks import (
     ClosedSet as ClosedSet,

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.elsewhere import entry_points, load_entry, report
 from bioeval.base.errors import CardError, bad_choice
+from bioeval.base.plugins import entry_points, load_entry, package_of, report
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
@@ -144,17 +144,17 @@ def _by_name() -> dict[str, list[Protocol]]:
         if module is None:
             continue
         if not hasattr(module, "__path__"):
-            report(point.package, f"{point.module} is no folder of cards; it is left out")
+            report(package_of(point), f"{point.module} is no folder of cards; it is left out")
         for folder in getattr(module, "__path__", ()):
             for path in sorted(Path(folder).glob("*.toml")):
                 try:
                     card = read_card(read_file(str(path)), str(path), str(path))
                 except CardError as error:
-                    report(point.package, str(error))
+                    report(package_of(point), str(error))
                     continue
                 if card.name in _shipped_cards():
                     report(
-                        point.package,
+                        package_of(point),
                         f"the card {card.name!r} is bioeval's own; {path} is left out",
                     )
                 else:

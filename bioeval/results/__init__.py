@@ -1,5 +1,52 @@
 """Tallies into labelled rates, one file for each task; no result reads a score matrix."""
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.results.blocks": (
+        "Block",
+        "DataHeader",
+        "FactList",
+        "Found",
+        "Intervals",
+        "Note",
+        "Sentence",
+        "Table",
+        "Terms",
+        "Title",
+        "Warnings",
+    ),
+    "bioeval.results.dataset": (
+        "Scalars",
+        "Variables",
+        "about_attrs",
+        "along",
+        "build",
+        "decisions",
+        "rate",
+        "tree_of",
+    ),
+    "bioeval.results.histogram": ("ScoreHistograms",),
+    "bioeval.results.identification": (
+        "ClosedSetCounts",
+        "OpenSetAttempts",
+        "OpenSetCounts",
+        "OpenSetPoints",
+    ),
+    "bioeval.results.layouts": ("Layout", "expanded"),
+    "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
+    "bioeval.results.support": ("ComparedPeople", "KindVerdict", "RuleOf", "support_warnings"),
+    "bioeval.results.threshold_lookup": ("ResultThresholds",),
+    "bioeval.results.words": (
+        "decimals_beside",
+        "excluded",
+        "in_one_precision",
+        "number",
+        "percent",
+        "rate_beside",
+        "threshold_text",
+    ),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -1,4 +1,4 @@
-"""What studies use of this package."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.results.blocks import (
     Block as Block,

@@ -1,5 +1,29 @@
 """Comparisons and their data: scores, labels, embeddings, blocks of rows, and their files."""
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.scores.arrays": ("FusionRule", "Mask", "lattice_step"),
+    "bioeval.scores.blocks": (
+        "Block",
+        "BlockReader",
+        "Progress",
+        "require_subjects",
+        "threads_for",
+    ),
+    "bioeval.scores.bona_fide": ("leaves_out_attacks", "species_of", "without_attacks"),
+    "bioeval.scores.disjoint": ("mates_among",),
+    "bioeval.scores.embeddings": ("Metric", "as_embeddings", "kind_of_metric"),
+    "bioeval.scores.formats.archive": ("Archive",),
+    "bioeval.scores.formats.cells": ("Cells",),
+    "bioeval.scores.formats.files": ("existing_file", "guarded", "read_text", "replacing"),
+    "bioeval.scores.formats.format": ("Format", "ReadOptions"),
+    "bioeval.scores.formats.label_files": ("matrix_advice", "read_side"),
+    "bioeval.scores.labels": ("NAME_COLUMNS", "Codes", "missing_values", "plain", "template_names"),
+    "bioeval.scores.matrix": ("are_pairs", "codes_of", "knows_people", "require_scores"),
+    "bioeval.scores.provenance": ("Provenance",),
+    "bioeval.scores.template_values": ("template_columns",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -12,17 +12,49 @@ sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero
 ``be.verification(scores, interval="subject-bootstrap")``.
 """
 
-from bioeval.base.lazy import Offered, lazy_names
+from bioeval.base.lazy import NamesByModule, StudyNames, lazy_names, modules_of
+
+#: The public names, by module.
+_NAMES: NamesByModule = {
+    "bioeval.stats.agreement": ("rank_agreement",),
+    "bioeval.stats.auc": ("auc_jackknife", "delong"),
+    "bioeval.stats.binomial": (
+        "clopper_pearson",
+        "rule_of_3",
+        "rule_of_30",
+        "wilson",
+        "zero_error_bound",
+    ),
+    "bioeval.stats.bootstrap": ("mansfield_wayman", "subject_bootstrap"),
+    "bioeval.stats.options": ("METHODS",),
+    "bioeval.stats.replicates": ("Interval",),
+}
+
+#: What studies use besides, by module.
+_FOR_STUDIES: NamesByModule = {
+    "bioeval.stats.bootstrap": ("QuadraticForms", "SubjectMeans", "linear_forms", "ratio"),
+    "bioeval.stats.effective_number": (
+        "drawn_variance",
+        "korn_graubard",
+        "largest_limits",
+        "sum_limits",
+    ),
+    "bioeval.stats.identification": ("FEWEST", "NewPeople", "identification_replicates"),
+    "bioeval.stats.jackknife": ("jackknife_limits",),
+    "bioeval.stats.limits": ("by_subject",),
+    "bioeval.stats.options": ("IntervalOptions", "Limits"),
+    "bioeval.stats.replicates": ("open_limits", "quantiles"),
+    "bioeval.stats.verification": ("ErrorColumns", "Replicates"),
+}
 
 
-def _of_studies() -> Offered:
-    from bioeval.base.offers import clashes_of, doors
+def _of_studies() -> StudyNames:
+    from bioeval.base.studies import clashes_of, manifests
 
-    homes = {}
-    for study in doors().values():
-        for home, names in study.stats.items():
-            homes |= dict.fromkeys(names, home)
-    return Offered(homes, {}, clashes_of("be.stats"))
+    modules = {}
+    for study in manifests().values():
+        modules |= modules_of(study.stats)
+    return StudyNames(modules, clashes=clashes_of("be.stats"))
 
 
-__getattr__, __dir__ = lazy_names(__spec__, offered=_of_studies)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, _FOR_STUDIES, of_studies=_of_studies)

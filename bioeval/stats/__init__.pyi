@@ -1,4 +1,4 @@
-"""The public names, one line for each: type checkers and the package itself read them here."""
+"""The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.stats.agreement import rank_agreement as rank_agreement
 from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
@@ -10,19 +10,12 @@ from bioeval.stats.binomial import (
     zero_error_bound as zero_error_bound,
 )
 from bioeval.stats.bootstrap import (
-    mansfield_wayman as mansfield_wayman,
-    subject_bootstrap as subject_bootstrap,
-)
-from bioeval.stats.options import METHODS as METHODS
-from bioeval.stats.replicates import Interval as Interval
-
-# For studies
-# isort: split
-from bioeval.stats.bootstrap import (
     QuadraticForms as QuadraticForms,
     SubjectMeans as SubjectMeans,
     linear_forms as linear_forms,
+    mansfield_wayman as mansfield_wayman,
     ratio as ratio,
+    subject_bootstrap as subject_bootstrap,
 )
 from bioeval.stats.effective_number import (
     drawn_variance as drawn_variance,
@@ -36,14 +29,18 @@ from bioeval.stats.identification import (
     identification_replicates as identification_replicates,
 )
 from bioeval.stats.jackknife import jackknife_limits as jackknife_limits
-from bioeval.stats.limits import (
-    by_subject as by_subject,
+from bioeval.stats.limits import by_subject as by_subject
+from bioeval.stats.options import (
+    METHODS as METHODS,
+    IntervalOptions as IntervalOptions,
+    Limits as Limits,
 )
-from bioeval.stats.options import IntervalOptions as IntervalOptions, Limits as Limits
-from bioeval.stats.replicates import open_limits as open_limits, quantiles as quantiles
+from bioeval.stats.replicates import (
+    Interval as Interval,
+    open_limits as open_limits,
+    quantiles as quantiles,
+)
 from bioeval.stats.verification import ErrorColumns as ErrorColumns, Replicates as Replicates
-
-# Of the studies, as their doors offer them; written by scripts/stub.
 from bioeval.studies.folds.intervals import (
     RepeatedMean as RepeatedMean,
     nadeau_bengio as nadeau_bengio,

@@ -1,5 +1,60 @@
 """Integer counts that merge, the sweeps that fill them, and operating points from counts."""
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.tallies.by_subject": ("MergingSinks", "PairCounts", "SubjectAttempts"),
+    "bioeval.tallies.cells": ("is_accepted", "rounded_down"),
+    "bioeval.tallies.counters": (
+        "ImpostorBlock",
+        "ThresholdCounter",
+        "gather",
+        "grid_over_attempts",
+    ),
+    "bioeval.tallies.counts": (
+        "IdentificationTally",
+        "ImpostorProbes",
+        "VerificationTally",
+        "require_alike",
+        "role_of",
+    ),
+    "bioeval.tallies.fold_counts": ("FoldSweep", "Subset"),
+    "bioeval.tallies.identification_job": ("IdentificationJob", "RankUnit", "check_max_rank"),
+    "bioeval.tallies.judged": ("GroupTally", "Judged"),
+    "bioeval.tallies.kept_points": ("at_most_kept",),
+    "bioeval.tallies.left_out": ("LeftOut",),
+    "bioeval.tallies.parts": ("ConcatenatedRows", "Extent", "InBlocks", "counts_of"),
+    "bioeval.tallies.point_search": ("PointFinder",),
+    "bioeval.tallies.points": (
+        "FAR_TARGETS",
+        "EqualError",
+        "ErrorCurve",
+        "VerificationPoints",
+        "check_targets",
+        "per_cent",
+        "trivial_cost",
+    ),
+    "bioeval.tallies.second_pass": ("PointsWanted", "SecondPass"),
+    "bioeval.tallies.selections": (
+        "IdentificationRules",
+        "OrderedScores",
+        "SelectionAttempts",
+        "SelectionCounts",
+    ),
+    "bioeval.tallies.sweep": ("run_jobs",),
+    "bioeval.tallies.symmetry": ("is_symmetric",),
+    "bioeval.tallies.threshold_rules": ("Rule",),
+    "bioeval.tallies.threshold_search": ("Attempts",),
+    "bioeval.tallies.thresholds": (
+        "check_thresholds",
+        "linear_grid",
+        "require_values",
+        "to_internal",
+        "to_user",
+    ),
+    "bioeval.tallies.tied_places": ("PlainTies", "Ties", "place_weights"),
+    "bioeval.tallies.verification_job": ("Claim", "Templates", "VerificationJob"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

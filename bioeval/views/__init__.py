@@ -1,5 +1,23 @@
 """Views of results: tables and plots."""
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.views.images": ("Images",),
+    "bioeval.views.show": ("Shown",),
+    "bioeval.views.tasks": (
+        "TASKS",
+        "Averaged",
+        "averaged",
+        "datasets",
+        "report_ranks",
+        "systems",
+        "unit_of",
+        "value_of",
+    ),
+    "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
+    "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

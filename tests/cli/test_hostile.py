@@ -45,7 +45,7 @@ def error_of(capsys, *args: str) -> str:
     return text
 
 
-@pytest.mark.whole_house
+@pytest.mark.all_studies
 def test_every_command_is_tried_with_odd_options():
     assert set(fuzz_inputs.WORKING) <= set(COMMANDS)
     for name in set(COMMANDS) - set(fuzz_inputs.WORKING):

@@ -16,7 +16,7 @@ def links(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-@pytest.mark.whole_house
+@pytest.mark.all_studies
 def test_links_have_targets(page):
     wrong = []
     for link in links(page):

@@ -9,7 +9,7 @@ import pytest
 from pages import ROOT
 
 import bioeval as be
-from bioeval.base.offers import own_doors
+from bioeval.base.studies import shipped_manifests
 from bioeval.views.plots.registry import PLOTS
 
 
@@ -28,17 +28,17 @@ def test_every_public_name_is_on_the_page_of_calls():
     assert [name for name in known if f"| `be.{name}` |" not in page] == []
 
 
-@pytest.mark.whole_house
+@pytest.mark.all_studies
 @pytest.mark.parametrize("name", ["api.md", "plots.md", "variables.md"])
 def test_a_study_that_is_gone_leaves_no_hole(name, monkeypatch):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    rest = {study: door for study, door in own_doors().items() if study != "zoo"}
-    monkeypatch.setattr(page_tables, "own_doors", lambda: rest)
+    rest = {name: study for name, study in shipped_manifests().items() if name != "zoo"}
+    monkeypatch.setattr(page_tables, "shipped_manifests", lambda: rest)
     left = page_tables.filled(page)
     gone = re.compile(r"be\.(plot\.)?zoo\b|studies\.zoo\.")
     assert gone.search(page) and not gone.search(left)
     assert all(f"# {heading}\n" in left for heading in ("Decide", "Look into", "Attacks"))
-    monkeypatch.setattr(page_tables, "own_doors", dict)
+    monkeypatch.setattr(page_tables, "shipped_manifests", dict)
     assert "Look into" not in page_tables.filled(page)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base import offers
+from bioeval.base import studies
 
 PEOPLE = np.repeat(np.arange(4), 3)
 VALUES = np.random.default_rng(0).random((12, 12))
@@ -14,10 +14,10 @@ VALUES = np.random.default_rng(0).random((12, 12))
 
 @pytest.fixture
 def no_study(monkeypatch):
-    monkeypatch.setattr(offers, "doors", dict)
-    offers.offered.cache_clear()
+    monkeypatch.setattr(studies, "manifests", dict)
+    studies.offered.cache_clear()
     yield
-    offers.offered.cache_clear()
+    studies.offered.cache_clear()
 
 
 @pytest.mark.parametrize("call", [be.open_set, be.closed_set, be.verification])

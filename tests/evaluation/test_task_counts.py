@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import bioeval
-from bioeval.base import offers
-from bioeval.base.study import Study
+from bioeval.base import studies
+from bioeval.base.manifest import StudyManifest
 from bioeval.evaluation.task_counts import TaskCounts, kind_of
 from bioeval.results.dataset import Scalars
 
@@ -56,11 +56,11 @@ def sums(monkeypatch):
         total_low=dataset.total - counts.options["times"]
     )
     monkeypatch.setitem(sys.modules, home.__name__, home)
-    doors = {**offers.doors(), "sums": Study(counts={"sums": home.__name__})}
-    monkeypatch.setattr(offers, "doors", lambda: doors)
-    offers.offered.cache_clear()
+    together = {**studies.manifests(), "sums": StudyManifest(counts={"sums": home.__name__})}
+    monkeypatch.setattr(studies, "manifests", lambda: together)
+    studies.offered.cache_clear()
     yield SimpleNamespace(form="sums", numbers=np.arange(4))
-    offers.offered.cache_clear()
+    studies.offered.cache_clear()
 
 
 def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):

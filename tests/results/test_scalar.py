@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base import elsewhere
-from bioeval.base.doors_elsewhere import scalars_of
+from bioeval.base import plugins
+from bioeval.base.plugin_manifests import scalars_of
 from bioeval.base.scalars import SCALARS, Scalar
 
 
 @pytest.fixture(autouse=True)
 def no_problem_reported_before(monkeypatch):
-    monkeypatch.setattr(elsewhere, "problems", [])
+    monkeypatch.setattr(plugins, "problems", [])
 
 
 def youden(far, frr):

@@ -25,7 +25,7 @@ from bioeval.base.arguments import require_path
 from bioeval.base.engines import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted, received
 from bioeval.base.json_text import parse_json
-from bioeval.base.offers import offered
+from bioeval.base.studies import offered
 from bioeval.base.version import __version__
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
-from bioeval.base.offers import own_doors
-from bioeval.scores.formats.elsewhere import clashes, formats_of, from_elsewhere
+from bioeval.base.studies import shipped_manifests
 from bioeval.scores.formats.files import (
     COMPRESSED,
     content,
@@ -27,6 +26,7 @@ from bioeval.scores.formats.files import (
     is_store,
 )
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
+from bioeval.scores.formats.plugin_formats import clashes, formats_of, plugin_formats
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import file_version
 
@@ -41,13 +41,13 @@ _HOME = "bioeval.scores.formats.{}".format
 def formats() -> tuple[Format, ...]:
     """Return every format, one or several of a module, in the order in which they are tried."""
     homes = list(map(_HOME, _NAMES))
-    for study in own_doors().values():
+    for study in shipped_manifests().values():
         homes += study.formats
     own_formats: list[Format] = []
     for home in homes:
         own_formats += formats_of(importlib.import_module(home))
     last = formats_of(importlib.import_module(_HOME("pair_lists")))
-    return (*own_formats, *from_elsewhere([form.word for form in (*own_formats, *last)]), *last)
+    return (*own_formats, *plugin_formats([form.word for form in (*own_formats, *last)]), *last)
 
 
 def read(path: Any, options: ReadOptions) -> Scores:

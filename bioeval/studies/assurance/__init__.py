@@ -1,8 +1,8 @@
 """A FAR that is kept, with a stated confidence, by people like those of the data."""
 
-from bioeval.base.study import Study, View
+from bioeval.base.manifest import StudyManifest, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"assured": ("check_claim",)},
     views=(View(("claim",), "assured", "claim_blocks"),),
     heading="Decide",

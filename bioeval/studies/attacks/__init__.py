@@ -1,6 +1,6 @@
 """Presentation attacks: vulnerability, detection and morphing."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 _OVER_SPECIES = {
     "iapar_of_species": ("threshold", "species"),
@@ -8,7 +8,7 @@ _OVER_SPECIES = {
     "frr": ("threshold",),
 }
 
-STUDY = Study(
+STUDY = StudyManifest(
     scalars="scalars.ATTACK_RATES",
     calls={"morphing": ("morphing",), "pad": ("pad",), "vulnerability": ("vulnerability",)},
     commands=(

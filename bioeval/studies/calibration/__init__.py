@@ -1,8 +1,8 @@
 """Log-likelihood ratios: Cllr, costs by prior, and calibrators."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     scalars="scalars.CALIBRATION_POINTS",
     calls={"calibration": ("calibration",), "calibrator": ("Calibrator",)},
     commands=(

@@ -1,8 +1,8 @@
 """Doubts about data, before an evaluation: labels, copies, failures."""
 
-from bioeval.base.study import Study, Subcommand, View
+from bioeval.base.manifest import StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"check_data": ("check_data",)},
     other_names={"check": "check_data"},
     commands=(

@@ -1,8 +1,8 @@
 """Two systems on the same data, with intervals of their differences."""
 
-from bioeval.base.study import PageSection, Study, Subcommand, View
+from bioeval.base.manifest import PageSection, StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"compare": ("compare",)},
     commands=(Subcommand("compare", "Compare two systems on the same data.", "Decide", 2),),
     examples="""

@@ -1,8 +1,8 @@
 """The convention behind a published number."""
 
-from bioeval.base.study import Study, Subcommand, View
+from bioeval.base.manifest import StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"conventions": ("conventions",)},
     commands=(
         Subcommand("conventions", "Find the convention behind a published number.", "Look into", 8),

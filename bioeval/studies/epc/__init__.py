@@ -1,8 +1,8 @@
 """Expected performance: errors on one set at thresholds of another."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"epc": ("epc", "epsc")},
     commands=(
         Subcommand("epc", "Evaluate errors on one set at thresholds of another.", "Decide", 3),

@@ -1,8 +1,8 @@
 """One row of a matrix, comparison by comparison."""
 
-from bioeval.base.study import PageSection, Plot, Study, Subcommand, View
+from bioeval.base.manifest import PageSection, Plot, StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"explain": ("explain",)},
     commands=(
         Subcommand(

@@ -1,9 +1,9 @@
 """Folds and repeated partitions: thresholds are chosen and judged on different data."""
 
-from bioeval.base.study import Plot, Study, View, along
+from bioeval.base.manifest import Plot, StudyManifest, View, along
 
 _FOLD = ("repeat", "fold")
-STUDY = Study(
+STUDY = StudyManifest(
     stats={"intervals": ("RepeatedMean", "nadeau_bengio")},
     calls={
         "cross_evaluate": ("cross_evaluate",),

@@ -1,8 +1,8 @@
 """Fusion and normalisation of the scores of several systems."""
 
-from bioeval.base.study import Study, Subcommand
+from bioeval.base.manifest import StudyManifest, Subcommand
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"fusion": ("Fusion", "fuse"), "normalise": ("normalise",)},
     commands=(
         Subcommand("fuse", "Fuse systems, and evaluate them with the fused system.", "Decide", 5),

@@ -1,8 +1,8 @@
 """Galleries of other sizes, and with fewer templates of each subject."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"gallery_size": ("gallery_size",), "gallery_templates": ("gallery_templates",)},
     commands=(
         Subcommand(

@@ -1,8 +1,8 @@
 """Rates by demographic group."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"groups": ("by_group",)},
     other_names={"groups": "by_group"},
     commands=(Subcommand("groups", "Evaluate verification by demographic group.", "Look into", 3),),

@@ -1,8 +1,8 @@
 """Ranked lists of the nearest K, as searches and re-identification save them."""
 
-from bioeval.base.study import Study
+from bioeval.base.manifest import StudyManifest
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"results": ("top_k",)},
     formats=("files",),
     runners={"top-k": "tasks"},

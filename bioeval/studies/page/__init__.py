@@ -1,8 +1,8 @@
 """Results as one self-contained HTML page: numbers, curves, tables, and a threshold to move."""
 
-from bioeval.base.study import Study, Subcommand
+from bioeval.base.manifest import StudyManifest, Subcommand
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"page": ("report",)},
     commands=(
         Subcommand("report", "Write an HTML page with curves and a movable threshold.", "Start", 4),

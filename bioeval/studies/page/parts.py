@@ -15,8 +15,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError
-from bioeval.base import doors, larger_is_closer, offered_value, printable
-from bioeval.base.study import PageSection
+from bioeval.base import larger_is_closer, manifests, offered_value, printable
+from bioeval.base.manifest import PageSection
 from bioeval.results import ResultThresholds, RuleOf
 from bioeval.studies.page.support import (
     RULES,
@@ -35,7 +35,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 #: Results of studies, by a variable that only they have, and what their studies say of them.
 _OTHERS: dict[str, str] = {}
 SECTIONS: dict[str, PageSection] = {}
-for _study in doors().values():
+for _study in manifests().values():
     _OTHERS |= _study.nodes
     for _section in _study.sections:
         SECTIONS[_section.of] = _section

@@ -1,8 +1,8 @@
 """Before an evaluation: its size, its cost, and the daily work that its rates mean."""
 
-from bioeval.base.study import Study, Subcommand, View
+from bioeval.base.manifest import StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={
         "planned_run": ("plan_run",),
         "sample_size": ("sample_size",),

@@ -1,8 +1,8 @@
 """Errors when samples of low quality are discarded."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"error_discard": ("error_discard",)},
     commands=(
         Subcommand(

@@ -1,8 +1,8 @@
 """Re-identification: CMC in its conventions, mAP, mINP, and open-world GOM."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"reid": ("apply_convention", "gom", "reid")},
     commands=(
         Subcommand(

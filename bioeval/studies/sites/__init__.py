@@ -1,8 +1,8 @@
 """Counts at several sites, merged without sharing scores."""
 
-from bioeval.base.study import Study, Subcommand
+from bioeval.base.manifest import StudyManifest, Subcommand
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"protocol_tally": ("Tally",), "tally": ("tally",)},
     commands=(
         Subcommand("tally", "Count at one site, for rates over several sites.", "Sites", 1),

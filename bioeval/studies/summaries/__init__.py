@@ -1,8 +1,8 @@
 """Means over many evaluations of index sets, counted together."""
 
-from bioeval.base.study import Study, View
+from bioeval.base.manifest import StudyManifest, View
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"summaries": ("summaries",), "summary": ("summary",)},
     views=(View((), "summaries", dim="partition", several=True, in_rows=True),),
     needs=("folds", "reid"),

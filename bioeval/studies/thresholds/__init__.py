@@ -1,9 +1,9 @@
 """Choosing a threshold, and what to expect of it on new people."""
 
-from bioeval.base.study import PageSection, Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import PageSection, Plot, StudyManifest, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"threshold_study": ("study_threshold",), "extrapolated_far": ("extrapolate_far",)},
     other_names={"threshold": "study_threshold"},
     commands=(

@@ -1,8 +1,8 @@
 """Rates over time, and by the age of templates."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"over_time": ("ageing", "over_time")},
     commands=(
         Subcommand("over-time", "Evaluate over time, and by the age of templates.", "Look into", 5),

@@ -1,8 +1,8 @@
 """Multi-object tracking: CLEAR MOT, identity measures and HOTA."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"check": ("check_tracks",), "tracking": ("tracking",)},
     commands=(
         Subcommand(

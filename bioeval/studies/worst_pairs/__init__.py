@@ -1,8 +1,8 @@
 """The worst pairs: the nearest impostors and the farthest genuine ones."""
 
-from bioeval.base.study import PageSection, Plot, Study, View, along
+from bioeval.base.manifest import PageSection, Plot, StudyManifest, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"worst_pairs": ("worst_pairs",)},
     hooks={"report_results": "command.ReportedPairs", "run_outputs": "command.ListedPairs"},
     plots=(

@@ -1,8 +1,8 @@
 """Who fails: goats, lambs and wolves, and the animals of the menagerie."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"zoo": ("zoo",)},
     commands=(
         Subcommand(

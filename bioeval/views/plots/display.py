@@ -50,7 +50,7 @@ class Display:
     why nothing can be drawn. A plot of one result inherits `from_results`::
 
         class AgesDisplay(OneResultDisplay):
-            _plot = "ages"  # its name in the door, with the variables that it needs
+            _plot = "ages"  # its name in the manifest, with the variables that it needs
 
             def plot(self, ax=None, *, name=None, **style):
                 self._axes(ax).hist(self._dataset["age"].values, **style)
@@ -335,7 +335,7 @@ def on_unit_axes(display: CurvesDisplay) -> Mapping[str, Any]:
 class CurveSpec:
     """A plot of curves as data: the variables drawn, the axes and the words.
 
-    A new plot gives the first six fields: its name in the door, its title, the variable on the
+    A new plot gives the first six fields: its name in the manifest, its title, the variable on the
     horizontal axis, those drawn against it with a word for each (empty for one alone), and the
     labels of the axes. Bands are drawn of variables with ``_low`` and ``_high``::
 

@@ -7,8 +7,8 @@ own.
 
 from __future__ import annotations
 
-from bioeval.base.offers import doors
-from bioeval.base.study import Needs, Plot, along
+from bioeval.base.manifest import Needs, Plot, along
+from bioeval.base.studies import manifests
 
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 
@@ -84,4 +84,4 @@ _OWN = (
 )
 
 PLOTS = {plot.name: plot for plot in _OWN}
-PLOTS |= {plot.name: plot for study in doors().values() for plot in study.plots}
+PLOTS |= {plot.name: plot for study in manifests().values() for plot in study.plots}

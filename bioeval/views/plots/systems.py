@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.elsewhere import called, owner_of_module
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base.plugins import call_plugin, package_of_module
 from bioeval.results.layouts import expanded
 from bioeval.results.words import enumerated
 from bioeval.views.plots import style as look
@@ -114,9 +114,9 @@ class PlotFile(NamedTuple):
 
     def drawn_in(self, figure: Any) -> Any:
         """Return the display, drawn unless it would be empty."""
-        package = owner_of_module(self.plot.home)
+        package = package_of_module(self.plot.home)
         if package:
-            return called(package, f"the plot {self.plot.name}", self._drawn_in, figure)
+            return call_plugin(package, f"the plot {self.plot.name}", self._drawn_in, figure)
         return self._drawn_in(figure)
 
     def _drawn_in(self, figure: Any) -> Any:

@@ -4,6 +4,28 @@
 them out, under a header and above the remarks; ``blocks`` shows the results of studies.
 """
 
-from bioeval.base.lazy import lazy_names
+from bioeval.base.lazy import NamesByModule, lazy_names
 
-__getattr__, __dir__ = lazy_names(__spec__)
+#: What studies use of this package, by module.
+_NAMES: NamesByModule = {
+    "bioeval.views.tables.layout": (
+        "decimals_for",
+        "grid",
+        "indented",
+        "mean_text",
+        "plain_table",
+        "warned",
+    ),
+    "bioeval.views.tables.result_table": (
+        "about",
+        "alarms",
+        "intervals",
+        "optimistic",
+        "warnings",
+        "with_joined_targets",
+    ),
+    "bioeval.views.tables.sections": ("fusion_in_words", "section", "title"),
+    "bioeval.views.tables.summary": ("figures",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -12,10 +12,10 @@ from typing import Any
 import xarray as xr
 from rich.console import Group
 
-from bioeval.base.elsewhere import called, offered_value, owner_of_module, report
 from bioeval.base.errors import DataError, PluginError, printable
-from bioeval.base.offers import doors
-from bioeval.base.study import View
+from bioeval.base.manifest import View
+from bioeval.base.plugins import call_plugin, offered_value, package_of_module, report
+from bioeval.base.studies import manifests
 from bioeval.results.blocks import Block, Table as BlockTable
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.paper import SystemsTable, with_sd
@@ -41,7 +41,7 @@ _VIEWS = [
     )
 ]
 _WHOLE: list[tuple[str, View]] = []
-for _study in doors().values():
+for _study in manifests().values():
     for _view in _study.views:
         (_WHOLE if _view.whole else _VIEWS).append((_study.package, _view))
 _OWN = [view for package, view in (*_VIEWS, *_WHOLE) if not package]
@@ -96,7 +96,7 @@ def _blocks(view: View, found: Mapping[str, xr.Dataset]) -> Iterable[Block]:
     """Return the blocks of results; those of another package are checked."""
     place = f"{view.home}.{view.name}"
     blocks = offered_value(place)
-    package = owner_of_module(view.home)
+    package = package_of_module(view.home)
     if not package:
         return blocks(found)
 
@@ -107,7 +107,7 @@ def _blocks(view: View, found: Mapping[str, xr.Dataset]) -> Iterable[Block]:
             return list(answer)
         return None
 
-    of_package = called(package, place, listed)
+    of_package = call_plugin(package, place, listed)
     if of_package is None or not all(isinstance(block, Block) for block in of_package):
         raise PluginError(
             f"{package}: {place} returned no blocks; expected those of bioeval.results"
@@ -122,8 +122,8 @@ def _shown(view: View, results: Any, reword: Reword) -> Any:
     given = [results]
     if view.reworded:
         given.append(reword)
-    if package := owner_of_module(view.home):
-        return called(package, place, table, *given)
+    if package := package_of_module(view.home):
+        return call_plugin(package, place, table, *given)
     return table(*given)
 
 

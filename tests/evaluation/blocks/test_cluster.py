@@ -16,7 +16,7 @@ import xarray as xr
 import bioeval as be
 from bioeval.base.engines import computed_by
 from bioeval.base.errors import EngineError
-from bioeval.base.offers import own_doors
+from bioeval.base.studies import shipped_manifests
 from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterExecutor
@@ -40,7 +40,7 @@ def client():
 def blocks_are_small(monkeypatch):
     """Rows are read few at a time, so that there are many blocks."""
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 1200)
-    if "zoo" in own_doors():
+    if "zoo" in shipped_manifests():
         monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_CELLS", 0)
         monkeypatch.setattr("bioeval.studies.zoo.counts.CHUNK_ROWS", 16)
 

@@ -685,16 +685,16 @@ def test_a_damaged_tally_is_refused(tmp_path, name, change):
 
 
 def test_a_tally_file_of_drawn_galleries_needs_their_study(tmp_path, monkeypatch):
-    from bioeval.base import offers
+    from bioeval.base import studies
     from bioeval.protocol import parse
 
     scores = be.simulate(5, 2, layout="probe-against-gallery", random_state=1)
     be.tally(scores, parse(CARD)).save(tmp_path / "t.npz")
-    others = {name: door for name, door in offers.doors().items() if name != "galleries"}
-    monkeypatch.setattr(offers, "doors", lambda: others)
-    offers.offered.cache_clear()
+    others = {name: study for name, study in studies.manifests().items() if name != "galleries"}
+    monkeypatch.setattr(studies, "manifests", lambda: others)
+    studies.offered.cache_clear()
     try:
         with pytest.raises(be.DataError, match="GalleryTally"):
             be.Tally.load(tmp_path / "t.npz")
     finally:
-        offers.offered.cache_clear()
+        studies.offered.cache_clear()

@@ -1,8 +1,8 @@
-"""The door: what bioeval-lab adds."""
+"""The manifest: what bioeval-lab adds."""
 
-from bioeval.base.study import Plot, Study, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
-STUDY = Study(
+STUDY = StudyManifest(
     calls={"accepted": ("accepted_impostors",)},
     commands=(Subcommand("accepted-impostors", "Find how many accepted claims are impostors'."),),
     examples="# One claim in 100 is an impostor's\nbioeval accepted-impostors scores.npz\n",

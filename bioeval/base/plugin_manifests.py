@@ -1,87 +1,100 @@
-"""The doors of other packages: opened, checked, and without names that are taken."""
+"""The manifests of other packages: checked, and without names that are taken."""
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import MISSING, fields, replace
+from typing import TYPE_CHECKING, Any
 
-from bioeval.base.elsewhere import EntryPoint, ProgramEndedError, guest, load_entry, report
 from bioeval.base.errors import DataError
-from bioeval.base.study import (
+from bioeval.base.lazy import modules_of
+from bioeval.base.manifest import (
     BY_NAME,
     OLDEST_SCHEMA,
     SCHEMA,
-    Offer,
     PageSection,
     Plot,
-    Study,
+    StudyManifest,
     Subcommand,
     View,
 )
+from bioeval.base.plugins import (
+    ProgramEndedError,
+    load_entry,
+    package_of,
+    plugin_code,
+    report,
+    requirement_of,
+)
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: The message for a name that two other packages offer, by its kind and itself.
 clashes: dict[tuple[str, str], str] = {}
 
 
-def opened(points: tuple[EntryPoint, ...], own_studies: list[Study]) -> dict[str, Study]:
-    """Open the doors of other packages; what bioeval has keeps its name."""
-    own = set(_names_of_core())
-    for study in own_studies:
-        own |= {*_names(study)}
-    doors: dict[str, Study] = {}
-    offers: dict[tuple[str, str], list[Study]] = {}
+def checked_manifests(
+    points: tuple[EntryPoint, ...], shipped: list[StudyManifest]
+) -> dict[str, StudyManifest]:
+    """Return the manifests of other packages; what bioeval has keeps its name."""
+    taken = set(_names_of_core())
+    for study in shipped:
+        taken |= {*_names(study)}
+    manifests: dict[str, StudyManifest] = {}
+    studies_with: dict[tuple[str, str], list[StudyManifest]] = {}
     for point in points:
-        opens = _open(point)
-        if opens is None:
+        loaded = _load(point)
+        if loaded is None:
             continue
-        doors[f"{point.package.partition(' ')[0]}/{point.name}"] = opens
-        for of in dict.fromkeys(_names(opens)):
-            offers.setdefault(of, []).append(opens)
-    for of, studies in offers.items():
-        if of in own:
+        manifests[f"{loaded.package.partition(' ')[0]}/{point.name}"] = loaded
+        for name in dict.fromkeys(_names(loaded)):
+            studies_with.setdefault(name, []).append(loaded)
+    for name, studies in studies_with.items():
+        if name in taken:
             for study in studies:
-                _leave_out(study, of)
-                report(
-                    study.package, f"{_said(of)} is bioeval's own; that of the package is left out"
-                )
+                _leave_out(study, name)
+                message = f"{_in_words(name)} is bioeval's own; that of the package is left out"
+                report(study.package, message)
         elif len(studies) > 1:
             listed = " and ".join(study.package for study in studies)
-            clashes[of] = f"{_said(of)} is offered by {listed}; uninstall one of them"
+            clashes[name] = f"{_in_words(name)} is offered by {listed}; uninstall one of them"
             for study in studies:
-                _leave_out(study, of)
-    return doors
+                _leave_out(study, name)
+    return manifests
 
 
-def _open(point: EntryPoint) -> Study | None:
-    """Return the study of an entry point; None, and a warning, if it is not one."""
+def _load(point: EntryPoint) -> StudyManifest | None:
+    """Return the manifest of an entry point; None, and a warning, if it has none."""
     module = load_entry(point)
     if module is None:
         return None
-    attribute = point.attribute or "STUDY"
+    package = package_of(point)
+    attribute = point.attr or "STUDY"
     study = getattr(module, attribute, None)
-    if not isinstance(study, Study):
-        report(point.package, f"{point.module} has no {attribute} that is a Study; it is left out")
+    if not isinstance(study, StudyManifest):
+        line = f"{point.module} has no {attribute} that is a StudyManifest"
+        report(package, f"{line}; it is left out")
         return None
     if not (isinstance(study.schema, int) and OLDEST_SCHEMA <= study.schema <= SCHEMA):
         report(
-            point.package,
-            f"{point.module} is a door of schema {study.schema}, and this version of bioeval "
-            f"opens those of schema {OLDEST_SCHEMA} to {SCHEMA}{point.unmet()}; it is left out",
+            package,
+            f"{point.module} is a manifest of schema {study.schema}, and this version of bioeval "
+            f"reads those of schema {OLDEST_SCHEMA} to {SCHEMA}{requirement_of(point)}; it is left "
+            "out",
         )
         return None
     if wrong := _wrong(study):
-        report(point.package, f"{point.module}: {wrong}; it is left out")
+        report(package, f"{point.module}: {wrong}; it is left out")
         return None
-    package = module.__package__
-    if hasattr(module, "__path__"):
-        package = module.__name__
-    study.package = point.package
-    return study.stand_in(package or "")
+    folder = module.__name__ if hasattr(module, "__path__") else module.__package__
+    return replace(study.resolved(folder or ""), package=package)
 
 
-#: What each member of these fields of a door is.
-_MEMBERS: dict[str, type[Offer]] = {
+#: What each member of these fields of a manifest is.
+_MEMBERS: dict[str, type[Any]] = {
     "commands": Subcommand,
     "plots": Plot,
     "views": View,
@@ -89,8 +102,8 @@ _MEMBERS: dict[str, type[Offer]] = {
 }
 
 
-def _wrong(study: Study) -> str:
-    """Return what of a door is missing or not of its type, so that nothing else breaks by it."""
+def _wrong(study: StudyManifest) -> str:
+    """Return what of a manifest is not of its type, so that nothing else breaks by it."""
     if wrong := _wrong_fields(study):
         return wrong
     for field_name, expected in _MEMBERS.items():
@@ -121,33 +134,31 @@ def _wrong(study: Study) -> str:
     return ""
 
 
-def _wrong_fields(offer: Offer) -> str:
-    """Return which field of a door, or of what it offers, is missing or not of its type."""
-    kind = type(offer)
-    for name in kind.__annotations__:
-        if name not in vars(offer) and not hasattr(kind, name):
-            return f"a {kind.__name__} has no {name}"
-        value, default = getattr(offer, name), getattr(kind, name, None)
-        expected: type = type(default)
-        if isinstance(default, Mapping):
+def _wrong_fields(offer: Any) -> str:
+    """Return which field of a manifest, or of what it offers, is not of its type."""
+    kind = type(offer).__name__
+    for field in fields(offer):
+        expected: type = str
+        if field.default_factory is not MISSING:
             expected = Mapping
-        elif default is None:  # of a field that has to be given
-            expected = tuple if name == "tasks" else str
+        elif field.default is not MISSING:
+            expected = type(field.default)
+        elif field.name == "tasks":
+            expected = tuple
+        value = getattr(offer, field.name)
         if not isinstance(value, expected):
-            return f"{name} of a {kind.__name__} is {value!r}; expected a {expected.__name__}"
+            return f"{field.name} of a {kind} is {value!r}; expected a {expected.__name__}"
     return ""
 
 
 def _names_of_core() -> Iterator[tuple[str, str]]:
     """Yield the public names of the core, without those of studies."""
-    from bioeval.base.lazy import names_of_stub
-
     for package in ("bioeval", "bioeval.plot", "bioeval.stats"):
-        for name in names_of_stub(package):
+        for name in modules_of(vars(importlib.import_module(package))["_NAMES"]):
             yield package.replace("bioeval", "be"), name
 
 
-def _names(study: Study) -> Iterator[tuple[str, str]]:
+def _names(study: StudyManifest) -> Iterator[tuple[str, str]]:
     """Yield the kind and the name of all that a study offers by name."""
     for name in itertools.chain(*study.calls.values(), study.other_names):
         yield "be", name
@@ -163,7 +174,7 @@ def _names(study: Study) -> Iterator[tuple[str, str]]:
             yield field_name, name
 
 
-def _said(of: tuple[str, str]) -> str:
+def _in_words(of: tuple[str, str]) -> str:
     """Return a kind and a name as a reader knows them."""
     kind, name = of
     if kind == "bioeval":
@@ -173,7 +184,7 @@ def _said(of: tuple[str, str]) -> str:
     return f"{name!r} of {kind}"
 
 
-def _leave_out(study: Study, of: tuple[str, str]) -> None:
+def _leave_out(study: StudyManifest, of: tuple[str, str]) -> None:
     """Take a name out of what a study offers."""
     kind, name = of
     if kind == "bioeval":
@@ -209,7 +220,7 @@ def scalars_of(package: str, offered: Any, taken: set[str], kind: type[Any]) -> 
             report(package, f"its scalars have {scalar!r}; expected a Scalar; it is left out")
             continue
         try:
-            with guest(package, f"{scalar.name} of FAR and FRR"):
+            with plugin_code(package, f"{scalar.name} of FAR and FRR"):
                 checked = scalar.checked(taken)
         except ProgramEndedError as error:
             report(
@@ -236,7 +247,7 @@ def _guarded(package: str, scalar: Any) -> Any:
 
     def of_rates(far: Any, frr: Any) -> Any:
         try:
-            with guest(package, f"{scalar.name} of FAR and FRR"):
+            with plugin_code(package, f"{scalar.name} of FAR and FRR"):
                 return function(far, frr)
         except (DataError, ProgramEndedError) as error:
             report(package, f"its scalar {scalar.name!r}: {error}")

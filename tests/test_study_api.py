@@ -1,4 +1,4 @@
-"""What studies use of the core: names of its packages, each declared in a stub."""
+"""The study API: what studies use of the core, declared in the tables of its packages."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import stub
 
 import bioeval as be
-from bioeval.base.offers import own_doors as doors
+from bioeval.base.studies import shipped_manifests as manifests
 
 pytestmark = pytest.mark.slow  # in scripts/lint
 
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
-#: Modules that studies import by their own name: a door loads no package.
-MODULES = {"bioeval.base.study"}
+#: Modules that studies import by their own name: a manifest loads no package.
+MODULES = {"bioeval.base.manifest"}
 
 
 def imports(path: Path) -> Iterator[tuple[int, str, str]]:
@@ -37,34 +38,24 @@ def of_core() -> Iterator[tuple[str, str, str]]:
                 yield f"{path.relative_to(PACKAGE.parent)}:{line}", place, name
 
 
-def stub_of(place: str) -> Path:
-    return PACKAGE.parent.joinpath(*place.split("."), "__init__.pyi")
-
-
-def declared(place: str) -> set[str]:
-    """The names that the stub of a package imports."""
-    stub = stub_of(place)
-    if not stub.exists():
-        return set()
-    tree = ast.parse(stub.read_text(encoding="utf-8"))
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return {alias.asname for node in found for alias in node.names if alias.asname}
+#: What each package of the core declares for studies.
+DECLARED = {package.__name__: stub.names_of(package) for package in stub.packages()}
 
 
 def test_studies_import_from_packages_alone():
     deep = [
         f"{where} {place}.{name}"
         for where, place, name in of_core()
-        if place not in MODULES and not stub_of(place).exists()
+        if place not in MODULES and place not in DECLARED
     ]
     assert not deep, "\n".join(deep)
 
 
-def test_studies_use_what_stubs_declare():
+def test_studies_use_what_packages_declare():
     undeclared = [
         f"{where} {place}.{name}"
         for where, place, name in of_core()
-        if place not in MODULES and stub_of(place).exists() and name not in declared(place)
+        if name not in DECLARED.get(place, {name})
     ]
     assert not undeclared, "\n".join(undeclared)
 
@@ -77,7 +68,7 @@ def public_names_used(path: Path) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom) and node.module == "bioeval":
             taken |= {alias.name for alias in node.names}
     yield from taken
-    modules = {name for name in taken if stub_of(f"bioeval.{name}").exists()}
+    modules = {name for name in taken if f"bioeval.{name}" in DECLARED}
     for node in nodes:
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in modules:
             yield ast.unparse(node)
@@ -85,7 +76,7 @@ def public_names_used(path: Path) -> Iterator[str]:
 
 def test_public_names_that_studies_use_are_public_names_of_the_core():
     public = {*be.__all__, "__version__"}
-    for study in doors().values():
+    for study in manifests().values():
         public.difference_update(*study.calls.values())
     for module in ("partition", "stats", "plot", "datasets"):
         public |= {f"{module}.{name}" for name in getattr(be, module).__all__}
@@ -95,17 +86,16 @@ def test_public_names_that_studies_use_are_public_names_of_the_core():
 
 
 PUBLIC = {f"bioeval.{x}" for x in ("cli", "protocol", "partition", "stats", "plot", "datasets")}
-FACES = [
-    ".".join(stub.relative_to(PACKAGE.parent).parent.parts)
-    for stub in sorted(PACKAGE.glob("*/**/__init__.pyi"))
-]
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_stub_tells_the_truth(face):
-    """Each name that it declares is there; of a package without public names, a study uses it."""
-    for name in declared(face):
-        getattr(importlib.import_module(face), name)
-    if face not in PUBLIC:
-        unused = declared(face) - {name for _, place, name in of_core() if place == face}
-        assert not unused, f"no study uses {unused} of {face}"
+@pytest.mark.parametrize("package", [name for name in DECLARED if name != "bioeval"])
+def test_a_table_of_names_tells_the_truth(package):
+    """Each name is that of its module; of a package without public names, a study uses it."""
+    for name, module in DECLARED[package].items():
+        value = getattr(importlib.import_module(package), name)
+        assert value is getattr(importlib.import_module(module), name), name
+    if package not in PUBLIC:
+        unused = DECLARED[package].keys() - {
+            name for _, place, name in of_core() if place == package
+        }
+        assert not unused, f"no study uses {unused} of {package}"

@@ -1,8 +1,8 @@
-"""The door of a room: what a study offers to the rest, as plain data.
+"""The manifest of a study: what it offers to the rest, as plain data.
 
 A study is a folder of :mod:`bioeval.studies` with a ``STUDY`` in its ``__init__.py``, which imports
 nothing but this module. The commands, their headings and examples, the public names, the plots, the
-tables and the formats of all studies are listed from these doors: the core names no study.
+tables and the formats of all studies are listed from these manifests: the core names no study.
 
 Modules are named relative to the folder of the study: ``"plots"`` is ``bioeval.studies.zoo.plots``.
 """
@@ -10,10 +10,10 @@ Modules are named relative to the folder of the study: ``"plots"`` is ``bioeval.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bioeval.base.elsewhere import offered_value
+from bioeval.base.plugins import offered_value
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,31 +21,9 @@ if TYPE_CHECKING:
 
 Needs = Mapping[str, tuple[str, ...]]
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
 
-
-@dataclass_transform()
-class Offer:
-    """Plain data: a dataclass to type checkers, without the time that one takes to make.
-
-    All doors are opened at each start of the command line.
-    """
-
-    def __init__(self, *given: Any, **named: Any):
-        names = type(self).__annotations__
-        if unknown := named.keys() - names:
-            listed = ", ".join(sorted(unknown))
-            raise TypeError(f"{type(self).__name__} of doors of schema {SCHEMA} has no {listed}")
-        vars(self).update(zip(names, given, strict=False), **named)
-
-    def changed(self, **fields: Any) -> Self:
-        """Return one with other values of some fields."""
-        made = object.__new__(type(self))
-        vars(made).update(vars(self), **fields)
-        return made
-
-
-class Subcommand(Offer):
+@dataclass(eq=False)
+class Subcommand:
     """A command, ``bioeval NAME``."""
 
     name: str
@@ -55,7 +33,8 @@ class Subcommand(Offer):
     home: str = "command"  # the module in which it is defined
 
 
-class Plot(Offer):
+@dataclass(eq=False)
+class Plot:
     """One plot, ``be.plot.<name>``."""
 
     name: str  # of the public function
@@ -64,7 +43,7 @@ class Plot(Offer):
     result: str  # the public function whose result it draws
     needs: tuple[Needs, ...] = ()  # variables drawn; the first of several that the data have
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
-    files: Mapping[str, Mapping[str, Any]] = _NONE
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     one_system: bool = False  # whether each file shows one system
     images: bool = False  # whether it takes `images` and `image_folder`
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
@@ -81,7 +60,8 @@ def along(dim: str, *names: str) -> Needs:
     return dict.fromkeys(names, (dim,))
 
 
-class View(Offer):
+@dataclass(eq=False)
+class View:
     """How the results of a study are shown: by blocks, or by a class of its own."""
 
     tasks: tuple[str, ...]  # beginnings of the attribute `task` of its results
@@ -105,7 +85,8 @@ class View(Offer):
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
-class PageSection(Offer):
+@dataclass(eq=False)
+class PageSection:
     """What a page says of a result of a study, besides its numbers.
 
     A table is a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A cell is a
@@ -118,7 +99,7 @@ class PageSection(Offer):
     joined: bool = False  # whether those of several systems are one table
     whole: str = ""  # ``"module.function"`` of a result that is no dataset, and images
     #: What has an image, by the dimension of rows.
-    images: Mapping[str, tuple[str, ...]] = _NONE
+    images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 T = TypeVar("T", Subcommand, Plot, View)
@@ -136,76 +117,80 @@ HOOKS = {
 }
 
 
-#: The modules of a study that :func:`bioeval.base.offers.offered` finds by a name.
+#: The modules of a study that :func:`bioeval.base.studies.offered` finds by a name.
 BY_NAME = ("counts", "tasks", "runners", "columns", "galleries", "saved")
 
-#: The schema of doors, and the oldest one that is read. What a door may have grows with it.
+#: The schema of manifests, and the oldest one that is read. What one may have grows with it.
 SCHEMA, OLDEST_SCHEMA = 1, 1
 
 
-class Study(Offer):
+@dataclass(eq=False)
+class StudyManifest:
     """What a study offers."""
 
     #: The public names, ``be.NAME``, of each module.
-    calls: Mapping[str, tuple[str, ...]] = _NONE
-    other_names: Mapping[str, str] = _NONE  # ``be.groups`` of ``be.by_group``
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    other_names: Mapping[str, str] = field(default_factory=dict)  # ``be.groups`` of ``be.by_group``
     commands: tuple[Subcommand, ...] = ()
     #: Purposes and command lines, one above the other; a blank line before the next command's.
     examples: str = ""
     #: Options that only other commands have, by command.
-    not_options: Mapping[str, Mapping[str, str]] = _NONE
+    not_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     #: The place of results in a tree, by a variable that only they have.
-    nodes: Mapping[str, str] = _NONE
+    nodes: Mapping[str, str] = field(default_factory=dict)
     sections: tuple[PageSection, ...] = ()
     scalars: str = ""  # ``"module.NAME"`` of its :class:`bioeval.base.Scalar` in results of others
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
     #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
-    counts: Mapping[str, str] = _NONE
+    counts: Mapping[str, str] = field(default_factory=dict)
     #: Modules that plan a task of a card, by its section: each has ``plan``, ``compared`` and
     #: ``CALLS`` (:class:`bioeval.evaluation.plan.Plan`).
-    tasks: Mapping[str, str] = _NONE
+    tasks: Mapping[str, str] = field(default_factory=dict)
     #: Modules whose ``evaluate`` runs all tasks of a card, by the section that asks for it, or by
     #: the layout of the scores; a module of a layout also has ``open_set``.
-    runners: Mapping[str, str] = _NONE
+    runners: Mapping[str, str] = field(default_factory=dict)
     #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
     #: layout, by a column of their metadata.
-    columns: Mapping[str, str] = _NONE
-    stats: Mapping[str, tuple[str, ...]] = _NONE  # ``be.stats.NAME``
-    hooks: Mapping[str, str] = _NONE  # of HOOKS: ``"module.function"``
+    columns: Mapping[str, str] = field(default_factory=dict)
+    stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
+    hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
     #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
     #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
-    galleries: Mapping[str, str] = _NONE
+    galleries: Mapping[str, str] = field(default_factory=dict)
     #: Modules of counts that files of tallies and of checkpoints may hold, by the name of their
     #: class there: each has its ``CLASSES`` by name, the ``NODES`` of a card that have such counts
     #: in a tally and, with some, ``damage``, which says what is wrong with such counts.
-    saved: Mapping[str, str] = _NONE
+    saved: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()  # the other studies that it uses
     heading: str = ""  # of the reference, unless that of its first command
-    schema: int = 1  # for which the door was written
+    schema: int = 1  # for which the manifest was written
     package: str = ""  # name and version, of a study that is not bioeval's; set when it is loaded
 
-    def stand_in(self, package: str) -> Study:
+    def resolved(self, package: str) -> StudyManifest:
         """Return it with the full names of its modules.
 
-        The study itself stays as it is: several threads may open the doors at once.
+        The manifest itself stays as it is: several threads may read it at once.
         """
         before = package and f"{package}."
 
         def at_home(offer: T) -> T:
-            return offer.changed(home=f"{before}{offer.home}")
+            return replace(offer, home=f"{before}{offer.home}")
 
         def with_homes(homes: Mapping[str, str]) -> dict[str, str]:
             return {name: f"{before}{home}" for name, home in homes.items()}
 
-        return self.changed(
+        modules: dict[str, Any] = {name: with_homes(getattr(self, name)) for name in BY_NAME}
+        return replace(
+            self,
             commands=tuple(map(at_home, self.commands)),
             plots=tuple(map(at_home, self.plots)),
             views=tuple(map(at_home, self.views)),
             sections=tuple(
-                section.changed(
+                replace(
+                    section,
                     tables=section.tables and f"{before}{section.tables}",
                     whole=section.whole and f"{before}{section.whole}",
                 )
@@ -216,5 +201,5 @@ class Study(Offer):
             formats=tuple(f"{before}{home}" for home in self.formats),
             scalars=self.scalars and f"{before}{self.scalars}",
             hooks=with_homes(self.hooks),
-            **{name: with_homes(getattr(self, name)) for name in BY_NAME},
+            **modules,
         )

@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.elsewhere import (
-    ProgramEndedError,
-    called,
-    entry_points,
-    guest,
-    load_entry,
-    report,
-    said,
-)
 from bioeval.base.errors import BioevalError, DataError, PluginError
-from bioeval.base.offers import doors, value_from_elsewhere
+from bioeval.base.plugins import (
+    ProgramEndedError,
+    call_plugin,
+    entry_points,
+    error_line,
+    load_entry,
+    package_of,
+    plugin_code,
+    report,
+)
+from bioeval.base.studies import manifests, value_of_plugin
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions
 from bioeval.scores.matrix import Scores
 
@@ -26,13 +27,13 @@ from bioeval.scores.matrix import Scores
 clashes: dict[str, str] = {}
 
 
-def from_elsewhere(package_formats: Sequence[str]) -> list[Format]:
-    """Return the formats of other packages; words of bioeval's `package_formats` stay theirs."""
+def plugin_formats(taken: Sequence[str]) -> list[Format]:
+    """Return the formats of other packages; the words of bioeval's formats are `taken`."""
     by_word: dict[str, list[tuple[str, Format]]] = {}
     for package, form in _of_packages():
         if not isinstance(form, Format) or _wrong(form):
             report(package, f"{form!r} is no Format with text and functions; it is left out")
-        elif form.word in package_formats:
+        elif form.word in taken:
             report(package, f"the format {form.word!r} is bioeval's own; that one is left out")
         else:
             by_word.setdefault(form.word, []).append((package, form))
@@ -58,25 +59,25 @@ def formats_of(module: Any) -> Sequence[Any]:
 
 
 def _of_packages() -> Iterator[tuple[str, Any]]:
-    """Yield packages and what they have as formats, by their doors and their entry points."""
-    for study in doors().values():
+    """Yield packages and what they have as formats, by their manifests and their entry points."""
+    for study in manifests().values():
         for home in study.formats if study.package else ():
-            yield study.package, value_from_elsewhere(study.package, f"{home}.FORMAT")
+            yield study.package, value_of_plugin(study.package, f"{home}.FORMAT")
     for point in entry_points("formats"):
         module = load_entry(point)
         if module is None:
             continue
-        if point.attribute:
-            yield point.package, getattr(module, point.attribute, None)
+        if point.attr:
+            yield package_of(point), getattr(module, point.attr, None)
         elif hasattr(module, "FORMATS") or hasattr(module, "FORMAT"):
             for form in formats_of(module):
-                yield point.package, form
+                yield package_of(point), form
         else:
-            report(point.package, f"{point.module} has no FORMAT; it is left out")
+            report(package_of(point), f"{point.module} has no FORMAT; it is left out")
 
 
 def _guarded(package: str, form: Format) -> Format:
-    """Return a format whose functions run as guests, and return what is expected of them.
+    """Return a format whose functions run in :func:`plugin_code`, and return what is expected.
 
     It recognises nothing where looking at a file raises an error.
     """
@@ -89,14 +90,16 @@ def _guarded(package: str, form: Format) -> Format:
         def recognised(file: FileFacts) -> bool:
             """Look at a file."""
             try:
-                with guest(package, f"a look at a file {of_format}"):
+                with plugin_code(package, f"a look at a file {of_format}"):
                     return bool(looks(file))
             except DataError as error:  # advice for a near miss
                 if str(file.path) in str(error):
                     raise
                 raise error.preceded_by(f"{file.path}: ") from None
             except Exception as error:
-                failed = f"the format {form.word!r} could not look at {file.path} ({said(error)})"
+                failed = (
+                    f"the format {form.word!r} could not look at {file.path} ({error_line(error)})"
+                )
                 report(package, failed)
                 return False
 
@@ -105,18 +108,18 @@ def _guarded(package: str, form: Format) -> Format:
     def read(path: Path, options: ReadOptions) -> Scores:
         """Read a file; an error of the reader may as well be one of the file."""
         try:
-            with guest(package, f"the reader {of_format}"):
+            with plugin_code(package, f"the reader {of_format}"):
                 scores = form.read(path, options)
         except (BioevalError, ImportError, MemoryError, Warning):
             raise
         except ProgramEndedError as error:
             raise PluginError(
-                f"{path}: the reader of {package} ended the program ({said(error)})"
+                f"{path}: the reader of {package} ended the program ({error_line(error)})"
             ) from error
         except Exception as error:
             raise DataError(
                 f"{path}: is truncated or damaged, or the reader of {package} has a fault "
-                f"({said(error)}); expected {form.expected}"
+                f"({error_line(error)}); expected {form.expected}"
             ) from error
         if not isinstance(scores, Scores):
             raise PluginError(
@@ -126,42 +129,29 @@ def _guarded(package: str, form: Format) -> Format:
         return scores
 
     def returning(
-        name: str, function: Callable[..., Any], expected: type[Any], members: type[Any] | None
+        name: str, function: Callable[..., Any], expected: type[Any], members: type[Any] = object
     ) -> Callable[..., Any]:
         """Return a function whose result is of a type, or a list of members of a type."""
 
         @functools.wraps(function)
-        def answered(*result: Any) -> Any:
-            """Call the function."""
-            answer = called(package, f"{name} {of_format}", function, *result)
-            right = isinstance(answer, expected)
-            if right and members is not None:
-                right = all(isinstance(member, members) for member in answer)
-            if not right:
-                wanted = expected.__name__
-                if members is not None:
-                    wanted = f"{wanted} of {members.__name__}"
+        def checked(*arguments: Any) -> Any:
+            answer = call_plugin(package, f"{name} {of_format}", function, *arguments)
+            if not isinstance(answer, expected) or (
+                expected is list and not all(isinstance(member, members) for member in answer)
+            ):
+                wanted = f"list of {members.__name__}" if expected is list else expected.__name__
                 raise PluginError(
                     f"{package}: {name} {of_format} returned {type(answer).__name__}; expected a "
                     f"{wanted}"
                 )
             return answer
 
-        return answered
+        return checked
 
     def writing(write: Callable[[Scores, Path], None]) -> Callable[[Scores, Path], None]:
         """Return a way to write whose errors name the package."""
-        return functools.wraps(write)(
-            functools.partial(called, package, f"the writer {of_format}", write)
-        )
+        return functools.partial(call_plugin, package, f"the writer {of_format}", write)
 
-    losses = None
-    if form.losses is not None:
-        losses = returning("losses", form.losses, list, str)
-    otherwise = []
-    for way in form.otherwise:
-        in_way = returning("losses", way.losses, list, str)
-        otherwise.append(replace(way, write=writing(way.write), losses=in_way))
     return replace(
         form,
         package=package,
@@ -169,8 +159,13 @@ def _guarded(package: str, form: Format) -> Format:
         first_line=looking(form.first_line),
         read=read,
         write=writing(form.write),
-        losses=losses,
+        losses=form.losses and returning("losses", form.losses, list, str),
         files=returning("files", form.files, list, Path),
-        check=returning("check", form.check, Path, None),
-        otherwise=tuple(otherwise),
+        check=returning("check", form.check, Path),
+        otherwise=tuple(
+            replace(
+                way, write=writing(way.write), losses=returning("losses", way.losses, list, str)
+            )
+            for way in form.otherwise
+        ),
     )

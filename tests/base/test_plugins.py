@@ -12,17 +12,17 @@ import pytest
 from pages import ROOT
 
 import bioeval as be
-from bioeval.base import elsewhere
+from bioeval.base import plugins
 from tests.installed import install, install_source, run
 
 EXAMPLE = ROOT / "docs" / "extend" / "bioeval-lab"
 
-HEAD = "from bioeval.base.study import Study, Subcommand, View\n"
+HEAD = "from bioeval.base.manifest import StudyManifest, Subcommand, View\n"
 
-#: A door with a call and a command, in a module of its own.
-DOOR = """
-from bioeval.base.study import Study, Subcommand
-STUDY = Study(
+#: A manifest with a call and a command, in a module of its own.
+MANIFEST = """
+from bioeval.base.manifest import StudyManifest, Subcommand
+STUDY = StudyManifest(
     calls={{"calls": ("{call}",)}}, commands=(Subcommand("{command}", "Do it."),), {more}
 )
 """
@@ -43,7 +43,7 @@ def lab(site, package, call="lab_rate", command="lab-rate", more=""):
         site,
         package,
         {
-            f"{module}/__init__.py": DOOR.format(call=call, command=command, more=more),
+            f"{module}/__init__.py": MANIFEST.format(call=call, command=command, more=more),
             f"{module}/calls.py": CALLS.format(call=call, command=command),
             f"{module}/command.py": CALLS.format(call=call, command=command),
         },
@@ -95,58 +95,66 @@ def test_the_example_passes_its_own_tests(tmp_path):
             f"requires bioeval-protocols>=9, and this is {be.__version__}; it is left out",
         ),
         ({"broken_lab.py": "raise SystemExit(3)"}, "broken_lab", "(SystemExit: 3)"),
-        ({"broken_lab.py": "x = 1"}, "broken_lab", "broken_lab has no STUDY that is a Study"),
+        (
+            {"broken_lab.py": "x = 1"},
+            "broken_lab",
+            "broken_lab has no STUDY that is a StudyManifest",
+        ),
         ({}, "broken_lab:LAB", "No module named 'broken_lab'"),
         (
-            {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(doors=())"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(doors=())"},
             "broken_lab",
-            "Study of doors of schema 1 has no doors",
+            "StudyManifest.__init__() got an unexpected keyword argument 'doors'",
         ),
         (
-            {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(schema=7)"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(schema=7)"},
             "broken_lab",
-            "is a door of schema 7, and this version of bioeval opens those of schema 1 to 1; it "
-            f"requires bioeval-protocols>=9, and this is {be.__version__}",
+            "is a manifest of schema 7, and this version of bioeval reads those of schema 1 to 1; "
+            f"it requires bioeval-protocols>=9, and this is {be.__version__}",
         ),
         (
-            {"broken_lab.py": "from bioeval.base.study import Study\nSTUDY = Study(plots=(1,))"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(plots=(1,))"},
             "broken_lab",
             "its plots are no tuple of Plot",
         ),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = Study(calls=('x',))"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(calls=('x',))"},
             "broken_lab",
-            "calls of a Study is ('x',); expected a Mapping",
+            "calls of a StudyManifest is ('x',); expected a Mapping",
         ),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = Study(commands=(Subcommand('x'),))"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(commands=(Subcommand('x'),))"},
             "broken_lab",
-            "a Subcommand has no does",
+            "Subcommand.__init__() missing 1 required positional argument: 'does'",
         ),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = Study(views=(View(['x'], 'y'),))"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(views=(View(['x'], 'y'),))"},
             "broken_lab",
             "tasks of a View is ['x']; expected a tuple",
         ),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = Study(views=(View((1,), 'y'),))"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(views=(View((1,), 'y'),))"},
             "broken_lab",
             "tasks of a View are (1,); expected a tuple of text",
         ),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = Study(examples='bioeval x')"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(examples='bioeval x')"},
             "broken_lab",
             "its example 'bioeval x' is no purpose",
         ),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = Study(not_options={{'run': {{'--json': 'no'}}}})"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(not_options={{'run': {{}}}})"},
             "broken_lab",
             "its not_options are about 'run'; expected its own commands",
         ),
-        ({"broken_lab.py": f"{HEAD}STUDY = Study(schema='1')"}, "broken_lab", "of schema 1, and"),
+        (
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(schema='1')"},
+            "broken_lab",
+            "of schema 1, and",
+        ),
     ],
 )
-def test_a_broken_door_is_named_in_one_line(tmp_path, files, entry, says):
+def test_a_broken_manifest_is_named_in_one_line(tmp_path, files, entry, says):
     install(tmp_path, "broken-lab", files, {"studies": {"lab": entry}}, "bioeval-protocols>=9")
     done, said = help_of(tmp_path)
     assert done.returncode == 0
@@ -157,8 +165,8 @@ def test_a_broken_door_is_named_in_one_line(tmp_path, files, entry, says):
 
 
 @pytest.mark.slow
-def test_a_slow_door_is_named(tmp_path):
-    slow = "import time\ntime.sleep(1.1)\nfrom bioeval.base.study import Study\nSTUDY = Study()\n"
+def test_a_slow_manifest_is_named(tmp_path):
+    slow = f"import time\ntime.sleep(1.1)\n{HEAD}STUDY = StudyManifest()\n"
     install(tmp_path, "slow-lab", {"slow_lab.py": slow}, {"studies": {"lab": "slow_lab"}})
     _, (line,) = help_of(tmp_path)
     assert "slow-lab 1.0: slow_lab took 1.1 s to import; what" in line
@@ -205,7 +213,7 @@ def test_a_question_that_a_package_fails_to_answer(tmp_path):
     lab(tmp_path, "lab-one", more='hooks={"with_doubts": "calls.lab_rate", "page": "no.name"},')
     program = (
         "import bioeval as be, warnings\n"
-        "from bioeval.base.offers import hooks\n"
+        "from bioeval.base.studies import hooks\n"
         "scores = be.simulate(5, 3, random_state=1)\n"
         "tree = be.evaluate(scores)\n"
         "for answer in hooks('with_doubts'):\n"
@@ -285,22 +293,34 @@ def test_nothing_is_loaded_from_the_working_directory(tmp_path):
     assert said == []
 
 
-def test_metadata_are_those_of_importlib(tmp_path, monkeypatch):
+def test_entry_points_are_those_of_importlib(tmp_path, monkeypatch):
     install_source(tmp_path, EXAMPLE)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    monkeypatch.setattr(elsewhere, "installed", elsewhere.installed.__wrapped__)
-    ours = set()
-    for point in elsewhere._all_entry_points.__wrapped__():
-        value = f"{point.module}:{point.attribute}".rstrip(":")
-        ours.add((f"bioeval.{point.group}", point.name, value, point.package))
-    theirs = set()
-    for distribution in importlib.metadata.distributions():
-        for point in distribution.entry_points:
-            if point.group.startswith("bioeval."):
-                package = f"{distribution.metadata['Name']} {distribution.version}"
-                theirs.add((point.group, point.name, point.value, package))
-    assert ours == theirs
-    assert len(ours) == 3
+    monkeypatch.setattr(plugins, "_metadata_folders", plugins._metadata_folders.__wrapped__)
+    expected = set()
+    for group in plugins.GROUPS:
+        expected |= {*importlib.metadata.entry_points(group=f"bioeval.{group}")}
+    assert {*plugins._all_entry_points.__wrapped__()} == expected
+    assert len(expected) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("METADATA", None, "its metadata cannot be read"),
+        ("entry_points.txt", "[bioeval.studies]\nno point\n", "its metadata cannot be read"),
+        ("entry_points.txt", "[bioeval.studies]\nlab = 1 2\n", "'lab' cannot be loaded"),
+    ],
+)
+def test_damaged_metadata_leave_a_package_out(tmp_path, name, text, says):
+    lab(tmp_path, "lab-one")
+    path = tmp_path / "lab_one-1.0.dist-info" / name
+    path.unlink()
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    done, (line,) = help_of(tmp_path)
+    assert done.returncode == 0
+    assert says in line and "it is left out" in line and "lab" in line
 
 
 @pytest.mark.slow
@@ -337,13 +357,13 @@ SCALARS = (
         assert said in done.stderr
 
 
-#: A door that prints, changes the directory and ends the program where it can.
+#: A manifest that prints, changes the directory and ends the program where it can.
 LIES = """
 import os, sys
 print("loading the lab")
 os.chdir("/")
-from bioeval.base.study import Study, View
-STUDY = Study(
+from bioeval.base.manifest import StudyManifest, View
+STUDY = StudyManifest(
     calls={"calls": ("lab_lies",)}, scalars="measures.SCALARS",
     views=(
         View(("verification",), "calls"), View(("lab",), "calls"), View((), "calls", dim="fold"),
@@ -403,7 +423,7 @@ FORMAT = Format(
 
 
 def lies(site):
-    """Install a package whose door, measures, tables and formats lie."""
+    """Install a package whose manifest, measures, tables and formats lie."""
     files = {"lies/__init__.py": LIES, "lies/calls.py": LYING_CALLS}
     files |= {"lies/measures.py": LYING_MEASURES, "lies/lie.py": LYING_FORMAT}
     install(site, "lies", files, {"studies": {"lab": "lies"}, "formats": {"lab": "lies.lie"}})
@@ -505,22 +525,24 @@ def test_tables_of_bioeval_stay_its_own(tmp_path):
 def test_two_packages_with_one_table(tmp_path):
     for name in ("lab-one", "lab-two"):
         lab(tmp_path, name, name.replace("-", "_"), name, 'views=(View(("lab",), "calls"),),')
-    for door in tmp_path.glob("*/__init__.py"):
-        text = door.read_text(encoding="utf-8").replace("import Study", "import View, Study")
-        door.write_text(text, encoding="utf-8")
+    for manifest in tmp_path.glob("*/__init__.py"):
+        text = manifest.read_text(encoding="utf-8").replace(
+            "import StudyManifest", "import View, StudyManifest"
+        )
+        manifest.write_text(text, encoding="utf-8")
     program = "import bioeval as be\nfound = be.verification(be.simulate(6, 3, random_state=1))\n"
     done = run(tmp_path, "-c", f"{program}be.show(found.assign_attrs(task='lab'))\n")
     both = "is offered by lab-one 1.0 and lab-two 1.0; uninstall one of them"
     assert f"PluginError: the table of results of the task 'lab' {both}" in done.stderr
 
 
-def test_guests_in_several_threads_leave_the_output(capfd):
+def test_plug_ins_in_several_threads_leave_the_output(capfd):
     together = threading.Barrier(4, timeout=60)
 
     def calls(number):
-        with elsewhere.guest("lab 1.0", f"call {number}"):
+        with plugins.plugin_code("lab 1.0", f"call {number}"):
             together.wait()
-            print("from a guest")
+            print("from a plug-in")
             sys.stdout.close()
         together.wait()
 
@@ -534,9 +556,9 @@ def test_guests_in_several_threads_leave_the_output(capfd):
     print("after them")
     said = capfd.readouterr()
     assert said.out == "after them\n"
-    assert said.err.count("from a guest") == 4
+    assert said.err.count("from a plug-in") == 4
 
 
-def test_a_signal_ends_the_program_while_a_guest_runs():
-    with pytest.raises(elsewhere.Terminated), elsewhere.guest("lab 1.0", "a call"):
-        raise elsewhere.Terminated(143)
+def test_a_signal_ends_the_program_while_a_plug_in_runs():
+    with pytest.raises(plugins.Terminated), plugins.plugin_code("lab 1.0", "a call"):
+        raise plugins.Terminated(143)

@@ -1,4 +1,4 @@
-"""The doors of all studies: those of :mod:`bioeval.studies`, and those of other packages."""
+"""The manifests of all studies: of :mod:`bioeval.studies`, and of other packages."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bioeval.base.elsewhere import (
-    called,
+from bioeval.base.manifest import (
+    StudyManifest,
+)
+from bioeval.base.plugins import (
+    call_plugin,
     entry_points,
-    guest,
+    error_line,
     import_offered,
     offered_value,
+    plugin_code,
     report,
-    said,
-)
-from bioeval.base.study import (
-    Study,
 )
 
 
 @functools.cache
-def own_doors() -> Mapping[str, Study]:
-    """Return the door of each study of bioeval by the name of its folder, in this order."""
+def shipped_manifests() -> Mapping[str, StudyManifest]:
+    """Return the manifest of each study of bioeval by the name of its folder, in this order."""
     import bioeval.studies as folder
 
     names = []
@@ -32,33 +32,33 @@ def own_doors() -> Mapping[str, Study]:
         for entry in os.scandir(place):
             if entry.is_dir() and not entry.name.startswith("_"):
                 names.append(entry.name)
-    stand_ins = {}
+    shipped = {}
     for name in sorted(names):
         package = f"{folder.__name__}.{name}"
-        stand_ins[name] = importlib.import_module(package).STUDY.stand_in(package)
-    return stand_ins
+        shipped[name] = importlib.import_module(package).STUDY.resolved(package)
+    return shipped
 
 
 @functools.cache
-def doors() -> Mapping[str, Study]:
-    """Return the door of each study by its name; those of other packages come last."""
+def manifests() -> Mapping[str, StudyManifest]:
+    """Return the manifest of each study by its name; those of other packages come last."""
     points = entry_points("studies")
     if not points:
-        return own_doors()
-    from bioeval.base.doors_elsewhere import opened
+        return shipped_manifests()
+    from bioeval.base.plugin_manifests import checked_manifests
 
-    own = own_doors()
-    return {**own, **opened(points, [*own.values()])}
+    shipped = shipped_manifests()
+    return {**shipped, **checked_manifests(points, [*shipped.values()])}
 
 
 @functools.cache
 def offered(what: str, name: str) -> Any:
     """Return the module that a study offers under a name, None without one.
 
-    `what` is one of :data:`bioeval.base.study.BY_NAME`, such as ``"counts"``, and `name` a form of
-    counts.
+    `what` is one of :data:`bioeval.base.manifest.BY_NAME`, such as ``"counts"``, and `name` a form
+    of counts.
     """
-    for study in doors().values():
+    for study in manifests().values():
         if home := getattr(study, what).get(name):
             return import_offered(home)
     return None
@@ -67,21 +67,21 @@ def offered(what: str, name: str) -> Any:
 def hooks(name: str) -> list[Any]:
     """Return what studies answer to a question of the core, in the order of their folders.
 
-    :data:`bioeval.base.study.HOOKS` has the questions. What another package answers is left out,
+    :data:`bioeval.base.manifest.HOOKS` has the questions. What another package answers is left out,
     with a warning, where it cannot be imported or raises an error.
     """
     answers = []
-    for study in doors().values():
+    for study in manifests().values():
         if name not in study.hooks:
             continue
         if not study.package:
             answers.append(offered_value(study.hooks[name]))
-        elif answer := value_from_elsewhere(study.package, study.hooks[name]):
+        elif answer := value_of_plugin(study.package, study.hooks[name]):
             answers.append(_guarded(study.package, name, answer))
     return answers
 
 
-def value_from_elsewhere(package: str, place: str) -> Any:
+def value_of_plugin(package: str, place: str) -> Any:
     """Return what another package names as ``"module.name"``; None, and a warning, if it fails."""
     from bioeval.base.errors import PluginError
 
@@ -104,16 +104,16 @@ def _guarded(package: str, name: str, answer: Callable[..., Any]) -> Callable[..
     if isinstance(answer, type):
         return answer
     if name not in _WITHOUT_ANSWER:
-        return functools.partial(called, package, name, answer)
+        return functools.partial(call_plugin, package, name, answer)
 
     @functools.wraps(answer)
-    def guarded(*given: Any) -> Any:
-        without = _WITHOUT_ANSWER[name](*given)
+    def guarded(*arguments: Any) -> Any:
+        without = _WITHOUT_ANSWER[name](*arguments)
         try:
-            with guest(package, name):
-                answered = answer(*given)
+            with plugin_code(package, name):
+                answered = answer(*arguments)
         except Exception as error:
-            report(package, f"{name} failed ({said(error)})")
+            report(package, f"{name} failed ({error_line(error)})")
             return without
         if not isinstance(answered, type(without)):
             expected = type(without).__name__
@@ -128,7 +128,7 @@ def clashes_of(kind: str) -> dict[str, str]:
     """Return the messages for names that two packages offer, of a kind such as ``"be.plot"``."""
     if not entry_points("studies"):
         return {}
-    doors()
-    from bioeval.base.doors_elsewhere import clashes
+    manifests()
+    from bioeval.base.plugin_manifests import clashes
 
     return {name: message for (of, name), message in clashes.items() if of == kind}

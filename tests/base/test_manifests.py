@@ -1,4 +1,4 @@
-"""Doors of studies: what the core asks, and who answers."""
+"""Manifests of studies: what the core asks, and who answers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import bioeval as be
-from bioeval.base import offers
+from bioeval.base import studies
 from bioeval.base.errors import NoResultError, ProtocolError
-from bioeval.base.offers import hooks, own_doors
-from bioeval.base.study import BY_NAME, HOOKS
+from bioeval.base.manifest import BY_NAME, HOOKS
+from bioeval.base.studies import hooks, shipped_manifests
 from bioeval.evaluation.plan import of_study
 from bioeval.protocol import load
 
@@ -19,18 +19,18 @@ PACKAGE = Path(be.__file__).parent
 
 @pytest.fixture
 def without(monkeypatch):
-    """Take studies away: doors without them."""
+    """Take studies away: manifests without them."""
 
     def take(*names):
-        kept = {name: door for name, door in own_doors().items() if name not in names}
-        monkeypatch.setattr(offers, "doors", lambda: kept)
+        kept = {name: study for name, study in shipped_manifests().items() if name not in names}
+        monkeypatch.setattr(studies, "manifests", lambda: kept)
 
     return take
 
 
 @pytest.mark.slow  # loads what draws pages
 def test_each_question_is_asked_and_studies_answer_no_other():
-    answered = {name for door in own_doors().values() for name in door.hooks}
+    answered = {name for study in shipped_manifests().values() for name in study.hooks}
     assert answered == HOOKS.keys()
     sources = [path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")]
     for name in HOOKS:
@@ -38,18 +38,18 @@ def test_each_question_is_asked_and_studies_answer_no_other():
         assert all(map(callable, hooks(name)))
 
 
-def test_doors_are_opened_by_several_threads_at_once():
+def test_manifests_are_read_by_several_threads_at_once():
     from bioeval.studies.zoo import STUDY
 
-    first, second = (STUDY.stand_in("bioeval.studies.zoo") for _ in range(2))
+    first, second = (STUDY.resolved("bioeval.studies.zoo") for _ in range(2))
     assert [view.home for view in (*first.views, *second.views, *STUDY.views)] == [
         *["bioeval.studies.zoo.zoo"] * 2,
         "zoo",
     ]
-    assert first.calls == second.calls == own_doors()["zoo"].calls
+    assert first.calls == second.calls == shipped_manifests()["zoo"].calls
 
 
-def test_names_of_be_stats_come_from_doors():
+def test_names_of_be_stats_come_from_manifests():
     assert be.stats.nadeau_bengio.__module__ == "bioeval.studies.folds.intervals"
     assert {"nadeau_bengio", "RepeatedMean", "wilson"} <= {*be.stats.__all__}
 
@@ -117,19 +117,19 @@ CALLED = {
 OFFERS = [
     (what, name)
     for what in BY_NAME
-    for one in offers.doors().values()
+    for one in studies.manifests().values()
     for name in getattr(one, what)
 ]
 
 
-@pytest.mark.whole_house
+@pytest.mark.all_studies
 def test_all_that_is_offered_by_name_is_called():
     assert set(CALLED) == set(BY_NAME) == {what for what, _ in OFFERS}
 
 
 @pytest.mark.parametrize(("what", "name"), OFFERS)
-def test_a_module_at_a_door_has_what_the_core_calls(what, name):
-    home = offers.offered(what, name)
+def test_a_module_of_a_manifest_has_what_the_core_calls(what, name):
+    home = studies.offered(what, name)
     assert all(hasattr(home, x) for x in CALLED[what])
     if what == "galleries":
         assert hasattr(home, {"drawn": "RandomGalleries", "mean": "mean_over_galleries"}[name])
@@ -147,6 +147,6 @@ def test_two_studies_offer_nothing_under_one_name():
 
 
 def test_a_section_of_a_card_that_no_study_evaluates_is_refused():
-    assert offers.offered("tasks", "tracking") is None
+    assert studies.offered("tasks", "tracking") is None
     with pytest.raises(ProtocolError, match=r"course-kfold .*\[tracking\].* leave it out"):
         of_study("tasks", "tracking", load("course-kfold"))
