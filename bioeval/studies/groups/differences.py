@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import Stream
-from bioeval.stats import Limits, jackknife_limits, ratio
+from bioeval.stats import Limits, jackknife_limits, open_limits, ratio
 from bioeval.tallies import PairCounts
 
 #: Permutations of the test whether groups differ.
@@ -26,12 +26,13 @@ _EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
-class PeopleOfGroup:
-    """The attempts that leave a rate of one group with each of its people.
+class PeopleOfRate:
+    """The attempts that leave a rate of one group, or between two, with each of their people.
 
-    - `errors`, `attempts`: all of the group
-    - `errors_of`, `attempts_of` (int64 (n,)): those without which the group is when a person leaves
+    - `errors`, `attempts`: all of them
+    - `errors_of`, `attempts_of` (int64 (n,)): those that leave with each person
     - `trials`: number of independent trials: people, or disjoint pairs of people
+    - `fewest`: people on the smaller of the two sides of impostor attempts
     """
 
     errors: int
@@ -39,6 +40,7 @@ class PeopleOfGroup:
     errors_of: np.ndarray
     attempts_of: np.ndarray
     trials: int
+    fewest: float = np.inf
 
     def limits(self, level: float) -> tuple[float, float]:
         """Return the limits of the rate by leaving out each person."""
@@ -46,11 +48,20 @@ class PeopleOfGroup:
             return np.nan, np.nan
         without = ratio(self.errors - self.errors_of, self.attempts - self.attempts_of)
         rate = np.array(self.errors / self.attempts)
-        low, high = jackknife_limits(rate, without, level, self.trials)
+        low, high = jackknife_limits(rate, without, level, self.trials, self.fewest)
+        return float(low), float(high)
+
+    def limits_alone(self, confidence: float) -> tuple[float, float]:
+        """Return the limits of the rate by itself; of 0 or 1 a one-sided bound, NaN of no trial."""
+        if not self.attempts:
+            return np.nan, np.nan
+        rate = np.array(self.errors / self.attempts)
+        low, high = map(np.array, self.limits(confidence))
+        low, high = open_limits(rate, low, high, self.trials, confidence)
         return float(low), float(high)
 
 
-def limits_of_all(groups: Iterable[PeopleOfGroup | None], rates: int, confidence: float) -> Limits:
+def limits_of_all(groups: Iterable[PeopleOfRate | None], rates: int, confidence: float) -> Limits:
     """Return limits of the rates of groups which hold for some number of rates together.
 
     Groups are disjoint people, so that their rates are independent, and limits of each at the
@@ -66,13 +77,12 @@ def limits_of_all(groups: Iterable[PeopleOfGroup | None], rates: int, confidence
 # ------------------------------------------------------------------------- counts
 
 
-class PairsWithinGroups:
-    """A sink of impostor attempts within groups, and of all pairs of people where they are few.
+class PairsOfGroups:
+    """A sink of impostor attempts by person and group, and of all pairs of people where few.
 
     - `accepted` (int): the layers before this one are accepted
-    - `leaving` (int64 (2, people)): accepted attempts, and all, within the group of each person
-      that leave with it
-    - `counts_of` (int64 (2, groups)): accepted attempts, and all, within each group
+    - `probing`, `claimed` (int64 (2, people, groups)): accepted attempts, and all, of each person
+      as probe with the people of each group, and as the claimed person
     - `tables` (int64 (2, people, people)): accepted attempts, and all, of each two people, in both
       directions; None with too many people
     """
@@ -80,27 +90,27 @@ class PairsWithinGroups:
     def __init__(self, group: np.ndarray, number: int, accepted: int):
         self.group, self.number, self.accepted = group, number, accepted
         people = len(group)
-        self.leaving: np.ndarray = np.zeros((2, people), dtype=np.int64)
-        self.counts_of: np.ndarray = np.zeros((2, number), dtype=np.int64)
+        self.probing: np.ndarray = np.zeros((2, people, number), dtype=np.int64)
+        self.claimed: np.ndarray = np.zeros((2, people, number), dtype=np.int64)
         self.tables: np.ndarray | None = None
         if people <= MOST_TESTED:
             self.tables = np.zeros((2, people, people), dtype=np.int64)
 
-    def fresh(self) -> PairsWithinGroups:
+    def fresh(self) -> PairsOfGroups:
         """Return the same sink before it has counted anything."""
-        return PairsWithinGroups(self.group, self.number, self.accepted)
+        return PairsOfGroups(self.group, self.number, self.accepted)
 
     def counts(self) -> dict[str, Any]:
         """Return all counts."""
-        counts = {"leaving": self.leaving, "counts_of": self.counts_of}
+        counts = {"probing": self.probing, "claimed": self.claimed}
         if self.tables is not None:
             counts["tables"] = self.tables
         return counts
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Add counts of other attempts."""
-        self.leaving += found["leaving"]
-        self.counts_of += found["counts_of"]
+        self.probing += found["probing"]
+        self.claimed += found["claimed"]
         if self.tables is not None:
             self.tables += found["tables"]
 
@@ -108,27 +118,31 @@ class PairsWithinGroups:
         """Add attempts of pairs of subjects."""
         left, right = pairs.left_of_each, pairs.right.astype(np.int64)
         accepted = np.where(pairs.layer < self.accepted, pairs.count, 0)
-        within = self.group[left] == self.group[right]
-        people = len(self.group)
         for i, counted in enumerate((accepted, pairs.count)):
-            inside = counted[within]
-            for side in (left[within], right[within]):
-                self.leaving[i] += _summed(side, inside, people)
-            self.counts_of[i] += _summed(self.group[left[within]], inside, self.number)
+            for table, person, other in (
+                (self.probing[i], left, right),
+                (self.claimed[i], right, left),
+            ):
+                place = person * self.number + self.group[other]
+                sums = np.bincount(place, counted, table.size).astype(np.int64)
+                table += sums.reshape(table.shape)
             if self.tables is not None:
                 np.add.at(self.tables[i], (left, right), counted)
                 np.add.at(self.tables[i], (right, left), counted)
 
-    def people_of(self, g: int, trials: int) -> PeopleOfGroup:
-        """Return the people of a group who have an attempt within it."""
-        there = (self.group == g) & (self.leaving[1] > 0)
-        errors, attempts = self.counts_of[:, g].tolist()
-        errors_of, attempts_of = self.leaving[:, there]
-        return PeopleOfGroup(errors, attempts, errors_of, attempts_of, trials)
-
-
-def _summed(place: np.ndarray, counts: np.ndarray, number: int) -> np.ndarray:
-    return np.bincount(place, counts, number).astype(np.int64)
+    def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
+        """Return the people with an attempt of a probe of group `g` against the group `h`."""
+        probes, enrolled = (np.flatnonzero(self.group == x) for x in (g, h))
+        probing, claimed = self.probing[:, probes, h], self.claimed[:, enrolled, g]
+        if g == h:  # a person leaves both sides
+            leaving = probing + claimed
+        else:
+            leaving = np.concatenate([probing, claimed], axis=1)
+        there = leaving[1] > 0
+        sides = (probing[1] > 0).sum(), (claimed[1] > 0).sum()
+        errors, attempts = probing.sum(axis=1).tolist()
+        errors_of, attempts_of = leaving[:, there]
+        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, int(min(sides)))
 
 
 # ------------------------------------------------------------------------- the test

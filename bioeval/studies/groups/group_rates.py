@@ -24,8 +24,8 @@ from bioeval.stats import (
 )
 from bioeval.studies.groups.differences import (
     MOST_TESTED,
-    PairsWithinGroups,
-    PeopleOfGroup,
+    PairsOfGroups,
+    PeopleOfRate,
     far_differs,
     frr_differs,
     limits_of_all,
@@ -241,6 +241,8 @@ def group_intervals(
 
     All subjects are resampled together, so that groups differ in size between replicates. The
     threshold of all groups stays; the own thresholds of groups are chosen anew in each replicate.
+    Percentiles hold rates of few people too seldom: with them, FRR and FAR at the threshold of all
+    groups have the limits of the jackknife over people.
     """
     number, targets = len(tally.own), dataset["far_target"].values
     weights = options.weights(attempts.people)
@@ -258,8 +260,8 @@ def group_intervals(
     if not math.isnan(tally.chosen.threshold):
         at = np.array([tally.chosen.threshold])
     sink = _ByGroup(weights, group, at, nodes)
-    within = PairsWithinGroups(group, number, sink.accepted)
-    values, people = attempts.sweep(sink.thresholds, MergingSinks((sink, within)))
+    pairs = PairsOfGroups(group, number, sink.accepted)
+    values, people = attempts.sweep(sink.thresholds, MergingSinks((sink, pairs)))
     far = sink.far
 
     def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -291,17 +293,23 @@ def group_intervals(
     at_far[0] = np.clip(at_far[0], 0, 1)
     trials = _trials(attempts, group, people, number)
     limits = _limits(far, frr, at_far, trials, options)
+    remarks = [*options.few_people(attempts.people)]
     if sign < 0:
         low, high = limits["threshold_at_far"]
         limits["threshold_at_far"] = -high, -low
     genuine = by_subject(values, people, at, attempts.people)
-    differences = _Differences(
-        dataset, group, (genuine[-1], genuine.sum(axis=0)), within, trials, options
-    )
+    by_person = genuine[-1], genuine.sum(axis=0)
+    if tally.chosen.defined and options.method == "subject-bootstrap":
+        limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
+    alone = (trials[0] == 1) & ~np.isnan(dataset["frr"].values)
+    if alone.any():
+        who = named(dataset["group"].values, alone)
+        remarks.append(f"FRR of {who} has no limits (NaN): it is that of one subject")
+    differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
     if tally.chosen.defined:
         measured, variables = differences.measures(), differences.variables()
-    remarks = [*options.few_people(attempts.people), *differences.remarks]
+    remarks += differences.remarks
     out = options.added_to(dataset, limits | measured, GROUPS, remarks).assign(variables)
     return out.assign_attrs(
         interval_of_measures="all values within the simultaneous limits of the rates, by the "
@@ -451,6 +459,36 @@ def _limits(
     }
 
 
+def _limits_without_each(
+    group: np.ndarray,
+    genuine: tuple[np.ndarray, np.ndarray],
+    pairs: PairsOfGroups,
+    trials: tuple[np.ndarray, np.ndarray],
+    confidence: float,
+) -> dict[str, Limits]:
+    """Return the limits of each FRR and FAR by itself, by leaving out each person on all sides.
+
+    `genuine` has the false rejects and all genuine attempts of each person.
+    """
+    subjects, disjoint = trials
+    number = len(subjects)
+    frr, far = np.full((2, number), np.nan), np.full((2, number, number), np.nan)
+    for g in range(number):
+        people = _with_mates(g, group, genuine, IntervalOptions.trials_of(int(subjects[g])))
+        frr[:, g] = people.limits_alone(confidence)
+        for h in range(number):
+            far[:, g, h] = pairs.people_of(g, h, int(disjoint[g, h])).limits_alone(confidence)
+    return {"frr": (frr[0], frr[1]), "far": (far[0], far[1])}
+
+
+def _with_mates(
+    g: int, group: np.ndarray, genuine: tuple[np.ndarray, np.ndarray], trials: int
+) -> PeopleOfRate:
+    """Return the people of a group who have genuine attempts."""
+    rejects, attempts = (x[(group == g) & (genuine[1] > 0)] for x in genuine)
+    return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials)
+
+
 def _percentiles(options: IntervalOptions) -> IntervalOptions:
     """Return interval options for values that are not rates and have no logit."""
     logit = options.method.endswith("logit")
@@ -471,25 +509,22 @@ class _Differences:
         dataset: xr.Dataset,
         group: np.ndarray,
         genuine: tuple[np.ndarray, np.ndarray],
-        within: PairsWithinGroups,
+        pairs: PairsOfGroups,
         trials: tuple[np.ndarray, np.ndarray],
         options: IntervalOptions,
     ):
-        """Take false rejects and genuine attempts by person, and impostors within groups."""
-        self._group, self._within, self._options = group, within, options
+        """Take false rejects and genuine attempts by person, and impostors by group."""
+        self._group, self._pairs, self._options = group, pairs, options
         self._rejects, self._attempts = genuine
         self._alpha = float(dataset.attrs["alpha"])
         self._enough = dataset["few_subjects"].values == 0
         names = dataset["group"].values
-        self._frr: list[PeopleOfGroup | None] = [None] * len(names)
+        self._frr: list[PeopleOfRate | None] = [None] * len(names)
         self._far = self._frr.copy()
-        subjects, pairs = trials
+        subjects, disjoint = trials
         for g in np.flatnonzero(self._enough).tolist():
-            there = (group == g) & (self._attempts > 0)
-            rejects, attempts = self._rejects[there], self._attempts[there]
-            whole = int(rejects.sum()), int(attempts.sum())
-            self._frr[g] = PeopleOfGroup(*whole, rejects, attempts, int(subjects[g]))
-            self._far[g] = within.people_of(g, int(pairs[g, g]))
+            self._frr[g] = _with_mates(g, group, genuine, int(subjects[g]))
+            self._far[g] = pairs.people_of(g, g, int(disjoint[g, g]))
         self._compared = self._enough.sum() > 1
         self.remarks: list[str] = []
         if len(names) < 2:
@@ -507,7 +542,7 @@ class _Differences:
                 "FDR, GARBE and ratios allow any rate there, and the tests leave it out"
             )
 
-    def _together(self, people: list[PeopleOfGroup | None], rates: int) -> Limits:
+    def _together(self, people: list[PeopleOfRate | None], rates: int) -> Limits:
         """Return limits that hold for so many rates together."""
         return limits_of_all(people, rates, self._options.confidence)
 
@@ -545,7 +580,7 @@ class _Differences:
             p_values["frr"] = frr_differs(
                 self._rejects[where], self._attempts[where], groups, Stream(self._options.seed, 1)
             )
-        tables = self._within.tables
+        tables = self._pairs.tables
         if tables is None:
             self.remarks.append(
                 "no p-value that FAR within groups differs (NaN): it is tested with up to "

@@ -638,4 +638,7 @@ def _dataset(
     return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
 
 
-_OF_INTERVALS = ("interval_method", "confidence", "interval_for", "replicates", "random_state")
+_OF_INTERVALS = (
+    *("interval_method", "interval_unit", "interval_for", "confidence"),
+    *("replicates", "random_state"),
+)

@@ -52,29 +52,48 @@ def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
         assert (found.margin == margin).all() and found.not_worse.dtype == np.int64
 
 
-@pytest.mark.parametrize("name", ["FRR at FAR <= 10 %", "FRR at FAR <= 1 %"])
-def test_percentiles_are_widened_by_student_and_by_people_left_out(systems, name):
-    """The margins between which "not worse" begins to be shown are the upper limit's neighbours."""
-    target, labels, frr = 0.1 if "10" in name else 0.01, systems[0].probe_labels, []
-    for scores in systems:
-        of_system = [be.verification(scores, far_targets=[target]).frr_at_far.item()]
-        for person in np.unique(labels):
-            kept = np.flatnonzero(labels != person)
-            others = scores.select(kept, kept)
-            of_system.append(be.verification(others, far_targets=[target]).frr_at_far.item())
-        frr.append(np.array(of_system))
-    change = frr[0] - frr[1]
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("EER", 0),
+        ("FRR at FAR <= 10 %", 0),
+        ("FRR at FAR <= 1 %", 1),
+        ("FAR at FRR <= 10 %", 0),
+        ("FAR at FRR <= 10 %", 1),
+    ],
+)
+def test_percentiles_are_widened_by_student_and_by_people_left_out(systems, name, first):
+    """Margins next to the widened limits: from which on a system is not worse, and equivalent."""
+    pair, options = (systems, systems[::-1])[first], {"replicates": MANY}
+    if name.startswith("FAR"):
+        options["frr_targets"] = [0.1]
+    labels, rates = pair[0].probe_labels, []
+
+    def rate(scores):
+        if name == "EER":
+            return be.verification(scores).eer.item()
+        if name.startswith("FRR"):
+            target = 0.1 if "10" in name else 0.01
+            return be.verification(scores, far_targets=[target]).frr_at_far.item()
+        return be.verification(scores, frr_targets=[0.1]).far_at_frr.item()
+
+    for scores in pair:
+        kept = [np.flatnonzero(labels != person) for person in np.unique(labels)]
+        rates.append(np.array([rate(scores), *(rate(scores.select(x, x)) for x in kept)]))
+    change = rates[0] - rates[1]
     value, without, n = change[0], change[1:], len(change) - 1
     error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
     student = scipy.stats.t.ppf(0.95, n - 1)
-    row = be.compare(*systems, confidence=0.9, replicates=MANY).sel(measure=name)
-    widened = student / scipy.stats.norm.ppf(0.95) * (row.difference_high.item() - value)
-    high = max(value + widened, value + student * error)
-    for margin, expected in ((high + 1e-6, 1), (high - 1e-6, 0)):
-        margin = {"frr_at_far": margin}
-        assert be.compare(*systems, margin=margin, replicates=MANY).not_worse.sel(measure=name) == (
-            expected
-        )
+    row = be.compare(*pair, confidence=0.9, **options).sel(measure=name)
+    factor = student / scipy.stats.norm.ppf(0.95)
+    low = min(value - factor * (value - row.difference_low.item()), value - student * error)
+    high = max(value + factor * (row.difference_high.item() - value), value + student * error)
+    measure = {"EER": "eer", "FRR": "frr_at_far", "FAR": "far_at_frr"}[name[:3]]
+    for limit, shown in ((high, "not_worse"), (max(-low, high), "equivalent")):
+        for margin, expected in ((limit + 1e-6, 1), (limit - 1e-6, 0)):
+            if margin > 0:
+                compared = be.compare(*pair, margin={measure: margin}, **options)
+                assert compared[shown].sel(measure=name) == expected
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def test_a_statistic_is_the_largest_deviation_in_standard_errors(compared):
             groups[:, None], 2, errors[:, None], attempts[:, None], 1
         )
         np.testing.assert_allclose(found, naive_groups.largest_deviation(rejects, by_name))
-    pairs = differences.PairsWithinGroups(codes, 2, 1)
+    pairs = differences.PairsOfGroups(codes, 2, 1)
     assert pairs.tables is not None
     for wrong, sides in made_by(scores, np.full_like(group, "a"), at)[2]:
         left, right = (people.index(x) for x in sides)
@@ -177,14 +177,14 @@ def test_counted_groups_are_compared_as_listed_ones(monkeypatch, compared):
 
 
 def test_one_person_with_all_errors_is_no_spread():
-    one = differences.PeopleOfGroup(3, 60, np.eye(20, dtype=int)[0] * 3, np.full(20, 3), 20)
+    one = differences.PeopleOfRate(3, 60, np.eye(20, dtype=int)[0] * 3, np.full(20, 3), 20)
     low, high = be.stats.clopper_pearson(1, 20)
     assert one.limits(0.95) == (pytest.approx(low), pytest.approx(high))
     every = {True: [(0,)] * 3, False: [(x,) for x in range(1, 20) for _ in range(3)]}
     assert one.limits(0.95) == pytest.approx(naive_groups.left_out_limits(every, 20, 0.95))
-    none = differences.PeopleOfGroup(0, 60, np.zeros(20, int), np.full(20, 3), 20)
+    none = differences.PeopleOfRate(0, 60, np.zeros(20, int), np.full(20, 3), 20)
     assert none.limits(0.95) == (0.0, pytest.approx(be.stats.clopper_pearson(0, 20)[1]))
-    right = differences.PeopleOfGroup(60, 60, np.full(20, 3), np.full(20, 3), 20)
+    right = differences.PeopleOfRate(60, 60, np.full(20, 3), np.full(20, 3), 20)
     assert right.limits(0.95) == (pytest.approx(be.stats.clopper_pearson(20, 20)[0]), 1.0)
 
 

@@ -9,6 +9,7 @@ import naive
 import naive_groups
 import numpy as np
 import pytest
+import scipy
 import strategies as cases
 from hypothesis import given, settings, strategies as st
 from naive_folds import RULES, naive_threshold
@@ -138,13 +139,79 @@ def drawn(scores):
     )  # fmt: skip
 
 
-def test_intervals_are_percentiles_over_resampled_subjects(scores, drawn):
+def disjoint_pairs(pairs, within):
+    """The most pairs without a person in common; within a group all people were compared."""
+    probes, claimed = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
+    if within:
+        return min(len(probes), len(claimed), len({*probes, *claimed}) // 2)
+    among = np.zeros((len(probes), len(claimed)), dtype=np.int8)
+    for one, other in pairs:
+        among[probes.index(one), claimed.index(other)] = 1
+    match = scipy.sparse.csgraph.maximum_bipartite_matching(scipy.sparse.csr_array(among))
+    return int((match >= 0).sum())
+
+
+@pytest.mark.parametrize("layout", ["square", "gallery", "pairs"])
+def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
+    """Of both groups, on all sides; the rates of pairs of groups too, with one error or none."""
+    labels = np.asarray(scores.probe_labels)
+    group = np.where(labels % 3, "m", "f")
+    given, group_of = group, dict(zip(labels.tolist(), group.tolist(), strict=True))
+    rows, columns = np.nonzero(~np.eye(len(labels), dtype=bool))
+    of_scores = scores
+    if layout == "gallery":  # other templates of most people, and more people
+        probes, gallery = (np.flatnonzero(x) for x in (labels % 7, np.arange(120) % 4 == 0))
+        rows, columns = (x.ravel() for x in np.meshgrid(probes, gallery, indexing="ij"))
+        of_scores = be.Scores(
+            scores.values[np.ix_(probes, gallery)], labels[probes], labels[gallery]
+        )
+        given = group[probes], group[gallery]
+    elif layout == "pairs":
+        rows, columns = rows[rows < columns], columns[rows < columns]
+        of_scores, given = scores.at_pairs(rows, columns), (group[rows], group[columns])
+    made = list(zip(labels[rows].tolist(), labels[columns].tolist(), strict=True))
+    values = scores.values[rows, columns]
+    for at in (2.0, 3.0, 3.5):
+        ds = be.by_group(
+            of_scores, given, threshold=at, far_targets=[], interval="subject-bootstrap",
+            replicates=100,
+        )  # fmt: skip
+        for g in "fm":
+            mates = [(bool(x > at), (p,)) for x, (p, c) in zip(values, made, strict=True)
+                     if p == c and group_of[p] == g]  # fmt: skip
+            people = len({p for _, (p,) in mates})
+            ends = [float(ds[f"frr_{end}"].sel(group=g)) for end in ("low", "high")]
+            np.testing.assert_allclose(ends, naive_groups.limits_alone(mates, people), rtol=1e-9)
+            for h in "fm":
+                others = [(bool(x <= at), (p, c)) for x, (p, c) in zip(values, made, strict=True)
+                          if p != c and (group_of[p], group_of[c]) == (g, h)]  # fmt: skip
+                disjoint = disjoint_pairs([people for _, people in others], g == h)
+                cell = ds.sel(group=g, claimed_group=h)
+                expected = naive_groups.limits_alone(others, disjoint)
+                ends = [float(cell[f"far_{end}"]) for end in ("low", "high")]
+                np.testing.assert_allclose(ends, expected, rtol=1e-9, err_msg=f"{at} {g} {h}")
+
+
+def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
+    group = np.where(np.asarray(scores.probe_labels) == 1, "x", "y")
+    ds = be.by_group(scores, group, threshold=3.0, interval="subject-bootstrap", replicates=100)
+    assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
+    assert "FRR of x has no limits (NaN): it is that of one subject" in ds.attrs["warnings"]
+    # Of one probe, its FAR against the others is that of one trial.
+    assert ds.far_high.sel(group="x", claimed_group="y") >= 0.95
+
+
+def test_other_intervals_are_of_resampled_subjects(scores):
     labels = scores.probe_labels.tolist()
     group = {x: "fm"[x % 2] for x in labels}
     made = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
     options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 7)
     weights = Stream(options.seed, 0).resampled(30, 100)
     people = sorted(set(labels))
+    drawn = be.by_group(
+        scores, "sex", threshold=("far", 0.02), far_targets=[], interval="subject-bootstrap-logit",
+        replicates=100, random_state=7,
+    )  # fmt: skip
     at = drawn.threshold.item()
     far, frr = np.zeros((2, 2, 100)), np.zeros((2, 100))
     total, genuine = np.zeros((2, 2, 100)), np.zeros((2, 100))
@@ -160,8 +227,11 @@ def test_intervals_are_percentiles_over_resampled_subjects(scores, drawn):
             far[g, h] += w * (a.score <= at)
     far, frr = far / total, frr / genuine
     for name, values in (("far", far), ("frr", frr)):
-        for end, level in (("low", 0.025), ("high", 0.975)):
-            np.testing.assert_allclose(drawn[f"{name}_{end}"], np.quantile(values, level, axis=-1))
+        rate = drawn[name].values
+        half = scipy.stats.norm.ppf(0.975) * values.std(axis=-1) / (rate * (1 - rate))
+        for end, sign in (("low", -1), ("high", 1)):
+            expected = scipy.special.expit(scipy.special.logit(rate) + sign * half)
+            np.testing.assert_allclose(drawn[f"{name}_{end}"], expected)
 
 
 def test_own_thresholds_are_chosen_anew_in_each_replicate(scores):
@@ -423,6 +493,7 @@ def test_intervals_resample_the_people_of_a_group(searches):
     for name in ("frr", "far"):
         assert (ds[f"{name}_low"] <= ds[name]).all() and (ds[name] <= ds[f"{name}_high"]).all()
     assert ds.attrs["interval_method"] == "subject-bootstrap"
+    assert (ds.attrs["interval_unit"], ds.attrs["interval_for"]) == ("people", "this gallery")
     assert (ds.frr_at_far_low <= ds.frr_at_far).all()
 
 

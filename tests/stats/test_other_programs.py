@@ -1,0 +1,269 @@
+"""The same limits elsewhere: which public numbers SciPy, statsmodels and a paper give, too.
+
+The table "The same limits elsewhere" of `docs/uncertainty.md` has a line for each test.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy
+from optional import optional_import
+
+import bioeval as be
+
+PEOPLE, EACH, Z = 40, 4, scipy.stats.norm.ppf(0.975)
+COUNTS = [(0, 30), (1, 30), (3, 100), (29, 30), (30, 30), (17, 12_345)]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(PEOPLE, EACH, within=0.9, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def threshold(scores):
+    return be.verification(scores, far_targets=[0.05]).threshold_at_far.item()
+
+
+@pytest.fixture(scope="module")
+def genuine(scores, threshold):
+    """False rejects and genuine attempts of each person, each pair of templates once."""
+    errors, attempts = _counts(scores, scores.values > threshold)
+    return errors.diagonal(), attempts.diagonal()
+
+
+@pytest.fixture(scope="module")
+def impostor(scores, threshold):
+    """False accepts and impostor attempts of each two people, in both orders."""
+    errors, attempts = _counts(scores, scores.values <= threshold)
+    for table in (errors, attempts):
+        np.fill_diagonal(table, 0)
+    return errors + errors.T, attempts + attempts.T
+
+
+def _counts(scores, wrong):
+    made = np.triu(np.ones(wrong.shape, dtype=int), 1)
+    shape = PEOPLE, EACH, PEOPLE, EACH
+    return tuple(x.reshape(shape).sum(axis=(1, 3)) for x in (made * wrong, made))
+
+
+# ------------------------------------------------------------------------- independent attempts
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+@pytest.mark.parametrize(("errors", "attempts"), COUNTS)
+def test_binomial_limits_are_those_of_scipy(errors, attempts, confidence):
+    test = scipy.stats.binomtest(errors, attempts)
+    for ours, method in ((be.stats.wilson, "wilson"), (be.stats.clopper_pearson, "exact")):
+        theirs = test.proportion_ci(confidence, method)
+        np.testing.assert_allclose(ours(errors, attempts, confidence), theirs, atol=1e-12)
+    less = scipy.stats.binomtest(errors, attempts, alternative="less")
+    one_sided = be.stats.clopper_pearson(errors, attempts, confidence, "upper")
+    np.testing.assert_allclose(one_sided, less.proportion_ci(confidence), atol=1e-12)
+    if not errors:
+        bound = be.stats.zero_error_bound(attempts, confidence)
+        np.testing.assert_allclose(bound, less.proportion_ci(confidence).high, atol=1e-12)
+
+
+@pytest.mark.parametrize(("errors", "attempts"), COUNTS)
+def test_binomial_limits_are_those_of_statsmodels(errors, attempts):
+    optional_import("statsmodels")
+    proportion = optional_import("statsmodels.stats.proportion")
+    for ours, method in ((be.stats.wilson, "wilson"), (be.stats.clopper_pearson, "beta")):
+        theirs = proportion.proportion_confint(errors, attempts, 0.05, method)
+        np.testing.assert_allclose(ours(errors, attempts), theirs, atol=1e-12)
+
+
+def test_limits_of_delong_are_those_of_brunner_and_munzel(scores):
+    """Both take the variance of the placements."""
+    labels = np.asarray(scores.probe_labels)
+    upper = np.triu_indices(len(labels), 1)
+    same, values = (labels[:, None] == labels)[upper], scores.values[upper]
+    ours = be.stats.delong(values[same], values[~same])
+    statistic = scipy.stats.brunnermunzel(values[same], values[~same]).statistic
+    spread = (ours.estimate - 0.5) / statistic
+    u = scipy.stats.mannwhitneyu(values[~same], values[same]).statistic
+    assert ours.estimate == pytest.approx(u / same.sum() / (~same).sum(), rel=1e-12)
+    theirs = ours.estimate - Z * spread, ours.estimate + Z * spread
+    np.testing.assert_allclose(list(ours), np.clip(theirs, 0, 1), rtol=1e-9)
+
+
+# ------------------------------------------------------------------------- people
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("kind", ["genuine", "impostor"])
+def test_bootstrap_limits_are_those_of_scipy_for_the_same_replicates(kind, method, request):
+    errors, attempts = request.getfixturevalue(kind)
+    ours = be.stats.subject_bootstrap(errors, attempts, variant=method, replicates=500)
+
+    def rate(*columns, axis):
+        people = columns[0].astype(int)
+        if errors.ndim == 1:
+            return errors[people].sum(axis=-1) / attempts[people].sum(axis=-1)
+        pairs = people[..., :, None], people[..., None, :]  # a person and its copy have none
+        return errors[pairs].sum(axis=(-2, -1)) / attempts[pairs].sum(axis=(-2, -1))
+
+    replicates = SimpleNamespace(bootstrap_distribution=ours.replicates)
+    theirs = scipy.stats.bootstrap(
+        (np.arange(PEOPLE),), rate, n_resamples=0, method=method, bootstrap_result=replicates
+    ).confidence_interval
+    np.testing.assert_allclose(list(ours), theirs, rtol=1e-9)
+
+
+def test_other_draws_of_scipy_give_nearly_the_same_percentiles(genuine):
+    errors, attempts = genuine
+    ours = be.stats.subject_bootstrap(errors, attempts, replicates=5000)
+    theirs = scipy.stats.bootstrap(
+        (errors, attempts), lambda x, n, axis: x.sum(axis=axis) / n.sum(axis=axis), paired=True,
+        n_resamples=5000, method="percentile", rng=np.random.default_rng(1),
+    ).confidence_interval  # fmt: skip
+    np.testing.assert_allclose(list(ours), theirs, rtol=0.05)
+
+
+def test_limits_of_mansfield_and_wayman_are_those_of_a_cluster_robust_mean(
+    scores, threshold, genuine
+):
+    optional_import("statsmodels")
+    api = optional_import("statsmodels.api")
+    errors, attempts = genuine
+    person = np.repeat(np.arange(PEOPLE), attempts)
+    wrong = np.concatenate([np.arange(n) < x for x, n in zip(errors, attempts, strict=True)])
+    model = api.OLS(wrong.astype(float), np.ones((len(wrong), 1)))
+    fitted = model.fit(cov_type="cluster", cov_kwds={"groups": person})
+    ours = be.stats.mansfield_wayman(errors, attempts)
+    np.testing.assert_allclose(list(ours), fitted.conf_int()[0], rtol=1e-9)
+    # On the logit scale: the jackknife takes t, and logits themselves in place of their slope.
+    logistic = api.GLM(wrong.astype(float), np.ones((len(wrong), 1)), api.families.Binomial())
+    ends = logistic.fit(cov_type="cluster", cov_kwds={"groups": person}).conf_int()[0]
+    ds = be.verification(scores, thresholds=[threshold], interval="subject-bootstrap")
+    jackknifed = scipy.special.logit([ds.frr_low.item(), ds.frr_high.item()])
+    assert 1 < np.ptp(jackknifed) / np.ptp(ends) < 1.1
+
+
+def pseudo_values(value, without):
+    """Tukey's pseudo-values: their standard error is that of the jackknife."""
+    n = len(without)
+    return n * value - (n - 1) * np.asarray(without)
+
+
+def test_limits_of_frr_and_far_are_t_limits_of_pseudo_values_of_logits(
+    scores, threshold, genuine, impostor
+):
+    ds = be.verification(scores, thresholds=[threshold], interval="subject-bootstrap")
+    for name, (errors, attempts) in (("frr", genuine), ("far", impostor)):
+        without = []
+        for person in range(PEOPLE):
+            kept = np.delete(np.arange(PEOPLE), person)
+            place = np.ix_(*[kept] * errors.ndim)
+            without.append(errors[place].sum() / attempts[place].sum())
+        logits = scipy.special.logit(without)
+        pseudo = pseudo_values(scipy.special.logit(ds[name].item()), logits)
+        squares = (logits - logits.mean()) ** 2
+        freedom = 2 * squares.sum() ** 2 / ((squares**2).sum() - squares.sum() ** 2 / PEOPLE)
+        theirs = scipy.stats.t.interval(
+            0.95, min(freedom, PEOPLE - 1), scipy.special.logit(ds[name].item()),
+            scipy.stats.sem(pseudo),
+        )  # fmt: skip
+        ours = [ds[f"{name}_{end}"].item() for end in ("low", "high")]
+        np.testing.assert_allclose(ours, scipy.special.expit(theirs), rtol=1e-9, err_msg=name)
+
+
+def test_limits_for_new_people_are_t_limits_of_pseudo_values(scores):
+    """Of the recognition rate: on the logit scale, by its slope."""
+    ds = be.closed_set(scores, interval="subject-bootstrap").sel(rank=1)
+    labels = np.asarray(scores.probe_labels)
+    without = []
+    for person in np.unique(labels):
+        kept = np.flatnonzero(labels != person)
+        without.append(be.closed_set(scores.select(kept, kept)).cms.sel(rank=1).item())
+    rate = ds.cms.item()
+    spread = scipy.stats.sem(pseudo_values(rate, without)) / (rate * (1 - rate))
+    middle = scipy.special.logit(rate)
+    theirs = scipy.stats.t.interval(0.95, PEOPLE - 1, middle, spread)
+    ours = ds.cms_low.item(), ds.cms_high.item()
+    np.testing.assert_allclose(ours, scipy.special.expit(theirs), rtol=1e-9)
+
+
+def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
+    crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
+    pair = crowd.scores("l2"), crowd.scores("l1")
+    row = be.compare(*pair, far_targets=[0.1], replicates=100).sel(measure="AUC")
+    labels = np.asarray(crowd.labels)
+
+    def difference(kept):
+        one, other = (be.verification(x.select(kept, kept)).auc.item() for x in pair)
+        return one - other
+
+    without = [difference(np.flatnonzero(labels != x)) for x in np.unique(labels)]
+    pseudo = pseudo_values(row.difference.item(), without)
+    spread = scipy.stats.sem(pseudo)
+    theirs = scipy.stats.t.interval(0.95, len(pseudo) - 1, row.difference.item(), spread)
+    ours = row.difference_low.item(), row.difference_high.item()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    p_value = 2 * scipy.stats.t.sf(abs(row.difference.item()) / spread, len(pseudo) - 1)
+    assert row.p_value.item() == pytest.approx(p_value, rel=1e-3)  # half an attempt of tolerance
+
+
+def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
+    optional_import("statsmodels")
+    multitest = optional_import("statsmodels.stats.multitest")
+    crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
+    found = be.compare(
+        crowd.scores("l2"), crowd.scores("l1"), far_targets=[0.2, 0.1], replicates=100
+    )
+    tested = found.where(found.supported == 1, drop=True)
+    theirs = multitest.multipletests(tested.p_value.values, method="holm")[1]
+    np.testing.assert_allclose(tested.p_adjusted, theirs, rtol=1e-12)
+
+
+def test_limits_over_folds_are_t_limits_with_the_corrected_variance():
+    values, test, train = [0.02, 0.04, 0.03, 0.035, 0.05], 10, 40
+    ours = be.stats.nadeau_bengio(values, test_size=test, train_size=train)
+    spread = np.std(values, ddof=1) * np.sqrt(1 / len(values) + test / train)
+    theirs = scipy.stats.t.interval(0.95, len(values) - 1, np.mean(values), spread)
+    np.testing.assert_allclose([ours.low, ours.high], theirs, rtol=1e-9)
+
+
+# ------------------------------------------------------------------------- a paper
+
+
+def plug_in(errors, attempts):
+    """The variance of a rate, as Fogliato, Patil and Perona (2024) estimate it.
+
+    Of genuine attempts from the people's deviations; of impostor attempts from those of pairs of
+    people, and from the products of those that share a person.
+    """
+    rate = errors.sum() / attempts.sum()
+    away = errors - rate * attempts
+    if errors.ndim == 1:
+        return (away**2).sum() / attempts.sum() ** 2
+    sharing = 0.0
+    for a in range(len(away)):
+        for b in range(len(away)):
+            sharing += sum(away[a, b] * away[a, c] for c in range(len(away)) if c != b)
+    return (2 * (away**2).sum() + 4 * max(sharing, 0.0)) / attempts.sum() ** 2
+
+
+@pytest.mark.parametrize("kind", ["genuine", "impostor"])
+def test_the_wilson_interval_of_fogliato_patil_and_perona(kind, request, scores, threshold):
+    """Its variance is that of `mansfield_wayman`, without the factor for few people."""
+    errors, attempts = request.getfixturevalue(kind)
+    n, rate, variance = PEOPLE, errors.sum() / attempts.sum(), plug_in(errors, attempts)
+    factor = n / (n - 1) if errors.ndim == 1 else n * (n - 1) / ((n - 2) * (n - 3))
+    ours = be.stats.mansfield_wayman(errors, attempts)
+    half = Z * np.sqrt(factor * variance)
+    np.testing.assert_allclose(list(ours), [max(rate - half, 0), rate + half], rtol=1e-9)
+    effective = rate * (1 - rate) / variance
+    half = Z * np.sqrt((rate * (1 - rate) + Z**2 / (4 * effective)) / effective)
+    ends = rate + Z**2 / (2 * effective) + half * np.array([-1, 1])
+    low, high = ends / (1 + Z**2 / effective)
+    np.testing.assert_allclose(be.stats.wilson(rate * effective, effective), (low, high))
+    # The default is a little wider: Student's distribution, and the logits without each person.
+    ds = be.verification(scores, thresholds=[threshold], interval="subject-bootstrap")
+    name = "frr" if kind == "genuine" else "far"
+    ends = ds[f"{name}_low"].item(), ds[f"{name}_high"].item()
+    assert 0.9 * low < ends[0] < low and high < ends[1] < 1.1 * high
