@@ -3,7 +3,7 @@
 from bioeval.tallies.by_subject import (
     MergingSinks as MergingSinks,
     PairCounts as PairCounts,
-    PartOfScores as PartOfScores,
+    PartBySubject as PartBySubject,
     SubjectAttempts as SubjectAttempts,
     count_parts as count_parts,
 )

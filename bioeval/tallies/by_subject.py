@@ -363,7 +363,7 @@ class SubjectAttempts:
         return attempts["genuine"].array(), attempts["people"].array()
 
     def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
-        """Return what counts the blocks of a reader of these attempts, in whatever order of rows."""
+        """Return what counts the blocks of a reader of these attempts, in any order of rows."""
         probes = self._person[reader.scores._codes.probe]
         fusion = self.job.fusion if self.job.templates == "multi" else None
         return _PairCounter(
@@ -462,9 +462,7 @@ class _PairCounter:
         if self.fusion is not None:
             block = block.fused(self.fusion)
         who = self.people[0][block.low : block.low + len(block.values)]
-        value, row, _ = gather(
-            block.values, block.mate_start, block.mate_stop, block.self_position
-        )
+        value, row, _ = gather(block.values, block.mate_start, block.mate_stop, block.self_position)
         self._count(block, who, sink)
         return value.astype(np.float64), who[row]
 
@@ -504,7 +502,7 @@ class _PairCounter:
 
 
 @dataclass(eq=False)
-class PartOfScores:
+class PartBySubject:
     """The attempts of some rows and columns of a matrix, or of some pairs, to be counted.
 
     - `attempts`: those of the part by itself
@@ -523,7 +521,7 @@ class PartOfScores:
     )
 
 
-def count_parts(scores: Scores, parts: Sequence[PartOfScores]) -> None:
+def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
     """Count all parts in one pass over the scores, which each part has been read from before."""
     if are_pairs(scores):
         for part in parts:
@@ -552,7 +550,7 @@ class _PartCounter:
     sink: MergingSink
 
     @classmethod
-    def of(cls, part: PartOfScores, reader: BlockReader) -> _PartCounter:
+    def of(cls, part: PartBySubject, reader: BlockReader) -> _PartCounter:
         """Find the columns of a part among the positions of a reader of all scores."""
         own, columns = part.attempts.reader, part.columns
         if own.gallery.order is not None:

@@ -125,7 +125,7 @@ def cross_evaluate(
 
     A training pair has both templates in the training part, a test pair both in the test part;
     pairs across the two parts are not used. All folds of a partition are counted in one
-    sweep over the scores.
+    sweep over the scores, and those without each subject in one more.
 
     Parameters
     ----------
@@ -191,14 +191,15 @@ def cross_evaluate(
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
         quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
         which is no confidence interval for other subjects. The others, of verification: of the
-        pooled rate on the test parts, for new people, whichever of them is given; each subject is
-        left out in turn, of both parts of each fold, and the thresholds are chosen anew. At a given
-        threshold subjects are resampled. There are none of the training parts then, and at assured
-        thresholds, which stay as they are, subjects are resampled.
+        pooled rate on the test parts, for new people; each subject is left out in turn, of both
+        parts of each fold, and the thresholds are chosen anew, whichever of them is given. A
+        threshold that is given stays, and so do assured ones: there each subject is left out with
+        ``"subject-bootstrap"`` (recommended), and subjects are resampled with the other two. There
+        are none of the training parts then.
     confidence : float
         Of the interval.
     replicates, random_state
-        Of the resampling at a given threshold.
+        Of the resampling at a given threshold, and at assured ones.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
     client, checkpoint

@@ -24,7 +24,7 @@ from bioeval.stats import (
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
     PairCounts,
-    PartOfScores,
+    PartBySubject,
     Rule,
     SubjectAttempts,
     TrainingThresholds,
@@ -190,7 +190,7 @@ class _Accepted:
     made: np.ndarray
 
     @classmethod
-    def of(cls, part: PartOfScores, each: AttemptsOfEach) -> _Accepted:
+    def of(cls, part: PartBySubject, each: AttemptsOfEach) -> _Accepted:
         """Return the attempts of a part that was counted into its sink, `each`."""
         layers = np.stack([each.accepted_genuine(part.genuine, part.thresholds), each.accepted()])
         counts = np.concatenate([np.zeros_like(layers[:, :1]), layers], axis=1)
@@ -256,8 +256,8 @@ class _LeftOutFold:
     """The parts of a fold and its threshold, a distance; without a training part it is given."""
 
     threshold: float
-    test: PartOfScores
-    train: PartOfScores | None = None
+    test: PartBySubject
+    train: PartBySubject | None = None
     every_score: bool = False  # whether the thresholds are all scores of the training part
 
 
@@ -279,7 +279,7 @@ class LeftOutRates:
         self._folds: list[_LeftOutFold] = []
 
     @property
-    def parts(self) -> list[PartOfScores]:
+    def parts(self) -> list[PartBySubject]:
         """The parts that are to be counted."""
         return [x for fold in self._folds for x in (fold.train, fold.test) if x is not None]
 
@@ -291,18 +291,18 @@ class LeftOutRates:
         self, train: FoldPart, test: FoldPart, threshold: float, among: TrainingThresholds
     ) -> None:
         """Add the parts of a fold; its threshold is one `among` some, NaN rejects everything."""
-        parts = (self._part(x, among.thresholds) for x in (test, train))
-        self._folds.append(_LeftOutFold(threshold, *parts, among.every_score))
+        judged, learned = (self._part(x, among.thresholds) for x in (test, train))
+        self._folds.append(_LeftOutFold(threshold, judged, learned, among.every_score))
 
     def _numbers(self, attempts: SubjectAttempts) -> np.ndarray:
         """Return the numbers of the subjects of a part among all."""
         return np.array([self._number[name] for name in attempts.names], dtype=np.int64)
 
-    def _part(self, part: FoldPart, thresholds: np.ndarray) -> PartOfScores:
+    def _part(self, part: FoldPart, thresholds: np.ndarray) -> PartBySubject:
         attempts, (rows, columns) = part
         group = self._group[self._numbers(attempts)]
         sink = AttemptsOfEach(group, self._groups, len(thresholds) + 1)
-        return PartOfScores(attempts, rows, columns, thresholds, sink)
+        return PartBySubject(attempts, rows, columns, thresholds, sink)
 
     def _at_thresholds(self, fold: _LeftOutFold, judged: _Accepted) -> np.ndarray:
         """Return accepted and all attempts of a test part, (2, 2, 1 + people).
@@ -313,10 +313,10 @@ class LeftOutRates:
         if math.isnan(fold.threshold):
             row = 0
         chosen = np.full(self._groups + 1, float(row))
-        defined = np.ones(self._groups + 1, dtype=bool)
+        defined: np.ndarray = np.ones(self._groups + 1, dtype=bool)
         if fold.train is not None:
             learned = _Accepted.of(fold.train, _each(fold.train))
-            defined = (learned.made > 0).all(axis=0)
+            defined = np.all(learned.made > 0, axis=0)
             # Who is in no training pair changes no threshold.
             trained = (learned.made != learned.made[:, :1]).any(axis=0)
             chosen = np.where(trained, row_of(self.rule, learned, fold.every_score), chosen)
@@ -392,7 +392,7 @@ def _finite(threshold: float) -> np.ndarray:
     return np.array([threshold])[[threshold > -np.inf]]
 
 
-def _each(part: PartOfScores) -> AttemptsOfEach:
+def _each(part: PartBySubject) -> AttemptsOfEach:
     assert isinstance(part.sink, AttemptsOfEach)
     return part.sink
 

@@ -106,9 +106,7 @@ INTERVAL_BY_SUBJECT = (
     "of the pooled rate, by leaving out each subject, with the threshold of each fold chosen anew"
 )
 
-INTERVAL_AT_THRESHOLD = (
-    "of the pooled rate at the given threshold, by leaving out each subject"
-)
+INTERVAL_AT_THRESHOLD = "of the pooled rate at the given threshold, by leaving out each subject"
 
 INTERVAL_RESAMPLED = "of the pooled rate at the given threshold, by resampling subjects"
 
