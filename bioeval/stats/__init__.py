@@ -32,19 +32,41 @@ _NAMES: NamesByModule = {
 
 #: What studies use besides, by module.
 _FOR_STUDIES: NamesByModule = {
-    "bioeval.stats.bootstrap": ("QuadraticForms", "SubjectMeans", "linear_forms", "ratio"),
+    "bioeval.stats.bootstrap": (
+        "QuadraticForms",
+        "SubjectMeans",
+        "linear_forms",
+        "ratio",
+    ),
     "bioeval.stats.effective_number": (
         "drawn_variance",
         "korn_graubard",
         "largest_limits",
         "sum_limits",
     ),
-    "bioeval.stats.identification": ("FEWEST", "NewPeople", "identification_replicates"),
-    "bioeval.stats.jackknife": ("jackknife_limits",),
+    "bioeval.stats.identification": (
+        "FEWEST",
+        "NewPeople",
+        "identification_replicates",
+    ),
+    "bioeval.stats.jackknife": (
+        "AttemptsOfEach",
+        "groups_of_people",
+        "jackknife_limits",
+    ),
     "bioeval.stats.limits": ("by_subject",),
-    "bioeval.stats.options": ("IntervalOptions", "Limits"),
-    "bioeval.stats.replicates": ("open_limits", "quantiles"),
-    "bioeval.stats.verification": ("ErrorColumns", "Replicates"),
+    "bioeval.stats.options": (
+        "IntervalOptions",
+        "Limits",
+    ),
+    "bioeval.stats.replicates": (
+        "open_limits",
+        "quantiles",
+    ),
+    "bioeval.stats.verification": (
+        "ErrorColumns",
+        "Replicates",
+    ),
 }
 
 

@@ -28,7 +28,11 @@ from bioeval.stats.identification import (
     NewPeople as NewPeople,
     identification_replicates as identification_replicates,
 )
-from bioeval.stats.jackknife import jackknife_limits as jackknife_limits
+from bioeval.stats.jackknife import (
+    AttemptsOfEach as AttemptsOfEach,
+    groups_of_people as groups_of_people,
+    jackknife_limits as jackknife_limits,
+)
 from bioeval.stats.limits import by_subject as by_subject
 from bioeval.stats.options import (
     METHODS as METHODS,

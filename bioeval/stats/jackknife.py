@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from bioeval.stats.binomial import clopper_pearson
-from bioeval.stats.limits import Limits
+from bioeval.stats.limits import Limits, by_subject
 from bioeval.stats.replicates import groups_of
 from bioeval.tallies.by_subject import PairCounts
 
@@ -72,23 +72,25 @@ _ROUNDING = 1e-20
 class AttemptsOfEach:
     """A consumer of impostor counts: the attempts of each person, on whichever side, by layer.
 
-    Where there are more than a thousand people, those of each of a thousand groups of them. What
-    is of no person, such as a distractor, is never left out.
+    `group` is the number of each subject, or of the group of people that it is left out with; what
+    is of no person, such as a distractor, is never left out, and has the number `groups`.
     """
 
-    def __init__(self, no_person: np.ndarray, layers: int):
+    def __init__(self, group: np.ndarray, groups: int, layers: int):
         """Begin without attempts."""
-        self._no_person, self.layers = no_person, layers
-        group = groups_of(int((~no_person).sum()))
-        self.groups = int(group.max(initial=-1)) + 1
-        self.group = np.full(len(no_person), self.groups)  # the last is of no person
-        self.group[~no_person] = group
+        self.group, self.groups, self.layers = group, groups, layers
         self._all = np.zeros(layers, dtype=np.int64)
-        self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
+        self._each = np.zeros((layers, groups + 1), dtype=np.int64)
+
+    @classmethod
+    def of_people(cls, no_person: np.ndarray, layers: int) -> AttemptsOfEach:
+        """Leave out each person, or of more than a thousand people each of a thousand groups."""
+        group, groups = groups_of_people(no_person)
+        return cls(group, groups, layers)
 
     def fresh(self) -> AttemptsOfEach:
         """Return the same before anything is counted."""
-        return type(self)(self._no_person, self.layers)
+        return type(self)(self.group, self.groups, self.layers)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
@@ -114,5 +116,29 @@ class AttemptsOfEach:
 
         The shape is (layers, 1 + groups).
         """
-        each = self._each[:, :-1]
-        return np.cumsum(np.column_stack([self._all, self._all[:, None] - each]), axis=0)
+        return _without_each(self._all, self._each)
+
+    def accepted_genuine(
+        self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
+    ) -> np.ndarray:
+        """Return the same of `genuine` attempts: distances and subjects."""
+        values, people = genuine
+        layers = by_subject(values, self.group[people], thresholds, self.groups + 1)
+        return _without_each(layers.sum(axis=1), layers)
+
+
+def _without_each(all_of: np.ndarray, each: np.ndarray) -> np.ndarray:
+    """Return sums over layers of all, and of all without each group; the last is of no person."""
+    return np.cumsum(np.column_stack([all_of, all_of[:, None] - each[:, :-1]]), axis=0)
+
+
+def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the group with which each subject is left out, and the number of groups.
+
+    Up to a thousand people each is one; the number of what is no person is that of the groups.
+    """
+    group = groups_of(int((~no_person).sum()))
+    groups = int(group.max(initial=-1)) + 1
+    of_each = np.full(len(no_person), groups)
+    of_each[~no_person] = group
+    return of_each, groups

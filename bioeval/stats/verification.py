@@ -141,11 +141,8 @@ class ErrorColumns:
 
         `persons` are the impostor attempts of each.
         """
-        accepted, own = persons.accepted(), persons.groups + 1
-        values, people = self.genuine
-        layers = by_subject(values, persons.group[people], thresholds, own)
-        total = layers.sum(axis=1)
-        taken = np.cumsum(np.column_stack([total, total[:, None] - layers[:, :-1]]), axis=0)
+        accepted = persons.accepted()
+        taken = persons.accepted_genuine(self.genuine, thresholds)
         return ErrorColumns(
             ratio(accepted[:-1], accepted[-1]), ratio(taken[-1] - taken[:-1], taken[-1])
         )
@@ -255,7 +252,7 @@ class Replicates:
         thresholds, exact = attempts.thresholds(tally, _wanted(tally))
         weights = options.weights(len(attempts.no_person), attempts.no_person)
         erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
-        persons = AttemptsOfEach(attempts.no_person, len(thresholds) + 1)
+        persons = AttemptsOfEach.of_people(attempts.no_person, len(thresholds) + 1)
         errors = ErrorColumns.of(attempts, thresholds, weights, (erring, persons))
         people = errors.genuine[1]
         sizes = [n for n in map(attempts.persons_among, attempts.sides) if n]

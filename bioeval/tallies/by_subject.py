@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -12,7 +13,7 @@ from bioeval.base.engines import engine
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
-from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.blocks import Block, BlockReader, Gallery
 from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
@@ -132,7 +133,7 @@ class MergingSinks(Sinks):
 
 
 # Up to this many impostor scores are sorted; of more, the cells of the tally are used.
-_FEW = 1 << 16
+FEW = 1 << 16
 
 # Growth of the number of false accepts from one threshold to the next, at most about this.
 _FACTOR = 1.2
@@ -235,7 +236,7 @@ class SubjectAttempts:
         """
         genuine = np.unique(tally.genuine.astype(np.float64))
         total = tally.impostor.total
-        if total <= _FEW and len(genuine) <= _FEW:
+        if total <= FEW and len(genuine) <= FEW:
             if self._pairs is not None:
                 scores = self._impostors(())
             else:
@@ -254,12 +255,28 @@ class SubjectAttempts:
             error = EqualError()
         else:
             error = points.equal_error
-        chosen = edges  # empty where no impostor score is finite
-        if len(edges):
-            level = np.concatenate([self.levels(total), _around(error.eer * total)])
-            chosen = edges[np.minimum(np.searchsorted(reached, level), len(edges) - 1)]
+        return self.thresholds_among(edges, reached, total, [error.eer * total], wanted), False
+
+    @classmethod
+    def thresholds_among(
+        cls,
+        places: np.ndarray,
+        reached: np.ndarray,
+        total: int,
+        around: Sequence[float],
+        wanted: np.ndarray,
+    ) -> np.ndarray:
+        """Return increasing finite thresholds: some of the `places`, and those `wanted`.
+
+        `reached` are the false accepts at each place, of `total` at all; there are more thresholds
+        `around` some numbers of false accepts.
+        """
+        chosen = places  # empty where no impostor score is finite
+        if len(places):
+            level = np.concatenate([cls.levels(total), *map(_around, around)])
+            chosen = places[np.minimum(np.searchsorted(reached, level), len(places) - 1)]
         every = np.union1d(chosen, wanted)
-        return every[np.isfinite(every)], False
+        return every[np.isfinite(every)]
 
     @staticmethod
     def levels(total: int) -> np.ndarray:
@@ -337,17 +354,21 @@ class SubjectAttempts:
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
-        people = self._person[scores._codes.probe], self._person[reader.gallery.subjects]
-        fusion = None
-        if self.job.templates == "multi":
-            fusion = self.job.fusion
         if engine() is None or not isinstance(sink, MergingSink):
-            attempts = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
+            attempts = self.pair_counter(reader, thresholds, sink).into(sink, reader)
         else:
-            counter = _PairCounter(people, fusion, thresholds, sink.fresh())
+            counter = self.pair_counter(reader, thresholds, sink.fresh())
             attempts = counts_of("pairs", reader, counter)
             sink.include_counts(attempts["sink"])
         return attempts["genuine"].array(), attempts["people"].array()
+
+    def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
+        """Return what counts the blocks of a reader of these attempts, in any order of rows."""
+        probes = self._person[reader.scores._codes.probe]
+        fusion = self.job.fusion if self.job.templates == "multi" else None
+        return _PairCounter(
+            (probes, self._person[reader.gallery.subjects]), fusion, thresholds, sink
+        )
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self.job.claims is not None
@@ -422,23 +443,30 @@ class _PairCounter:
     def into(self, sink: Sink, blocks: Iterable[Block]) -> dict[str, Any]:
         """Count blocks into a sink; return their genuine scores and the subjects."""
         genuine, people = [], []
-        guide = guide_to(self.thresholds)  # of many thresholds it costs as much as a block
         for block in blocks:
-            if self.fusion is not None:
-                block = block.fused(self.fusion)
-            who = self.people[0][block.low : block.low + len(block.values)]
-            value, row, _ = gather(
-                block.values, block.mate_start, block.mate_stop, block.self_position
-            )
-            genuine.append(value.astype(np.float64))
-            people.append(who[row])
-            self._count(block, who, guide, sink)
+            value, person = self.of_block(block, sink)
+            genuine.append(value)
+            people.append(person)
+            report(block.low + len(block.values), len(self.people[0]))
         return {
             "genuine": ConcatenatedRows(tuple(genuine)),
             "people": ConcatenatedRows(tuple(people)),
         }
 
-    def _count(self, block: Block, who: np.ndarray, guide: tuple[Any, ...], sink: Sink) -> None:
+    @cached_property
+    def _guide(self) -> tuple[Any, ...]:
+        return guide_to(self.thresholds)  # of many thresholds it costs as much as a block
+
+    def of_block(self, block: Block, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+        """Count a block into a sink; return its genuine scores and their subjects."""
+        if self.fusion is not None:
+            block = block.fused(self.fusion)
+        who = self.people[0][block.low : block.low + len(block.values)]
+        value, row, _ = gather(block.values, block.mate_start, block.mate_stop, block.self_position)
+        self._count(block, who, sink)
+        return value.astype(np.float64), who[row]
+
+    def _count(self, block: Block, who: np.ndarray, sink: Sink) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""
         groups, layers = self.people[1].astype(np.int32), len(self.thresholds) + 1
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
@@ -459,7 +487,7 @@ class _PairCounter:
                 ends - ends[0],
                 groups,
                 self.thresholds,
-                *guide,
+                *self._guide,
                 begin,
                 right,
                 layer,
@@ -471,7 +499,104 @@ class _PairCounter:
             sink.add(
                 PairCounts(who[ends[:-1]], starts, right[filled], layer[filled], count[filled])
             )
-            report(block.low + int(ends[-1]), len(self.people[0]))
+
+
+@dataclass(eq=False)
+class PartBySubject:
+    """The attempts of some rows and columns of a matrix, or of some pairs, to be counted.
+
+    - `attempts`: those of the part by itself
+    - `rows`, `columns`: where the part is, increasing; of a list of pairs they are not used
+    - `thresholds`: increasing, with a layer of the `sink` between each two
+    - `genuine`: once counted, the genuine scores and their subjects
+    """
+
+    attempts: SubjectAttempts
+    rows: np.ndarray
+    columns: np.ndarray
+    thresholds: np.ndarray
+    sink: MergingSink
+    genuine: tuple[np.ndarray, np.ndarray] = field(
+        default_factory=lambda: (np.empty(0), np.empty(0, dtype=np.int64))
+    )
+
+
+def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
+    """Count all parts in one pass over the scores, which each part has been read from before."""
+    if are_pairs(scores):
+        for part in parts:
+            part.genuine = part.attempts.sweep(part.thresholds, part.sink)
+        return
+    if scores.nan == "raise":  # none has failed in a part, and beside the parts none matters
+        scores = scores._with(nan="exclude")
+    reader = BlockReader(scores)
+    counter = _PartsCounter(tuple(_PartCounter.of(part, reader) for part in parts))
+    depends_on = [x for part in parts for x in (part.rows, part.columns, part.thresholds)]
+    counts = counts_of("parts", reader, counter, depends_on)
+    for i, part in enumerate(parts):
+        counted = counts[str(i)]
+        part.sink.include_counts(counted["sink"])
+        part.genuine = counted["genuine"].array(), counted["people"].array()
+
+
+@dataclass(frozen=True, eq=False)
+class _PartCounter:
+    """Counts a part in the blocks of the whole: some rows, and some positions in their order."""
+
+    rows: np.ndarray
+    positions: np.ndarray
+    gallery: Gallery
+    counter: _PairCounter
+    sink: MergingSink
+
+    @classmethod
+    def of(cls, part: PartBySubject, reader: BlockReader) -> _PartCounter:
+        """Find the columns of a part among the positions of a reader of all scores."""
+        own, columns = part.attempts.reader, part.columns
+        if own.gallery.order is not None:
+            columns = columns[own.gallery.order]
+        position = np.arange(reader.scores.shape[1])
+        if reader.gallery.order is not None:
+            position[reader.gallery.order] = np.arange(len(position))
+        sink = part.sink.fresh()
+        counter = part.attempts.pair_counter(own, part.thresholds, sink)
+        return cls(part.rows, position[columns], own.gallery, counter, sink)
+
+    def of_block(self, block: Block) -> Block | None:
+        """Return the rows and columns of the part in a block of all scores, if there are any."""
+        ends = np.searchsorted(self.rows, [block.low, block.low + len(block.values)])
+        rows = self.rows[slice(*ends)] - block.low
+        if not len(rows):
+            return None
+        return self.gallery.block(int(ends[0]), block.values[np.ix_(rows, self.positions)])
+
+
+@dataclass(frozen=True, eq=False)
+class _PartsCounter:
+    """Counts every part in each block of the scores."""
+
+    parts: tuple[_PartCounter, ...]
+
+    def __call__(self, blocks: Iterable[Block]) -> dict[str, Any]:
+        """Return the counts of some blocks by the number of the part."""
+        sinks = [part.sink.fresh() for part in self.parts]
+        genuine: list[list[np.ndarray]] = [[np.empty(0)] for _ in self.parts]
+        people: list[list[np.ndarray]] = [[np.empty(0, dtype=np.int64)] for _ in self.parts]
+        for block in blocks:
+            for i, part in enumerate(self.parts):
+                inside = part.of_block(block)
+                if inside is not None:
+                    values, who = part.counter.of_block(inside, sinks[i])
+                    genuine[i].append(values)
+                    people[i].append(who)
+        return {
+            str(i): {
+                "sink": sink.counts(),
+                "genuine": ConcatenatedRows(tuple(genuine[i])),
+                "people": ConcatenatedRows(tuple(people[i])),
+            }
+            for i, sink in enumerate(sinks)
+        }
 
 
 def _around(count: float) -> np.ndarray:

@@ -10,17 +10,24 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.by_subject import FEW, SubjectAttempts
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Weighted
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
+
+
+class TrainingThresholds(NamedTuple):
+    """Increasing thresholds of a training part, and whether they are all its distinct scores."""
+
+    thresholds: np.ndarray
+    every_score: bool
 
 
 @dataclass
@@ -33,12 +40,18 @@ class Judged:
 
     @classmethod
     def of_folds(
-        cls, sweep: FoldSweep, rule: Rule, folds: Sequence[Sequence[tuple[Subset, Subset]]]
+        cls,
+        sweep: FoldSweep,
+        rule: Rule,
+        folds: Sequence[Sequence[tuple[Subset, Subset]]],
+        *,
+        every_score: bool = False,
     ) -> list[list[Self]]:
         """Choose a threshold on the first part of each fold and count both parts at it.
 
         `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
-        partition of the sweep. Two passes are made over the scores.
+        partition of the sweep. Two passes are made over the scores. With `every_score` those of
+        all bins are collected, where they are few.
         """
         judged = []
         with threads_for(sweep.rows.scores):
@@ -50,10 +63,15 @@ class Judged:
                 every = np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
                 if not sweep.narrow(every):
                     break
+            numbers = [x.train.impostor_attempts for x in itertools.chain(*counted)]
+            everywhere = every_score and max(numbers) <= FEW
+            if everywhere:
+                every = np.ones_like(every)
             each = zip(sweep.partitions, counted, sweep.collect(every), strict=True)
             for partition, some, scores in each:
                 for fold in some:
-                    fold.look_into(scores, partition, sweep.edges)
+                    inside = every if everywhere else fold.wanted
+                    fold.look_into(scores, partition, sweep.edges, inside)
                 judged.append([cls(choose(rule, x.train, x.wanted), x.train, x.test) for x in some])
         return judged
 
@@ -61,6 +79,29 @@ class Judged:
     def of_listed(cls, train: Attempts, test: Attempts, rule: Rule) -> Self:
         """Choose a threshold on listed attempts and count others at it."""
         return cls(choose(rule, train, wanted_bins(rule, train)), train, test)
+
+    def training_thresholds(self) -> TrainingThresholds:
+        """Return thresholds between which others like the chosen one can be found.
+
+        Where the training part has few distinct scores they are these; else they are denser around
+        the chosen threshold, which is one of them, and around the EER.
+        """
+        train, chosen = self.train, self.chosen.threshold
+        total = train.impostor_attempts
+        places, reached = train.values, train.false_accepts(train.values)
+        if train.accepted[-1] == total:  # every score is known
+            every = np.union1d(train.genuine, places)
+            if total <= FEW and len(every) <= SubjectAttempts.EXACT:
+                return TrainingThresholds(every, True)
+        else:
+            places, first = np.unique(np.append(places, train.edges[:-1]), return_index=True)
+            reached = np.append(reached, train.below[1:-1])[first]
+        around = [train.about_equal_error() * total]
+        if math.isfinite(chosen):
+            around.append(float(train.false_accepts(chosen)))
+        wanted = np.array([chosen])
+        thresholds = SubjectAttempts.thresholds_among(places, reached, total, around, wanted)
+        return TrainingThresholds(thresholds, False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +122,15 @@ class _Fold:
         wanted = wanted_bins(rule, training)
         return cls((train, test), training, sweep.attempts(partition, test), wanted)
 
-    def look_into(self, scores: Weighted, partition: DivisionIntoFolds, edges: np.ndarray) -> None:
-        """Divide the wanted bins of both parts by the scores collected."""
-        places = within(scores.values, edges, self.wanted)
+    def look_into(
+        self,
+        scores: Weighted,
+        partition: DivisionIntoFolds,
+        edges: np.ndarray,
+        flags: np.ndarray,
+    ) -> None:
+        """Divide some bins of both parts by the scores collected."""
+        places = within(scores.values, edges, flags)
         for part, attempts in zip(self.parts, (self.train, self.test), strict=True):
             inside = places[partition.has(part, scores.pairs[places])]
             attempts.look_into(scores.values[inside], scores.weights[inside])

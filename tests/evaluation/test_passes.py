@@ -19,8 +19,24 @@ LOOKS = {
         1,
         lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), templates="multi"),
     ),
-    # A threshold of each of five folds is chosen anew without each person.
-    "pooled": (15, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
+    # A threshold of each fold is chosen anew without each person, in one look for all folds.
+    "pooled": (3, lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), **BOOTSTRAP)),
+    "pooled repeats": (
+        3,
+        lambda a, b: be.cross_evaluate(
+            a, be.partition.RepeatedSubjectKFold(4, n_repeats=3), threshold="hter", **BOOTSTRAP
+        ),
+    ),
+    "pooled and fused": (
+        2,
+        lambda a, b: be.cross_evaluate(
+            a, be.partition.SubjectKFold(5), templates="multi", **BOOTSTRAP
+        ),
+    ),
+    "pooled at a given threshold": (
+        3,
+        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), threshold=1.0, **BOOTSTRAP),
+    ),
     "study": (6, lambda a, b: be.study_threshold(a, ("far", 0.01), replicates=100)),
     "zoo": (2, lambda a, b: be.zoo(a, permutations=9)),
     "zoo at a threshold": (1, lambda a, b: be.zoo(a, threshold=2.0, permutations=9)),

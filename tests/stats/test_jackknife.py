@@ -96,7 +96,7 @@ def test_attempts_of_each_add_up_over_blocks_of_rows(monkeypatch, groups):
     monkeypatch.setattr("bioeval.stats.replicates.GROUPS", groups)
     rng, people = np.random.default_rng(2), 7
     no_person = np.arange(people) == 3
-    whole, parts = AttemptsOfEach(no_person, 5), AttemptsOfEach(no_person, 5)
+    whole, parts = AttemptsOfEach.of_people(no_person, 5), AttemptsOfEach.of_people(no_person, 5)
     table = rng.integers(0, 4, size=(5, people, people)) * ~np.eye(people, dtype=bool)
     for left in range(people):
         layer, right = np.nonzero(table[:, left])

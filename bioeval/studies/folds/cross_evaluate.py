@@ -57,7 +57,7 @@ from bioeval.studies.folds.folds import (
     unit_of_parts,
     verify,
 )
-from bioeval.studies.folds.intervals import LeftOutRates, PooledRates
+from bioeval.studies.folds.intervals import FoldPart, LeftOutRates, PooledRates
 from bioeval.studies.folds.options import (
     Assurance,
     FoldInterval,
@@ -68,6 +68,7 @@ from bioeval.studies.folds.options import (
 from bioeval.studies.folds.results import Fold, cross_names, fold_dataset, span
 from bioeval.studies.folds.splits import (
     PairSides,
+    Part,
     ReducedGalleries,
     SplitPlan,
     SplitSides,
@@ -82,6 +83,7 @@ from bioeval.tallies import (
     SubjectAttempts,
     Templates,
     check_targets,
+    count_parts,
     require_values,
 )
 
@@ -123,7 +125,7 @@ def cross_evaluate(
 
     A training pair has both templates in the training part, a test pair both in the test part;
     pairs across the two parts are not used. All folds of a partition are counted in one
-    sweep over the scores.
+    sweep over the scores, and those without each subject in one more.
 
     Parameters
     ----------
@@ -189,14 +191,15 @@ def cross_evaluate(
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
         quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
         which is no confidence interval for other subjects. The others, of verification: of the
-        pooled rate on the test parts, for new people, whichever of them is given; each subject is
-        left out in turn, of both parts of each fold, and the thresholds are chosen anew. At a given
-        threshold subjects are resampled. There are none of the training parts then, and at assured
-        thresholds, which stay as they are, subjects are resampled.
+        pooled rate on the test parts, for new people; each subject is left out in turn, of both
+        parts of each fold, and the thresholds are chosen anew, whichever of them is given. A
+        threshold that is given stays, and so do assured ones: there each subject is left out with
+        ``"subject-bootstrap"`` (recommended), and subjects are resampled with the other two. There
+        are none of the training parts then.
     confidence : float
         Of the interval.
     replicates, random_state
-        Of the resampling at a given threshold.
+        Of the resampling at a given threshold, and at assured ones.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``; of pairs and of identification with folds.
     client, checkpoint
@@ -368,18 +371,7 @@ def evaluate_tasks(
         if options.attacks is not None:
             add_attacks(folds, plan, sides, options)
         if resampling is not None:
-            chosen, assured = {}, {}
-            for place, fold in folds.items():
-                if fold.defined:
-                    chosen[place] = fold.threshold
-                if fold.assured is not None and fold.assured.defined:
-                    assured[place] = fold.assured.promise.threshold
-            if options.rule.name == "fixed":
-                resampled = [_resampled(scores, sides, plan, chosen, options, resampling)]
-            else:
-                resampled = [_left_out(scores, sides, plan, chosen, options, resampling)]
-            if options.assurance is not None:
-                resampled.append(_resampled(scores, sides, plan, assured, options, resampling))
+            resampled = _by_subject(scores, sides, plan, folds, options, resampling)
         made = fold_dataset(
             folds, plan.shape, reader.about, options, splitter, confidence, resampled
         )
@@ -397,6 +389,67 @@ def evaluate_tasks(
     return datasets
 
 
+def _by_subject(
+    scores: Scores,
+    sides: SplitSides | PairSides,
+    plan: SplitPlan,
+    folds: Mapping[tuple[int, int], Fold],
+    options: FoldOptions,
+    resampling: IntervalOptions,
+) -> list[PooledRates | LeftOutRates]:
+    """Return the rates of the test parts together at the thresholds of the rule, and assured ones.
+
+    All parts without each person are counted in one pass. At thresholds that stay, subjects are
+    resampled where another bootstrap than the recommended method is asked for.
+    """
+    chosen = {place: fold.threshold for place, fold in folds.items() if fold.defined}
+    at: list[dict[tuple[int, int], float]] = [chosen]
+    if options.assurance is not None:
+        at.append({})
+        for place, fold in folds.items():
+            if fold.assured is not None and fold.assured.defined:
+                at[1][place] = fold.assured.promise.threshold
+    left_out = []
+    rates: list[PooledRates | LeftOutRates] = []
+    everyone = attempts_by_subject(scores, options.templates, options.fusion)
+    with threads_for(scores):
+        for number, thresholds in enumerate(at):
+            anew = number == 0 and options.chooses_anew
+            if not anew and resampling.method != "subject-bootstrap":
+                rates.append(_resampled(scores, sides, plan, thresholds, options, resampling))
+                continue
+            rule = options.rule if anew else Rule("fixed")
+            of_rule = LeftOutRates(everyone, resampling, rule)
+            for place, threshold in thresholds.items():
+                split, among = plan.split(place), folds[place].among
+                test = _attempts_in(sides, split.tested, options)
+                train = None
+                if anew:
+                    train = _attempts_in(sides, split.training, options)
+                if test is not None and train is not None and among is not None:
+                    of_rule.add_chosen(train, test, threshold, among)
+                elif test is not None and not anew:
+                    of_rule.add_given(test, threshold)
+            left_out.append(of_rule)
+            rates.append(of_rule)
+        count_parts(scores, [part for of_rule in left_out for part in of_rule.parts])
+    return rates
+
+
+def _attempts_in(
+    sides: SplitSides | PairSides, part: Part, options: FoldOptions
+) -> FoldPart | None:
+    """Return the attempts of a part by subject, with its rows and columns; None without any."""
+    if isinstance(sides, PairSides):
+        view: Scores | None = sides.view(part.probes)
+        places = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    else:
+        view, places = sides.between(part), sides.places(part)
+    if view is None:
+        return None
+    return attempts_by_subject(view, options.templates, options.fusion), places
+
+
 def _resampled(
     scores: Scores,
     sides: SplitSides | PairSides,
@@ -407,32 +460,11 @@ def _resampled(
 ) -> PooledRates:
     """Return the rates of the test parts together, each at its own threshold, by subject."""
     pooled = PooledRates(scores.subjects.tolist(), resampling)
-    with threads_for(scores):
-        for place, threshold in thresholds.items():
-            part = sides.views(plan.split(place))[1]
-            if part is not None:
-                pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
+    for place, threshold in thresholds.items():
+        part = sides.views(plan.split(place))[1]
+        if part is not None:
+            pooled.add(attempts_by_subject(part, options.templates, options.fusion), threshold)
     return pooled
-
-
-def _left_out(
-    scores: Scores,
-    sides: SplitSides | PairSides,
-    plan: SplitPlan,
-    thresholds: Mapping[tuple[int, int], float],
-    options: FoldOptions,
-    resampling: IntervalOptions,
-) -> LeftOutRates:
-    """Return the rates of the test parts together, each at a threshold that is chosen anew."""
-    rates = LeftOutRates(scores.subjects.tolist(), resampling, options.rule)
-    with threads_for(scores):
-        for place, threshold in thresholds.items():
-            learned, judged = sides.views(plan.split(place))
-            if learned is not None and judged is not None:
-                train = attempts_by_subject(learned, options.templates, options.fusion)
-                test = attempts_by_subject(judged, options.templates, options.fusion)
-                rates.add(train, test, threshold)
-    return rates
 
 
 def note_subjects_in_both(

@@ -224,7 +224,9 @@ def _verify_matrix(
                 codes.append((coded.codes[sides.probe], coded.codes[sides.gallery]))
                 parts.append(coded.parts)
             sweep = FoldSweep(reader, options.templates, options.fusion, codes)
-            of_rule = Judged.of_folds(sweep, options.distance_rule, parts)
+            of_rule = Judged.of_folds(
+                sweep, options.distance_rule, parts, every_score=options.chooses_anew
+            )
             judged |= zip(looked_at, of_rule, strict=True)
         for repeat in apart:
             judged[repeat] = []
@@ -236,7 +238,8 @@ def _verify_matrix(
     folds = {}
     for place in plan.places:
         repeat, fold = place
-        folds[place] = Fold.of_judged(judged[repeat][fold], sides.sizes(plan.split(place)))
+        sizes = sides.sizes(plan.split(place))
+        folds[place] = Fold.of_judged(judged[repeat][fold], sizes, anew=options.chooses_anew)
     if options.far_targets is not None:
         for place, chosen, attempts in counted_parts(scores, sides.tests(plan), [options]):
             tested = FoldSide(selected(scores, chosen), counted=attempts)
@@ -369,7 +372,7 @@ def fold_of(train: FoldSide, test: FoldSide, sizes: PartSizes, options: FoldOpti
 def _verified(train: FoldSide, test: FoldSide, sizes: PartSizes, options: FoldOptions) -> Fold:
     """Evaluate verification of one fold, with its drawn claims and seen subjects."""
     judged = judge_parts(train, test, options)
-    made = Fold.of_judged(judged, sizes)
+    made = Fold.of_judged(judged, sizes, anew=options.chooses_anew)
     for prefix, part in (("", test), ("train_", train)):
         if options.claims is not None:
             unenrolled = part.unenrolled_probes

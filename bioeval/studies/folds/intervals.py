@@ -11,14 +11,27 @@ import numpy as np
 
 from bioeval.base import SCALARS, require_number, require_numbers
 from bioeval.stats import (
+    AttemptsOfEach,
     IntervalOptions,
     QuadraticForms,
     by_subject,
+    groups_of_people,
     jackknife_limits,
     linear_forms,
+    open_limits,
     ratio,
 )
-from bioeval.tallies import PairCounts, Rule, SubjectAttempts, run_jobs
+from bioeval.studies.folds.splits import IndexSet
+from bioeval.tallies import (
+    PairCounts,
+    PartBySubject,
+    Rule,
+    SubjectAttempts,
+    TrainingThresholds,
+)
+
+#: The attempts of a part, and its rows and columns.
+FoldPart = tuple[SubjectAttempts, IndexSet]
 
 
 @dataclass(frozen=True)
@@ -167,55 +180,38 @@ class PooledRates:
 class _Accepted:
     """Attempts of a part that are accepted: none, and up to each of some increasing thresholds.
 
-    - `counts` (int64 (2, 1 + thresholds)): genuine and impostor attempts of all
-    - `counts_of` (int64 (2, 1 + thresholds, people)): those that leave with each person
-    - `made` (int64 (2,)), `made_of` (int64 (2, people)): accepted or not
+    The last axis is of all attempts, and of those without each person.
+
+    - `counts` (int64 (2, 1 + thresholds, 1 + people)): genuine and impostor attempts
+    - `made` (int64 (2, 1 + people)): accepted or not
     """
 
     counts: np.ndarray
-    counts_of: np.ndarray
     made: np.ndarray
-    made_of: np.ndarray
 
     @classmethod
-    def of(
-        cls, attempts: SubjectAttempts, thresholds: np.ndarray, number: np.ndarray, people: int
-    ) -> _Accepted:
-        """Count the attempts; `number` is that of each subject of the part among all people."""
-        sink = _Leaving(len(thresholds) + 1, people, number)
-        values, who = attempts.sweep(thresholds, sink)
-        genuine = np.zeros((len(thresholds) + 1, people), dtype=np.int64)
-        genuine[:, number] = by_subject(values, who, thresholds, len(number))
-        layers_of = np.stack([genuine, sink.leaving])
-        layers = np.stack([genuine.sum(axis=1), sink.totals])
-        none = np.zeros((2, 1, people), dtype=np.int64)
-        counts_of = np.concatenate([none, np.cumsum(layers_of, axis=1)], axis=1)
-        counts = np.concatenate([none[:, :, 0], np.cumsum(layers, axis=1)], axis=1)
-        return cls(counts[:, :-1], counts_of[:, :-1], counts[:, -1], counts_of[:, -1])
+    def of(cls, part: PartBySubject, each: AttemptsOfEach) -> _Accepted:
+        """Return the attempts of a part that was counted into its sink, `each`."""
+        layers = np.stack([each.accepted_genuine(part.genuine, part.thresholds), each.accepted()])
+        counts = np.concatenate([np.zeros_like(layers[:, :1]), layers], axis=1)
+        return cls(counts[:, :-1], counts[:, -1])
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR without each person, (1 + thresholds, people)."""
-        made = (self.made[:, None] - self.made_of)[:, None]
-        accepted = ratio(
-            self.counts[:, :, None] - self.counts_of, np.broadcast_to(made, self.counts_of.shape)
-        )
+        """Return FAR and FRR, (1 + thresholds, 1 + people)."""
+        accepted = ratio(self.counts, np.broadcast_to(self.made[:, None], self.counts.shape))
         return accepted[1], 1 - accepted[0]
 
     def at(self, row: np.ndarray) -> np.ndarray:
-        """Return the accepted attempts without each person, (2, people).
-
-        Each person has a row of its own, which may be between two.
-        """
+        """Return the accepted attempts, (2, 1 + people), each at a row that may be between two."""
         below = np.floor(row).astype(np.int64)
         above = np.minimum(below + 1, self.counts.shape[1] - 1)
         who = np.arange(len(row))
-        left = self.counts[:, below] - self.counts_of[:, below, who]
-        right = self.counts[:, above] - self.counts_of[:, above, who]
+        left, right = self.counts[:, below, who], self.counts[:, above, who]
         return left + (row - below) * (right - left)
 
 
 def row_of(rule: Rule, part: _Accepted, exact: bool) -> np.ndarray:
-    """Return the row of the threshold that a rule chooses on a part without each person.
+    """Return the row of the threshold that a rule chooses on a part, and without each person.
 
     The first row accepts nothing; FAR grows along the rows. Where these are not all scores
     (`exact`), thresholds at a FAR, at a FRR and at the EER are between two rows, linearly.
@@ -223,7 +219,7 @@ def row_of(rule: Rule, part: _Accepted, exact: bool) -> np.ndarray:
     far, frr = part.rates()
     last = len(far) - 1
     if rule.name in ("cost", "accuracy"):
-        of_frr, of_far = (part.made[:, None] - part.made_of).astype(np.float64)
+        of_frr, of_far = part.made.astype(np.float64)
         if rule.name == "cost":
             prior, miss, accept = rule.values
             of_frr, of_far = prior * miss, (1 - prior) * accept
@@ -255,57 +251,95 @@ def row_of(rule: Rule, part: _Accepted, exact: bool) -> np.ndarray:
     return chosen.astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class _LeftOutFold:
+    """The parts of a fold and its threshold, a distance; without a training part it is given."""
+
+    threshold: float
+    test: PartBySubject
+    train: PartBySubject | None = None
+    every_score: bool = False  # whether the thresholds are all scores of the training part
+
+
 class LeftOutRates:
-    """Verification rates over parts, each at the threshold that its training part chooses.
+    """Verification rates over parts, each at the threshold of its fold, without each person.
 
     Each person is left out in turn, of the training and of the test part of every fold, and the
     thresholds are chosen anew: limits are those of the pooled rates of new people, with thresholds
-    chosen on other people like those of the training parts.
+    chosen on other people like those of the training parts. A threshold that is given stays.
+    Of more than a thousand people, groups of them are left out.
     """
 
-    def __init__(self, subjects: Sequence, options: IntervalOptions, rule: Rule):
+    def __init__(self, everyone: SubjectAttempts, options: IntervalOptions, rule: Rule):
+        """Begin without a fold; the attempts of `everyone` number the people."""
         self.options, self.rule = options.for_new_people, rule
-        self._number = {name: i for i, name in enumerate(subjects)}
-        people = len(self._number)
-        self._pooled = np.zeros((2, 2))  # accepted and all, of genuine and impostor attempts
-        self._without = np.zeros((2, 2, people))
-        self._tested = np.zeros((2, people), dtype=bool)
-        self._pairs = 0
-        self._seen: tuple[set[int], set[int]] = set(), set()
+        group, self._groups = groups_of_people(everyone.no_person)
+        self._number = {name: i for i, name in enumerate(everyone.names)}
+        self._group, self._people = group, int((~everyone.no_person).sum())
+        self._folds: list[_LeftOutFold] = []
 
-    def add(self, train: SubjectAttempts, test: SubjectAttempts, threshold: float) -> None:
-        """Count the parts of a fold; its threshold is a distance, NaN rejects everything."""
-        (tally,) = run_jobs(train.reader, [train.job.fresh()])
-        wanted = np.array([threshold])
-        wanted = wanted[np.isfinite(wanted)]
-        nodes, exact = train.thresholds(tally, wanted)
-        people = len(self._number)
+    @property
+    def parts(self) -> list[PartBySubject]:
+        """The parts that are to be counted."""
+        return [x for fold in self._folds for x in (fold.train, fold.test) if x is not None]
 
-        def counted(part: SubjectAttempts) -> tuple[_Accepted, np.ndarray]:
-            number = np.array([self._number[name] for name in part.names], dtype=np.int64)
-            return _Accepted.of(part, nodes, number, people), number
+    def add_given(self, test: FoldPart, threshold: float) -> None:
+        """Add the test part of a fold at a threshold that is given."""
+        self._folds.append(_LeftOutFold(threshold, self._part(test, _finite(threshold))))
 
-        learned, _ = counted(train)
-        judged, number = counted(test)
-        row = 0
-        if len(wanted):
-            row = int(np.searchsorted(nodes, wanted[0])) + 1
-        # Who is in no training pair changes no threshold; without some there is none to choose on.
-        chosen = np.where(learned.made_of.any(axis=0), row_of(self.rule, learned, exact), row)
-        defined = (learned.made[:, None] > learned.made_of).all(axis=0)
-        chosen = np.where(defined, chosen, 0)
-        self._pooled += np.stack([judged.counts[:, row], judged.made])
-        left = np.stack([judged.at(chosen), judged.made[:, None] - judged.made_of])
-        self._without += np.where(defined, left, 0)
-        self._tested |= judged.made_of > 0
-        self._pairs += test.disjoint_pairs
-        for seen, side in zip(self._seen, test.sides, strict=True):
-            seen.update(number[side].tolist())
+    def add_chosen(
+        self, train: FoldPart, test: FoldPart, threshold: float, among: TrainingThresholds
+    ) -> None:
+        """Add the parts of a fold; its threshold is one `among` some, NaN rejects everything."""
+        judged, learned = (self._part(x, among.thresholds) for x in (test, train))
+        self._folds.append(_LeftOutFold(threshold, judged, learned, among.every_score))
+
+    def _numbers(self, attempts: SubjectAttempts) -> np.ndarray:
+        """Return the numbers of the subjects of a part among all."""
+        return np.array([self._number[name] for name in attempts.names], dtype=np.int64)
+
+    def _part(self, part: FoldPart, thresholds: np.ndarray) -> PartBySubject:
+        attempts, (rows, columns) = part
+        group = self._group[self._numbers(attempts)]
+        sink = AttemptsOfEach(group, self._groups, len(thresholds) + 1)
+        return PartBySubject(attempts, rows, columns, thresholds, sink)
+
+    def _at_thresholds(self, fold: _LeftOutFold, judged: _Accepted) -> np.ndarray:
+        """Return accepted and all attempts of a test part, (2, 2, 1 + people).
+
+        Where none are left to choose a threshold on, there are none.
+        """
+        row = int(np.searchsorted(fold.test.thresholds, fold.threshold, side="right"))
+        if math.isnan(fold.threshold):
+            row = 0
+        chosen = np.full(self._groups + 1, float(row))
+        defined: np.ndarray = np.ones(self._groups + 1, dtype=bool)
+        if fold.train is not None:
+            learned = _Accepted.of(fold.train, _each(fold.train))
+            defined = np.all(learned.made > 0, axis=0)
+            # Who is in no training pair changes no threshold.
+            trained = (learned.made != learned.made[:, :1]).any(axis=0)
+            chosen = np.where(trained, row_of(self.rule, learned, fold.every_score), chosen)
+        at = judged.at(np.where(defined, chosen, 0))
+        return np.where(defined, np.stack([at, judged.made]), 0)
 
     def rates(self) -> dict[str, tuple[float, float, float]]:
         """Return each rate of all parts together, with its confidence limits."""
-        there = self._tested.any(axis=0)
-        pooled = np.concatenate([self._pooled[:, :, None], self._without[:, :, there]], axis=2)
+        pooled = np.zeros((2, 2, self._groups + 1))  # accepted and all, genuine and impostor
+        tested = np.zeros((2, self._groups), dtype=bool)
+        subjects: set[int] = set()
+        sides: tuple[set[int], set[int]] = set(), set()
+        disjoint = 0
+        for fold in self._folds:
+            judged = _Accepted.of(fold.test, _each(fold.test))
+            pooled += self._at_thresholds(fold, judged)
+            tested |= judged.made[:, 1:] < judged.made[:, :1]
+            attempts = fold.test.attempts
+            number = self._numbers(attempts)
+            subjects.update(number[fold.test.genuine[1]].tolist())
+            disjoint += attempts.disjoint_pairs
+            for seen, side in zip(sides, attempts.sides, strict=True):
+                seen.update(number[side[~attempts.no_person[side]]].tolist())
         (accepted, accepted_impostors), (genuine, impostors) = pooled
         counts = {
             "ga": accepted,
@@ -317,42 +351,50 @@ class LeftOutRates:
         }
         values = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts)
         values["hter"] = (values["far"] + 1 - values["gar"]) / 2
-        subjects = self.options.trials_of(int(self._tested[0].sum()))
-        left, right = self._seen
-        pairs = min(self._pairs, len(left), len(right), len(left | right) // 2)
-        trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
+        genuine_subjects = self.options.trials_of(len(subjects))
+        left, right = sides
+        pairs = min(disjoint, len(left), len(right), len(left | right) // 2)
+        mixed = min(pairs, genuine_subjects)
+        anew = any(fold.train is not None for fold in self._folds)
+        everyone = tested.any(axis=0)
+        among, tested_pairs, fewest = everyone, everyone, np.inf
+        if not anew:  # who has no such attempt changes no such rate
+            among, tested_pairs = tested
+            fewest = min((len(side) for side in sides if side), default=0)
+        of_genuine = genuine_subjects, among, np.inf
+        of_impostors = pairs, tested_pairs, fewest
+        units = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}
         ends = {}
         for scalar in SCALARS.at_threshold["folds"]:
-            scaled = scalar.scaled(values[scalar.name])
-            number = trials.get(scalar.name, min(pairs, subjects))
+            trials, people, least = units.get(scalar.name, (mixed, everyone, fewest))
+            rate = scalar.scaled(values[scalar.name])
             low, high = jackknife_limits(
-                scaled[0], scaled[1:], self.options.confidence, number, chosen_anew=True
+                rate[0],
+                rate[1:][people],
+                self.options.confidence,
+                trials,
+                least,
+                chosen_anew=anew,
             )
+            if not anew:
+                low, high = open_limits(rate[0], low, high, trials, self.options.confidence)
             ends_of = scalar.unscaled(np.array([low, high])).tolist()
             ends[scalar.name] = float(values[scalar.name][0]), *ends_of
         return ends
 
     def remarks(self) -> list[str]:
         """Return warnings where the intervals are unreliable."""
-        return self.options.few_people(len(self._number))
+        return self.options.few_people(self._people)
 
 
-class _Leaving:
-    """A sink of impostor attempts in each layer: of all, and those that leave with each person."""
+def _finite(threshold: float) -> np.ndarray:
+    """Return a threshold as an array; without one that accepts nothing."""
+    return np.array([threshold])[[threshold > -np.inf]]
 
-    def __init__(self, layers: int, people: int, number: np.ndarray):
-        self.people, self.number = people, number
-        self.totals = np.zeros(layers, dtype=np.int64)
-        self.leaving = np.zeros((layers, people), dtype=np.int64)
 
-    def add(self, pairs: PairCounts) -> None:
-        """Add attempts of pairs of subjects."""
-        layer = pairs.layer.astype(np.int64)
-        self.totals += np.bincount(layer, pairs.count, len(self.totals)).astype(np.int64)
-        for side in (pairs.left_of_each, pairs.right):
-            place = layer * self.people + self.number[side]
-            counts = np.bincount(place, pairs.count, self.leaving.size).astype(np.int64)
-            self.leaving += counts.reshape(self.leaving.shape)
+def _each(part: PartBySubject) -> AttemptsOfEach:
+    assert isinstance(part.sink, AttemptsOfEach)
+    return part.sink
 
 
 class _Renumbered:

@@ -137,6 +137,11 @@ class FoldOptions:
         """Whether the subjects are resampled."""
         return self.interval in get_args(Bootstrap)
 
+    @property
+    def chooses_anew(self) -> bool:
+        """Whether thresholds are chosen anew without each subject."""
+        return self.resamples and self.rule.name not in ("fixed", "none")
+
     def _check_assurance(self) -> None:
         """Raise unless a FAR of all comparisons is assured."""
         if self.task != "verification":

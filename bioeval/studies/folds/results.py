@@ -29,7 +29,7 @@ from bioeval.studies.folds.intervals import LeftOutRates, PooledRates, nadeau_be
 from bioeval.studies.folds.options import FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place
-from bioeval.tallies import Judged, to_user
+from bioeval.tallies import Judged, TrainingThresholds, to_user
 
 FOLD_COUNTS = {
     **names_of("verification", "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
@@ -106,7 +106,9 @@ INTERVAL_BY_SUBJECT = (
     "of the pooled rate, by leaving out each subject, with the threshold of each fold chosen anew"
 )
 
-INTERVAL_AT_THRESHOLD = "of the pooled rate at the given threshold, by resampling subjects"
+INTERVAL_AT_THRESHOLD = "of the pooled rate at the given threshold, by leaving out each subject"
+
+INTERVAL_RESAMPLED = "of the pooled rate at the given threshold, by resampling subjects"
 
 SPREAD = (
     "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
@@ -131,7 +133,8 @@ class Fold:
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
     subjects in which training and test part are searched. `points` are operating points of the
-    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured.
+    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured,
+    `among` if the threshold is to be chosen anew without each person.
     """
 
     threshold: float
@@ -142,10 +145,11 @@ class Fold:
     galleries: tuple[int, int] = (0, 0)
     points: dict[str, float | np.ndarray] = field(default_factory=dict)
     assured: AssuredFold | None = None
+    among: TrainingThresholds | None = None
 
     @classmethod
-    def of_judged(cls, judged: Judged, subjects: PartSizes) -> Fold:
-        """Count both parts at the threshold."""
+    def of_judged(cls, judged: Judged, subjects: PartSizes, *, anew: bool = False) -> Fold:
+        """Count both parts at the threshold, which may be chosen `anew` later."""
         counts = {}
         chosen = judged.chosen
         for prefix, attempts in (("", judged.test), ("train_", judged.train)):
@@ -157,7 +161,10 @@ class Fold:
                 fa, fr = attempts.errors_at(chosen.threshold)
                 ga, gr = genuine - fr, impostor - fa
             counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-        return cls(chosen.threshold, chosen.defined, counts, subjects)
+        among = None
+        if anew and chosen.defined:
+            among = judged.training_thresholds()
+        return cls(chosen.threshold, chosen.defined, counts, subjects, among=among)
 
     def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
         """Add the genuine attempts detected at the threshold, and the galleries searched."""
@@ -302,7 +309,11 @@ def fold_dataset(
         attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
         if options.rule.name == "fixed":
-            attrs["interval"] = INTERVAL_AT_THRESHOLD
+            attrs["interval"] = (
+                INTERVAL_RESAMPLED
+                if isinstance(resampled[0], PooledRates)
+                else INTERVAL_AT_THRESHOLD
+            )
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, cross_names(), coordinates, attrs)

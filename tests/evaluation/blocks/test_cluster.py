@@ -169,6 +169,19 @@ CALLS = {
         be.simulate(30, 4), interval="subject-bootstrap", replicates=100, **place
     ),
     "folds": lambda **place: be.cross_evaluate(be.simulate(30, 4), FOLDS, **place),
+    "folds without each person": lambda **place: be.cross_evaluate(
+        be.simulate(30, 4),
+        be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=1),
+        threshold=("far", 0.02),
+        interval="subject-bootstrap",
+        **place,
+    ),
+    "fused folds without each person": lambda **place: be.cross_evaluate(
+        streamed(), FOLDS, templates="multi", interval="subject-bootstrap", **place
+    ),
+    "folds at a given threshold": lambda **place: be.cross_evaluate(
+        be.simulate(30, 4), FOLDS, threshold=0.3, interval="subject-bootstrap", **place
+    ),
     "identification in folds": lambda **place: be.cross_evaluate(
         be.simulate(30, 4), FOLDS, task="open_set", **place
     ),
@@ -331,7 +344,10 @@ def test_processes_of_their_own_count_the_same():
     with distributed.Client(
         n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
     ) as processes:
-        for name in ("resampled", "card with intervals", "zoo", "compare"):
+        for name in (
+            *("resampled", "card with intervals", "zoo", "compare"),
+            "folds without each person",
+        ):
             assert CALLS[name](client=processes).identical(CALLS[name]()), name
 
 

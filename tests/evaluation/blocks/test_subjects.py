@@ -108,7 +108,7 @@ def test_any_blocks_in_any_order_give_the_whole(call, system, cuts, order, twice
 def test_many_attempts_are_compared_on_thresholds_in_any_blocks(monkeypatch):
     a, b = systems()["gallery"]
     monkeypatch.setattr("bioeval.studies.compare.counts.EXACT_ATTEMPTS", 20)
-    for where in ("by_subject.SubjectAttempts.EXACT", "by_subject._FEW"):
+    for where in ("by_subject.SubjectAttempts.EXACT", "by_subject.FEW"):
         monkeypatch.setattr(f"bioeval.tallies.{where}", 20)
     monkeypatch.setattr("bioeval.studies.compare.measures.EXACT_ATTEMPTS", 20)
     expected = be.compare(a, b, replicates=100)

@@ -338,45 +338,139 @@ def test_summaries_by_hand(scores):
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_subjects_are_resampled_at_a_given_threshold(kind):
-    """The counts of all test parts by subject, and by pair of subjects, in loops."""
-    from bioeval import stats
+def counts_of_test_parts(made, splitter, thresholds):
+    """Return rejected and all genuine attempts by subject, false accepts and all by pair of them.
 
-    made = be.simulate(15, 3, random_state=2)
-    sign = 1 if kind == "distance" else -1
-    scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
-    splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    given = sign * float(np.quantile(made.values, 0.1))
-    found = crossed(scores, splitter, threshold=given, interval="subject-bootstrap", confidence=0.9)
+    In loops over the test parts, each at its distance.
+    """
     d, person = made.values, np.unique(made.probe_labels, return_inverse=True)[1]
-    fr, genuine = np.zeros(15, dtype=int), np.zeros(15, dtype=int)
-    fa, impostor = np.zeros((15, 15), dtype=int), np.zeros((15, 15), dtype=int)
-    for number, (_, test) in enumerate(splitter.split(scores)):
-        t = sign * found.threshold.values[divmod(number, 3)]
+    people = int(person.max()) + 1
+    fr, genuine = np.zeros(people, dtype=int), np.zeros(people, dtype=int)
+    fa, impostor = np.zeros((people, people), dtype=int), np.zeros((people, people), dtype=int)
+    for threshold, (_, test) in zip(thresholds, splitter.split(made), strict=True):
         for i in test:
             for j in test:
                 a, b = person[i], person[j]
                 if a != b:
                     impostor[a, b] += 1
-                    fa[a, b] += d[i, j] <= t
+                    fa[a, b] += d[i, j] <= threshold
                 elif i != j:
                     genuine[a] += 1
-                    fr[a] += d[i, j] > t
-    for rate, counts in (("far", (fa, impostor)), ("frr", (fr, genuine))):
-        expected = stats.subject_bootstrap(*counts, confidence=0.9)
-        assert found[f"{rate}_pooled"].item() == expected.estimate
-        assert [found[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
-    assert found.gar_low == 1 - found.frr_high
-    assert found.hter_low < found.hter_pooled < found.hter_high
-    assert found.accuracy_low < found.accuracy_pooled < found.accuracy_high
+                    fr[a] += d[i, j] > threshold
+    return (fr, genuine), (fa, impostor)
+
+
+def jackknifed(rate, without, trials, freedom):
+    """Return the limits of a rate between 0 and 1 from those without each person, by 90 %."""
+    from scipy.stats import t as student
+
+    n, logits = len(without), [np.log(x / (1 - x)) for x in without]
+    mean = sum(logits) / n
+    squares = [(x - mean) ** 2 for x in logits]
+    total = sum(squares)
+    spread = sum((x - total / n) ** 2 for x in squares)
+    freedom = min(2 * total**2 / spread, freedom)
+    half = student.ppf(0.95, freedom) * np.sqrt((n - 1) / n * total)
+    middle = np.log(rate / (1 - rate))
+    widest = be.stats.clopper_pearson(rate * trials, trials, 0.9)
+    low, high = (1 / (1 + np.exp(-x)) for x in (middle - half, middle + half))
+    return max(low, widest[0]), min(high, widest[1])
+
+
+def left_out(errors, attempts):
+    """Return a rate, and the rates without each subject, of counts by subject or by pair."""
+    without = []
+    for a in range(len(errors)):
+        kept = np.ix_(*[np.arange(len(errors)) != a] * errors.ndim)
+        without.append(errors[kept].sum() / attempts[kept].sum())
+    return errors.sum() / attempts.sum(), without
+
+
+REPEATED = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_each_subject_is_left_out_at_a_given_threshold(kind):
+    """The rates of all test parts without each subject, from counts in loops."""
+    made = be.simulate(15, 3, random_state=2)
+    sign = 1 if kind == "distance" else -1
+    scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
+    at = float(np.quantile(made.values, 0.1))
+    found = crossed(
+        scores, REPEATED, threshold=sign * at, interval="subject-bootstrap", confidence=0.9
+    )
+    counts = counts_of_test_parts(made, REPEATED, [at] * 6)
+    (frr, of_frr), (far, of_far) = left_out(*counts[0]), left_out(*counts[1])
+    of_hter = [(x + y) / 2 for x, y in zip(of_frr, of_far, strict=True)]
+    # Fifteen people; seven disjoint pairs of them.
+    for name, rate, without, trials in (
+        ("frr", frr, of_frr, 15),
+        ("far", far, of_far, 7),
+        ("hter", (far + frr) / 2, of_hter, 7),
+    ):
+        assert found[f"{name}_pooled"].item() == pytest.approx(rate)
+        ends = [found[f"{name}_{end}"].item() for end in ("low", "high")]
+        np.testing.assert_allclose(ends, jackknifed(rate, without, trials, 14), rtol=1e-9)
+    np.testing.assert_allclose(found.gar_low, 1 - found.frr_high)
     assert np.isnan(found.train_far_low)
-    assert found.attrs["interval_method"] == "subject-bootstrap"
+    assert found.attrs["interval_method"] == "subject-jackknife"
+    assert found.attrs["interval_for"] == "new people"
+    assert found.attrs["interval"].endswith("at the given threshold, by leaving out each subject")
     assert "only 15 subjects" in found.attrs["warnings"]
-    plain = crossed(scores, splitter, threshold=given)
+    plain = crossed(scores, REPEATED, threshold=sign * at)
     np.testing.assert_array_equal(plain.far, found.far)
     assert plain.attrs["interval_method"] == "nadeau-bengio"
+
+
+def test_one_test_part_at_a_given_threshold_is_as_without_folds():
+    """Where many people err, FAR and FRR have the limits of verification of the test part."""
+    scores = be.simulate(40, 4, random_state=3, within=0.9)
+    test = np.flatnonzero(np.arange(160) >= 16)
+    splitter = be.partition.PredefinedFolds(np.where(np.arange(160) < 16, -1, 0))
+    options = {"interval": "subject-bootstrap"}
+    at = float(np.quantile(scores.values, 0.2))
+    found = crossed(scores, splitter, threshold=at, **options)
+    there = be.verification(scores.select(test, test), thresholds=[at], **options)
+    for rate in ("far", "frr"):
+        for end in ("pooled", "low", "high"):
+            expected = there[rate if end == "pooled" else f"{rate}_{end}"].item()
+            assert found[f"{rate}_{end}"].item() == pytest.approx(expected, rel=1e-9), (rate, end)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["bca", "logit"])
+def test_subjects_are_resampled_at_a_given_threshold(variant):
+    """The counts of all test parts by subject, and by pair of subjects, in loops."""
+    from bioeval import stats
+
+    made = be.simulate(15, 3, random_state=2)
+    at, method = float(np.quantile(made.values, 0.1)), f"subject-bootstrap-{variant}"
+    found = crossed(made, REPEATED, threshold=at, interval=method, confidence=0.9)
+    rejected, accepted = counts_of_test_parts(made, REPEATED, [at] * 6)
+    for rate, counts in (("far", accepted), ("frr", rejected)):
+        expected = stats.subject_bootstrap(*counts, confidence=0.9, variant=variant)
+        assert found[f"{rate}_pooled"].item() == expected.estimate
+        assert [found[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
+    assert found.hter_low < found.hter_pooled < found.hter_high
+    assert found.accuracy_low < found.accuracy_pooled < found.accuracy_high
+    assert found.attrs["interval_method"] == method
+    assert found.attrs["interval"].endswith("at the given threshold, by resampling subjects")
+
+
+def test_each_subject_is_left_out_at_assured_thresholds():
+    """Assured thresholds stay, while those of the rule are chosen anew."""
+    made = be.simulate(60, 3, random_state=4, within=0.9)
+    splitter = be.partition.SubjectKFold(3)
+    options = {"threshold": ("far", 0.2), "interval": "subject-bootstrap", "confidence": 0.9}
+    found = crossed(made, splitter, assure=0.6, **options)
+    assert found.assured_refused == 0
+    counts = counts_of_test_parts(made, splitter, found.assured_threshold.values.ravel())
+    for name, of_rate, trials in (("frr", counts[0], 60), ("far", counts[1], 30)):
+        rate, without = left_out(*of_rate)
+        ends = [found[f"assured_{name}_{end}"].item() for end in ("low", "high")]
+        np.testing.assert_allclose(ends, jackknifed(rate, without, trials, 59), rtol=1e-9)
+    alone = crossed(made, splitter, **options)
+    assert found.far_high == alone.far_high
 
 
 ANEW = ("eer", ("far", 0.05), ("frr", 0.1), "hter", "accuracy")
