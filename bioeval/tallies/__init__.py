@@ -4,8 +4,17 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.tallies.by_subject": ("MergingSinks", "PairCounts", "SubjectAttempts"),
-    "bioeval.tallies.cells": ("is_accepted", "rounded_down"),
+    "bioeval.tallies.by_subject": (
+        "MergingSinks",
+        "PairCounts",
+        "PartBySubject",
+        "SubjectAttempts",
+        "count_parts",
+    ),
+    "bioeval.tallies.cells": (
+        "is_accepted",
+        "rounded_down",
+    ),
     "bioeval.tallies.counters": (
         "ImpostorBlock",
         "ThresholdCounter",
@@ -19,12 +28,28 @@ _NAMES: NamesByModule = {
         "require_alike",
         "role_of",
     ),
-    "bioeval.tallies.fold_counts": ("FoldSweep", "Subset"),
-    "bioeval.tallies.identification_job": ("IdentificationJob", "RankUnit", "check_max_rank"),
-    "bioeval.tallies.judged": ("GroupTally", "Judged"),
+    "bioeval.tallies.fold_counts": (
+        "FoldSweep",
+        "Subset",
+    ),
+    "bioeval.tallies.identification_job": (
+        "IdentificationJob",
+        "RankUnit",
+        "check_max_rank",
+    ),
+    "bioeval.tallies.judged": (
+        "GroupTally",
+        "Judged",
+        "TrainingThresholds",
+    ),
     "bioeval.tallies.kept_points": ("at_most_kept",),
     "bioeval.tallies.left_out": ("LeftOut",),
-    "bioeval.tallies.parts": ("ConcatenatedRows", "Extent", "InBlocks", "counts_of"),
+    "bioeval.tallies.parts": (
+        "ConcatenatedRows",
+        "Extent",
+        "InBlocks",
+        "counts_of",
+    ),
     "bioeval.tallies.point_search": ("PointFinder",),
     "bioeval.tallies.points": (
         "FAR_TARGETS",
@@ -35,7 +60,10 @@ _NAMES: NamesByModule = {
         "per_cent",
         "trivial_cost",
     ),
-    "bioeval.tallies.second_pass": ("PointsWanted", "SecondPass"),
+    "bioeval.tallies.second_pass": (
+        "PointsWanted",
+        "SecondPass",
+    ),
     "bioeval.tallies.selections": (
         "IdentificationRules",
         "OrderedScores",
@@ -53,8 +81,16 @@ _NAMES: NamesByModule = {
         "to_internal",
         "to_user",
     ),
-    "bioeval.tallies.tied_places": ("PlainTies", "Ties", "place_weights"),
-    "bioeval.tallies.verification_job": ("Claim", "Templates", "VerificationJob"),
+    "bioeval.tallies.tied_places": (
+        "PlainTies",
+        "Ties",
+        "place_weights",
+    ),
+    "bioeval.tallies.verification_job": (
+        "Claim",
+        "Templates",
+        "VerificationJob",
+    ),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -3,7 +3,9 @@
 from bioeval.tallies.by_subject import (
     MergingSinks as MergingSinks,
     PairCounts as PairCounts,
+    PartBySubject as PartBySubject,
     SubjectAttempts as SubjectAttempts,
+    count_parts as count_parts,
 )
 from bioeval.tallies.cells import is_accepted as is_accepted, rounded_down as rounded_down
 from bioeval.tallies.counters import (
@@ -25,7 +27,11 @@ from bioeval.tallies.identification_job import (
     RankUnit as RankUnit,
     check_max_rank as check_max_rank,
 )
-from bioeval.tallies.judged import GroupTally as GroupTally, Judged as Judged
+from bioeval.tallies.judged import (
+    GroupTally as GroupTally,
+    Judged as Judged,
+    TrainingThresholds as TrainingThresholds,
+)
 from bioeval.tallies.kept_points import at_most_kept as at_most_kept
 from bioeval.tallies.left_out import LeftOut as LeftOut
 from bioeval.tallies.parts import (
