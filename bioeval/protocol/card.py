@@ -287,8 +287,8 @@ class Attacks(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threshold(Section):
-    """The ``[threshold]`` section."""
+class Decision(Section):
+    """The ``[decision]`` section."""
 
     doc = (
         "The threshold of each fold: chosen on its training part, at the scores themselves, and "
@@ -379,8 +379,8 @@ class Uncertainty(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thresholds(Section):
-    """The ``[thresholds]`` section."""
+class Curve(Section):
+    """The ``[curve]`` section."""
 
     doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
     only_one_of = ("count", "values")
@@ -398,7 +398,7 @@ class Thresholds(Section):
         """Return the thresholds or their number; None for the default grid."""
         if self.values is not None:
             return list(self.values)
-        if self.count == Thresholds.fields()["count"].default:
+        if self.count == Curve.fields()["count"].default:
             return None
         return self.count
 
@@ -450,9 +450,9 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "partition": Partition,
         "claims": Claims,
         "attacks": Attacks,
-        "threshold": Threshold,
+        "decision": Decision,
         "uncertainty": Uncertainty,
-        "thresholds": Thresholds,
+        "curve": Curve,
         "report": Report,
     }
 )
@@ -478,11 +478,11 @@ class Protocol:
         does not fix, such as ``max_rank``, is None.
     galleries
         The same, of cards with several galleries.
-    partition, threshold, uncertainty
+    partition, decision, uncertainty
         The same, of cards with folds.
     claims, attacks
         The same, of cards whose claims are drawn, and of those with attack presentations.
-    thresholds, report
+    curve, report
         The thresholds of the curves, and what tables show.
     exclude
         What is left out of the comparisons, beside what the scores leave out themselves.
@@ -523,9 +523,9 @@ class Protocol:
     partition: Partition | None = None
     claims: Claims | None = None
     attacks: Attacks | None = None
-    threshold: Threshold | None = None
+    decision: Decision | None = None
     uncertainty: Uncertainty | None = None
-    thresholds: Thresholds = Thresholds()
+    curve: Curve = Curve()
     report: Report = Report()
     not_said: tuple[str, ...] = card_field(
         "points that the card leaves open, one sentence each", default=(), may_be_empty=True

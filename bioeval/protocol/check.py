@@ -44,7 +44,7 @@ _NOT_IN_FOLDS = {
     "verification": ("attempts",),
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
-    "thresholds": ("count", "values"),
+    "curve": ("count", "values"),
     "report": ("priors",),
 }
 
@@ -196,36 +196,36 @@ def _check_folds(
 
     `values` holds the values that were accepted, by section; `data` is the card as it was read.
     """
-    for name in ("threshold", "uncertainty"):
+    for name in ("decision", "uncertainty"):
         if name in data and "partition" not in data:
             problems.add(
                 (name,),
                 f"[{name}] is about folds, but the card has no [partition]; expected both or none",
             )
-    rule = values.get("threshold", {})
-    for key, field in _FIELDS["threshold"].items():
+    rule = values.get("decision", {})
+    for key, field in _FIELDS["decision"].items():
         if not rule or field.only_if is None:
             continue
         used = rule.get("rule") == field.only_if[1]
         if used and rule.get(key) is None:
-            text = f'[threshold] rule = "{rule["rule"]}" needs {key}; it is missing'
-            problems.add(("threshold",), text)
+            text = f'[decision] rule = "{rule["rule"]}" needs {key}; it is missing'
+            problems.add(("decision",), text)
         elif not used and rule.get(key) is not None:
-            problems.add_unused("threshold", key, rule[key], f'with rule = "{rule.get("rule")}"')
+            problems.add_unused("decision", key, rule[key], f'with rule = "{rule.get("rule")}"')
     if rule.get("assure") is not None:
         if rule.get("rule") != "far":
             why = f'with rule = "{rule.get("rule")}"'
-            problems.add_unused("threshold", "assure", rule["assure"], why)
+            problems.add_unused("decision", "assure", rule["assure"], why)
         if "verification" not in values or "claims" in values:
             problems.add(
-                ("threshold", "assure"),
+                ("decision", "assure"),
                 f"assure = {shorten(rule['assure'])} is for the FAR of all comparisons of "
                 "verification; expected [verification], and no [claims]",
             )
     cost = rule.get("cost")
     if isinstance(cost, tuple) and len(cost) != 3:
         message = f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa"
-        problems.add(("threshold", "cost"), message)
+        problems.add(("decision", "cost"), message)
     if "partition" in values:
         _check_in_folds(values, layout, problems)
 
@@ -293,7 +293,7 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
             )
     if given.get("enrolled") and given.get("unenrolled"):
         problems.add_unused("partition", "unenrolled", given["unenrolled"], "beside enrolled")
-    rule = values.get("threshold", {}).get("rule", "eer")
+    rule = values.get("decision", {}).get("rule", "eer")
     if (
         not parts
         and rule not in ("fixed", "none")

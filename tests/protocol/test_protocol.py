@@ -165,7 +165,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "max_rank": None,
     }
     assert card.closed_set is None and card.partition is None
-    assert dict(card.thresholds) == {"count": 1000, "values": None}
+    assert dict(card.curve) == {"count": 1000, "values": None}
     assert dict(card.report) == {
         "far_targets": (0.5,), "frr_targets": None, "priors": (0.5,), "ranks": (1, 5, 10)
     }  # fmt: skip
@@ -183,11 +183,11 @@ def test_the_default_templates_are_those_of_the_layout():
 
 
 def test_thresholds_are_a_number_or_values():
-    card = protocol.parse(CARD + "\n[thresholds]\nvalues = [-inf, 0, 0.5, +inf]\n")
-    assert card.thresholds.count is None
-    assert card.thresholds.values == (-float("inf"), 0.0, 0.5, float("inf"))
-    card = protocol.parse(CARD + "\n[thresholds]\ncount = 2\n")
-    assert dict(card.thresholds) == {"count": 2, "values": None}
+    card = protocol.parse(CARD + "\n[curve]\nvalues = [-inf, 0, 0.5, +inf]\n")
+    assert card.curve.count is None
+    assert card.curve.values == (-float("inf"), 0.0, 0.5, float("inf"))
+    card = protocol.parse(CARD + "\n[curve]\ncount = 2\n")
+    assert dict(card.curve) == {"count": 2, "values": None}
 
 
 def test_a_protocol_cannot_be_changed():
@@ -329,6 +329,8 @@ WRONG = {
         "[openset] is not a section of a card; expected one of [source], [verification],",
     ),
     "unknown section, nearest": ("[report]", "[reports]", 18, "Did you mean 'report'?"),
+    "section of a rule": ("[report]", "[threshold]", 18, "Did you mean 'decision'?"),
+    "section of curves": ("[report]", "[thresholds]", 18, "Did you mean 'curve'?"),
     "unknown field": (
         'ties = "optimistic"', 'tie = "optimistic"', 14,
         '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of rank_unit, ',
@@ -381,19 +383,19 @@ WRONG = {
         "[report]", "max_rank = 0\n\n[report]", 18, "max_rank = 0; expected an integer >= 1"
     ),
     "too few thresholds": (
-        "[report]", "[thresholds]\ncount = 1\n\n[report]", 19,
-        "[thresholds] count = 1; expected an integer >= 2 and <= 1000000",
+        "[report]", "[curve]\ncount = 1\n\n[report]", 19,
+        "[curve] count = 1; expected an integer >= 2 and <= 1000000",
     ),
     "count and values": (
-        "[report]", "[thresholds]\nvalues = [1]\ncount = 5\n\n[report]", 20,
-        "[thresholds] holds values and count; expected only one",
+        "[report]", "[curve]\nvalues = [1]\ncount = 5\n\n[report]", 20,
+        "[curve] holds values and count; expected only one",
     ),
     "thresholds that fall": (
-        "[report]", "[thresholds]\nvalues = [1, 3, 2]\n\n[report]", 19,
+        "[report]", "[curve]\nvalues = [1, 3, 2]\n\n[report]", 19,
         "values holds 3.0 before 2.0; expected a list of numbers, in increasing order",
     ),
     "a number that is no float": (
-        "[report]", f"[thresholds]\nvalues = [1{'0' * 400}]\n\n[report]", 19,
+        "[report]", f"[curve]\nvalues = [1{'0' * 400}]\n\n[report]", 19,
         "within the range of a float64",
     ),
     "a date": ('"a test"', "2020-01-01", 8, "[source] text = 2020-01-01; expected a text"),
@@ -714,7 +716,7 @@ def test_the_explanation_of_pairs():
 
 
 def test_the_explanation_of_other_choices():
-    text = CARD + "\n[thresholds]\nvalues = [0.25, 0.5]\n"
+    text = CARD + "\n[curve]\nvalues = [0.25, 0.5]\n"
     said = words(protocol.explain(protocol.parse(changed('ties = "optimistic"', "", text))))
     assert "fusion kth:2: the K-th closest of the subject's templates decides" in said
     assert "values 0.25, 0.5: these thresholds" in said
