@@ -36,6 +36,7 @@ def resolve(protocol: str, layout: str, given: Mapping[str, Any]) -> str | Proto
     """Return the protocol with its values replaced by the options that were given."""
     if not given:
         return protocol
+    from bioeval.protocol.check import mark_checked
     from bioeval.protocol.loading import for_layout
 
     experiment = any(entry.of_experiment and entry.name in given for entry in CARD_OPTIONS)
@@ -45,6 +46,7 @@ def resolve(protocol: str, layout: str, given: Mapping[str, Any]) -> str | Proto
     for entry in CARD_OPTIONS:
         if entry.name in given:
             card = entry.change(card, given[entry.name])
+    mark_checked(card)  # what uses a value of an option checks it, in the words of the option
     return card
 
 
@@ -185,7 +187,7 @@ def _unenrolled(card: Protocol, number: float) -> Protocol:
 
 def _enrolled(card: Protocol, number: float) -> Protocol:
     if click.get_current_context().params["unenrolled"] is not None:
-        raise click.UsageError("--enrolled and --unenrolled are both given; give one")
+        raise click.UsageError("--enrolled and --unenrolled are both given; give one of them")
     partition = replace(_experiment(card, "--enrolled"), enrolled=number, unenrolled=None)
     return replace(card, partition=partition)
 

@@ -23,7 +23,7 @@ from bioeval.cli import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, NumberRange, fields_of, matches_choice
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, fields_of, matches_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -467,6 +467,37 @@ def test_all_problems_at_once_in_the_order_of_the_lines():
     assert lines == [2, 7, 14, 19]
 
 
+def in_python(name: str, section: str, **fields: object) -> protocol.Protocol:
+    card = protocol.load(name)
+    return replace(card, **{section: replace(card.section(section), **fields)})
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        (in_python("course-kfold", "partition", folds=1), "[partition] folds = 1; expected an in"),
+        (in_python("course-kfold", "partition", folds="5"), '[partition] folds = "5"; expected an'),
+        (in_python("course-kfold", "open_set", max_rank=3), "max_rank = 3 has no meaning in folds"),
+        (in_python("course-kfold", "report", far_targets=(2,)), "[report] far_targets holds 2;"),
+        (in_python("pairs", "verification", fusion="max"), 'fusion = "max"; fusion has no meaning'),
+        (in_python("course-all-vs-all", "decision", rule="hter"), "[decision] needs [partition]"),
+        (replace(protocol.load("pairs"), layout="pair"), "Did you mean 'pairs'?"),
+        (replace(protocol.load("pairs"), verification=None), "the card has no task; expected"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else x.name,
+)
+def test_a_card_made_in_python_is_checked_as_a_file_is(card, expected):
+    with pytest.raises(CardError, match=f"protocol {card.name}: ") as caught:
+        be.evaluate(be.simulate(4, 2), card)
+    assert expected in str(caught.value)
+
+
+def test_numbers_of_numpy_are_numbers_of_a_card():
+    ranks = tuple(np.arange(1, 4))
+    card = in_python("course-all-vs-all", "report", ranks=ranks, far_targets=[np.float32(0.5)])
+    assert protocol.load(card) is card
+
+
 def test_the_error_is_a_value_error_of_bioeval():
     assert issubclass(CardError, BioevalError) and issubclass(CardError, ValueError)
 
@@ -654,11 +685,17 @@ def test_kth(word, taken):
     assert matches_choice(word, "kth:K") == bool(taken)
 
 
-def test_intervals():
-    half_open = NumberRange(0, 1, low_open=True)
-    assert [number in half_open for number in (0, 1e-9, 1, 1.5)] == [False, True, True, False]
-    assert str(half_open) == "> 0 and <= 1"
-    assert 10**400 in NumberRange(1) and str(NumberRange(1)) == ">= 1"
+def test_bounds_of_numbers():
+    text = CARD.replace("[0.5]", "NUMBERS")
+    for number, accepted in (("0", False), ("1e-9", True), ("1", True), ("1.5", False)):
+        card = text.replace("NUMBERS", f"[{number}]")
+        if accepted:
+            assert protocol.parse(card).report.far_targets == (float(number),)
+        else:
+            (problem,) = problems(card)
+            assert problem.endswith("expected a list of numbers > 0 and <= 1, none of them twice")
+    card = protocol.parse(f"{CARD}ranks = [{10**400}]")
+    assert card.report.ranks == (10**400,)
 
 
 # --- words ----------------------------------------------------------------------------------

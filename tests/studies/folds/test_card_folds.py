@@ -192,8 +192,8 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("[decision]\n", "no [partition]"),
-        ("[uncertainty]\n", "no [partition]"),
+        ("[decision]\n", "needs [partition], and the card has no"),
+        ("[uncertainty]\n", "needs [partition], and the card has no"),
         ("[partition]\n", "[partition] by is missing"),
         ('[partition]\nby = "subject-folds"\nfolds = 1\n', "folds = 1; expected an integer >= 2"),
         ('[partition]\nby = "dev-eval"\n[decision]\nrule = "far"\n', "needs far"),
