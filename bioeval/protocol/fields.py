@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar
 
 from bioeval.base.errors import CardError
 
@@ -23,7 +22,7 @@ Sentences = Mapping[str, str]
 Size = float | int | str
 """Kind of a field that is a proportion or a number of things, or a text of the field's pattern."""
 
-KINDS: Mapping[object, str] = {str: "text", int: "integer", float: "number"}
+KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size"}
 
 
 @dataclass(frozen=True)
@@ -149,25 +148,22 @@ _FIELDS: dict[type, dict[str, Field]] = {}
 def fields_of(owner: type) -> dict[str, Field]:
     """Return the descriptions of the card fields of a dataclass, by name."""
     if owner not in _FIELDS:
-        hints = get_type_hints(owner)
         described = {}
         for item in dataclasses.fields(owner):
             if "card" in item.metadata:
-                kind, many = _kind_of(hints[item.name])
+                kind, many = _kind_of(str(item.type))
                 described[item.name] = replace(item.metadata["card"], kind=kind, many=many)
         _FIELDS[owner] = described
     return _FIELDS[owner]
 
 
-def _kind_of(hint: object) -> tuple[str, bool]:
-    """Return the kind of a type such as ``tuple[int, ...] | None``, and whether it is a list."""
-    if isinstance(hint, UnionType):
-        types = [part for part in get_args(hint) if part is not NoneType]
-        if len(types) > 1:
-            return "size", False
-        (hint,) = types
-    many = get_origin(hint) is tuple
-    return KINDS[get_args(hint)[0] if many else hint], many
+def _kind_of(annotation: str) -> tuple[str, bool]:
+    """Return the kind of a type such as ``tuple[int, ...] | None``, and whether it is a list.
+
+    The text is read, as evaluating all of them would take longer than reading a card.
+    """
+    many = annotation.startswith("tuple[")
+    return KINDS[annotation.removeprefix("tuple[").split(",")[0].split(" ")[0]], many
 
 
 @dataclass(frozen=True, kw_only=True)
