@@ -248,7 +248,7 @@ class PluginWarning(BioevalWarning):
     """What another package offers and was left out, or does and must not do."""
 
 
-#: Names in other programs, and their equivalents here.
+#: Names in other programs, and words for something else here, with their equivalents here.
 SYNONYMS = {
     "euclidean": "l2",
     "manhattan": "l1",
@@ -259,6 +259,8 @@ SYNONYMS = {
     "fmr": "far",
     "market": "market1501",
     "lfw": "lfw-view2",
+    "threshold": "decision",
+    "thresholds": "curve",
 }
 
 

@@ -171,7 +171,7 @@ class Plan:
             self.reader.about = replace(about, notes=(*about.notes, *warnings))
         thresholds = options.thresholds
         if thresholds is None:
-            thresholds = check_thresholds(card.thresholds.requested())
+            thresholds = check_thresholds(card.curve.requested())
         far_targets: Any = options.far_targets
         if far_targets is None:
             far_targets = card.report.far_targets

@@ -15,7 +15,6 @@ from bioeval.protocol.fields import (
     SQUARE,
     Choice,
     Field,
-    NumberRange,
     Section,
     Size,
     Task,
@@ -46,7 +45,7 @@ class Source(Section):
     required = True
 
     text: str = card_field("the paper, standard or lecture that defines it")
-    year: int | None = card_field("its year", interval=NumberRange(1800, 2200), default=None)
+    year: int | None = card_field("its year", ge=1800, le=2200, default=None)
     section: str | None = card_field("the section, chapter or part of it", default=None)
     url: str | None = card_field("where to read it", default=None)
 
@@ -133,18 +132,20 @@ class Partition(Section):
     by: str = card_field("how the data are divided", choices=PARTITIONS)
     folds: int = card_field(
         "the number of folds (not with given folds, dev-eval or an experiment)",
-        interval=NumberRange(2),
+        ge=2,
         default=10,
     )
     repeats: int = card_field(
         "how often the folds are drawn (not with given folds)",
-        interval=NumberRange(1, 10_000),
+        ge=1,
+        le=10_000,
         default=1,
     )
-    seed: int = card_field("the seed of the draws", interval=NumberRange(0), default=0)
+    seed: int = card_field("the seed of the draws", ge=0, default=0)
     test_size: float = card_field(
         "with dev-eval: the proportion of subjects in the evaluation part",
-        interval=NumberRange(0.01, 0.99),
+        ge=0.01,
+        le=0.99,
         default=0.5,
     )
     stratify: str | None = card_field(
@@ -184,7 +185,7 @@ class Partition(Section):
     probe_templates: int | None = _of_experiment(
         "with an experiment: largest number of other templates of an enrolled subject that are "
         "probes, drawn at random (by default all)",
-        interval=NumberRange(1),
+        ge=1,
     )
     unit: str = card_field(
         "with an experiment: what training, validation and test divide",
@@ -260,15 +261,14 @@ class Claims(Section):
     )
     layouts = SEARCHABLE
 
-    per_probe: int = card_field(
-        "the different subjects that each probe claims", interval=NumberRange(1), default=1
-    )
+    per_probe: int = card_field("the different subjects that each probe claims", ge=1, default=1)
     genuine: float = card_field(
         "the proportion of genuine claims among those of enrolled probes",
-        interval=NumberRange(0, 1),
+        ge=0,
+        le=1,
         default=0.5,
     )
-    seed: int = card_field("the seed of the draws", interval=NumberRange(0), default=0)
+    seed: int = card_field("the seed of the draws", ge=0, default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,8 +287,8 @@ class Attacks(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threshold(Section):
-    """The ``[threshold]`` section."""
+class Decision(Section):
+    """The ``[decision]`` section."""
 
     doc = (
         "The threshold of each fold: chosen on its training part, at the scores themselves, and "
@@ -313,18 +313,20 @@ class Threshold(Section):
     )
     far: float | None = card_field(
         "the largest FAR allowed on the training part",
-        interval=NumberRange(0, 1),
+        ge=0,
+        le=1,
         only_if=("rule", "far"),
         default=None,
     )
     frr: float | None = card_field(
         "the largest FRR allowed on the training part",
-        interval=NumberRange(0, 1),
+        ge=0,
+        le=1,
         only_if=("rule", "frr"),
         default=None,
     )
     cost: tuple[float, ...] | None = card_field(
-        "prior, c_miss, c_fa", interval=NumberRange(0), only_if=("rule", "cost"), default=None
+        "prior, c_miss, c_fa", ge=0, only_if=("rule", "cost"), default=None
     )
     value: float | None = card_field(
         "the threshold, in the units of the scores", only_if=("rule", "fixed"), default=None
@@ -332,7 +334,8 @@ class Threshold(Section):
     assure: float | None = card_field(
         "of verification with rule = far: the confidence with which a second, stricter threshold "
         "keeps this FAR for new people from the same population",
-        interval=NumberRange(0, 1, low_open=True, high_open=True),
+        gt=0,
+        lt=1,
         default=None,
     )
     assurance: str = card_field(
@@ -373,21 +376,23 @@ class Uncertainty(Section):
     )
     confidence: float = card_field(
         "confidence level of the two-sided interval",
-        interval=NumberRange(0.5, 0.9999),
+        ge=0.5,
+        le=0.9999,
         default=0.95,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thresholds(Section):
-    """The ``[thresholds]`` section."""
+class Curve(Section):
+    """The ``[curve]`` section."""
 
     doc = "The thresholds of the curves. EER and the other operating points do not depend on them."
     only_one_of = ("count", "values")
 
     count: int | None = card_field(
         "about this many thresholds, from the smallest to the largest finite score",
-        interval=NumberRange(2, 1_000_000),
+        ge=2,
+        le=1_000_000,
         default=1000,
     )
     values: tuple[float, ...] | None = card_field(
@@ -398,7 +403,7 @@ class Thresholds(Section):
         """Return the thresholds or their number; None for the default grid."""
         if self.values is not None:
             return list(self.values)
-        if self.count == Thresholds.fields()["count"].default:
+        if self.count == Curve.fields()["count"].default:
             return None
         return self.count
 
@@ -412,13 +417,15 @@ class Report(Section):
     far_targets: tuple[float, ...] = card_field(
         "FRR and DIR are given where FAR is at most each of these",
         distinct=True,
-        interval=NumberRange(0, 1, low_open=True),
+        gt=0,
+        le=1,
         default=(0.1, 0.01, 0.001, 0.0001),
     )
     frr_targets: tuple[float, ...] | None = card_field(
         "FAR of verification is given where FRR is at most each of these",
         distinct=True,
-        interval=NumberRange(0, 1, low_open=True),
+        gt=0,
+        le=1,
         default=None,
     )
     priors: tuple[float, ...] = card_field(
@@ -426,13 +433,14 @@ class Report(Section):
         "accepting all and rejecting all (minDCF), is given for each of these proportions of "
         "genuine attempts, both errors costing 1",
         distinct=True,
-        interval=NumberRange(0, 1, low_open=True, high_open=True),
+        gt=0,
+        lt=1,
         default=(0.5,),
     )
     ranks: tuple[int, ...] = card_field(
         "the ranks shown in tables",
         distinct=True,
-        interval=NumberRange(1),
+        ge=1,
         default=(1, 5, 10),
         layouts=SEARCHABLE,
     )
@@ -450,9 +458,9 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "partition": Partition,
         "claims": Claims,
         "attacks": Attacks,
-        "threshold": Threshold,
+        "decision": Decision,
         "uncertainty": Uncertainty,
-        "thresholds": Thresholds,
+        "curve": Curve,
         "report": Report,
     }
 )
@@ -464,6 +472,9 @@ TASKS = tuple(name for name, section in SECTIONS.items() if issubclass(section, 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
     """A protocol card, with the defaults filled in.
+
+    One that is made in Python, by ``Protocol(...)`` or ``dataclasses.replace``, is checked where it
+    is used, as a file is.
 
     Attributes
     ----------
@@ -478,11 +489,11 @@ class Protocol:
         does not fix, such as ``max_rank``, is None.
     galleries
         The same, of cards with several galleries.
-    partition, threshold, uncertainty
+    partition, decision, uncertainty
         The same, of cards with folds.
     claims, attacks
         The same, of cards whose claims are drawn, and of those with attack presentations.
-    thresholds, report
+    curve, report
         The thresholds of the curves, and what tables show.
     exclude
         What is left out of the comparisons, beside what the scores leave out themselves.
@@ -523,9 +534,9 @@ class Protocol:
     partition: Partition | None = None
     claims: Claims | None = None
     attacks: Attacks | None = None
-    threshold: Threshold | None = None
+    decision: Decision | None = None
     uncertainty: Uncertainty | None = None
-    thresholds: Thresholds = Thresholds()
+    curve: Curve = Curve()
     report: Report = Report()
     not_said: tuple[str, ...] = card_field(
         "points that the card leaves open, one sentence each", default=(), may_be_empty=True
@@ -536,6 +547,8 @@ class Protocol:
         may_be_empty=True,
     )
     path: str | None = field(default=None, compare=False)
+    # Whether its values were checked; not copied by `replace`, whose result may be another card.
+    _checked: bool = field(default=False, init=False, compare=False, repr=False)
 
     @property
     def sections(self) -> dict[str, Section]:
@@ -596,27 +609,42 @@ class Protocol:
 
         return panel(f"Protocol {self.name}", rows)
 
+    def as_tables(self) -> dict[str, Any]:
+        """Return the values and the sections of the card's file, with every default written out.
+
+        Left out is what is not fixed, and defaults of fields that the layout does not have.
+        """
+
+        def written(values: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
+            return {
+                key: values[key]
+                for key, spec in fields.items()
+                if values[key] is not None
+                and (self.layout in spec.layouts or values[key] != spec.default)
+            }
+
+        tables = {"schema": SCHEMA_VERSION, **written(vars(self), fields_of(Protocol))}
+        for name, section in self.sections.items():
+            tables[name] = written(section, section.fields())
+        return tables
+
     def to_toml(self) -> str:
         """Return the card as text, with every default written out; it reads back as equal."""
-        lines = [f"schema = {SCHEMA_VERSION}"]
-        for key, spec in fields_of(Protocol).items():
-            if self.layout not in spec.layouts:
-                continue
-            lines.append(f"{key} = {write_toml(getattr(self, key))}")
-        for name, section in self.sections.items():
-            lines += ["", f"[{name}]"]
-            for key, spec in section.fields().items():
-                if section[key] is not None and self.layout in spec.layouts:
-                    lines.append(f"{key} = {write_toml(section[key])}")
+        lines = []
+        for name, value in self.as_tables().items():
+            if name in SECTIONS:
+                lines += ["", f"[{name}]"]
+                lines += [f"{key} = {write_toml(item)}" for key, item in value.items()]
+            else:
+                lines.append(f"{name} = {write_toml(value)}")
         return "\n".join(lines) + "\n"
 
 
 HEAD: Mapping[str, Field] = MappingProxyType(
     {
         "schema": Field(
-            "integer",
-            "the version of the card format",
-            interval=NumberRange(SCHEMA_VERSION, SCHEMA_VERSION),
+            f"the version of the card format, which is {SCHEMA_VERSION}",
+            kind="integer",
             required=True,
         ),
         **fields_of(Protocol),

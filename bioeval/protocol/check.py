@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, cast
 
 from bioeval.base.errors import CardError, nearest_name
 from bioeval.protocol.card import (
@@ -19,6 +20,7 @@ from bioeval.protocol.card import (
     unused_by,
 )
 from bioeval.protocol.fields import (
+    PAIRS,
     SEARCHABLE,
     Field,
     Place,
@@ -39,15 +41,22 @@ _FIELDS: Mapping[str, Mapping[str, Field]] = {
     **{name: section.fields() for name, section in SECTIONS.items()},
 }
 
+#: The sections that a section needs.
+_NEEDS = {
+    "claims": ("verification",),
+    "attacks": ("verification", "partition"),
+    "decision": ("partition",),
+    "uncertainty": ("partition",),
+}
+
 #: Fields without effect in folds: only their defaults are accepted.
 _NOT_IN_FOLDS = {
     "verification": ("attempts",),
     "open_set": ("gallery", "max_rank"),
     "closed_set": ("gallery", "max_rank"),
-    "thresholds": ("count", "values"),
+    "curve": ("count", "values"),
     "report": ("priors",),
 }
-
 
 #: Words in the text of a source that is revised from year to year.
 _UNDATED = ("lecture", "ongoing")
@@ -95,12 +104,44 @@ class Problems:
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     """Return the protocol of a card's text, with the defaults filled in.
 
-    What is wrong is raised as one error, with a line for each problem: `where`, its line, what was
-    found and what was expected.
+    What is wrong is raised as one error, with a line for each problem: `where`, its line, the value
+    and what was expected.
     """
     text = text.replace("\r\n", "\n")
-    data = read_toml(text, where)
     problems = Problems(where, text)
+    values = _check_tables(read_toml(text, where), problems)
+    problems.raise_if_any()
+    head = values.pop("")
+    del head["schema"]
+    sections: dict[str, Any] = {name: SECTIONS[name](**fields) for name, fields in values.items()}
+    card = Protocol(**head, **sections, path=path)
+    mark_checked(card)
+    return card
+
+
+def mark_checked(card: Protocol) -> None:
+    """Let a card be used without another check of its values."""
+    object.__setattr__(card, "_checked", True)
+
+
+def check_card(card: Protocol) -> None:
+    """Raise :class:`CardError` of all problems of a card that was made in Python."""
+    if card._checked:
+        return
+    tables = card.as_tables()
+    if not card.name:
+        tables["name"] = "unnamed"  # no result names this card
+    for task in TASKS:
+        if isinstance(tables.get(task, {}).get("gallery"), int):
+            del tables[task]["gallery"]  # a number of templates is checked where they are drawn
+    problems = Problems(f"protocol {card.name or 'without a name'}", "")
+    _check_tables(tables, problems)
+    problems.raise_if_any()
+    mark_checked(card)
+
+
+def _check_tables(data: Mapping[str, Any], problems: Problems) -> dict[str, Values]:
+    """Return the accepted values of each section, with the defaults; "" is the head."""
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
         problems.add(
@@ -118,13 +159,15 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         if key in SECTIONS:
             continue
         if isinstance(value, dict) and key not in HEAD:
-            said = f"[{write_toml_key(key)}] is not a section of a card; expected one of "
             hint = nearest_name(key, SECTIONS)
-            problems.add((key,), _with_hint(said + _brackets(SECTIONS), hint))
+            problems.add(
+                (key,),
+                f"[{write_toml_key(key)}] is not a section of a card; expected one of "
+                f"{_brackets(SECTIONS)}{hint and f'.{hint}'}",
+            )
         else:
             head[key] = value
-    above = _check_section("", head, None, problems)
-    values = {}
+    values = {"": _check_section("", head, None, problems)}
     for name, section in SECTIONS.items():
         if name in data:
             table = _usable_table(name, data[name], layout, problems)
@@ -132,35 +175,36 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
                 values[name] = _check_section(name, table, layout, problems)
         elif section.required:
             problems.add((), f"[{name}] is missing; expected a section: {section.doc}")
-    _check_folds(values, data, layout, problems)
+    for name, needed in _NEEDS.items():
+        for other in needed:
+            if name in data and other not in data:
+                problems.add((name,), f"[{name}] needs [{other}], and the card has no such section")
     if data.keys().isdisjoint(TASKS):
         legal = [name for name in TASKS if layout is None or layout in SECTIONS[name].layouts]
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
+    _check_decision(values, problems)
+    if "partition" in values:
+        _check_in_folds(values, layout, problems)
     _check_pairs(values, problems)
-    if "claims" in data and "verification" not in data:
-        problems.add(("claims",), "[claims] needs [verification], and the card has no such section")
-    for name in ("verification", "partition"):
-        if "attacks" in data and name not in data:
-            problems.add(
-                ("attacks",), f"[attacks] needs [{name}], and the card has no such section"
-            )
-    if "attacks" in data and "claims" in data:
+    _check_attempts(values, layout, problems)
+    _check_retrieval(values, problems)
+    return values
+
+
+def _check_attempts(values: Mapping[str, Values], layout: str | None, problems: Problems) -> None:
+    """Find sections about the attempts that do not go with one another."""
+    if "attacks" in values and "claims" in values:
         problems.add(("attacks",), "[attacks] does not go with [claims]")
-    of_pairs = "attacks" in data and layout == "pairs" and "partition" in values
-    if of_pairs and values["partition"].get("by") != "given-folds":
+    by = values.get("partition", {}).get("by", "given-folds")
+    if "attacks" in values and layout == PAIRS and by != "given-folds":
         problems.add(
             ("attacks",),
             '[attacks] of pairs needs [partition] by = "given-folds": each attack is '
             "tested in its own fold",
         )
-    attempts = values.get("verification", {}).get("attempts")
-    if "claims" in data and attempts is not None:
-        problems.add_unused("verification", "attempts", attempts, "beside [claims]")
-    _check_retrieval(values, problems)
-    problems.raise_if_any()
-    del above["schema"]
-    sections: dict[str, Any] = {name: SECTIONS[name](**fields) for name, fields in values.items()}
-    return Protocol(**above, **sections, path=path)
+    column = values.get("verification", {}).get("attempts")
+    if "claims" in values and column is not None:
+        problems.add_unused("verification", "attempts", column, "beside [claims]")
 
 
 def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:
@@ -181,67 +225,53 @@ def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
     if not {"reid", "gom"} <= set(values):
         return
     for key in Retrieval.fields():
-        ours, theirs = values["gom"].get(key), values["reid"].get(key)
-        if ours is not None and theirs is not None and ours != theirs:
+        value, of_reid = values["gom"].get(key), values["reid"].get(key)
+        if value is not None and of_reid is not None and value != of_reid:
             problems.add(
                 ("gom", key),
-                f"{key} = {shorten(ours)}; expected {shorten(theirs)}, as in [reid] of this card",
+                f"{key} = {shorten(value)}; expected {shorten(of_reid)}, as in [reid] of this card",
             )
 
 
-def _check_folds(
-    values: Mapping[str, Values], data: Mapping[str, object], layout: str | None, problems: Problems
-) -> None:
-    """Check the sections about folds against each other and against the tasks.
-
-    `values` holds the values that were accepted, by section; `data` is the card as it was read.
-    """
-    for name in ("threshold", "uncertainty"):
-        if name in data and "partition" not in data:
-            problems.add(
-                (name,),
-                f"[{name}] is about folds, but the card has no [partition]; expected both or none",
-            )
-    rule = values.get("threshold", {})
-    for key, field in _FIELDS["threshold"].items():
+def _check_decision(values: Mapping[str, Values], problems: Problems) -> None:
+    """Find numbers that the rule of the threshold needs, or does not use."""
+    rule = values.get("decision", {})
+    for key, field in _FIELDS["decision"].items():
         if not rule or field.only_if is None:
             continue
         used = rule.get("rule") == field.only_if[1]
         if used and rule.get(key) is None:
-            text = f'[threshold] rule = "{rule["rule"]}" needs {key}; it is missing'
-            problems.add(("threshold",), text)
+            text = f'[decision] rule = "{rule["rule"]}" needs {key}; it is missing'
+            problems.add(("decision",), text)
         elif not used and rule.get(key) is not None:
-            problems.add_unused("threshold", key, rule[key], f'with rule = "{rule.get("rule")}"')
+            problems.add_unused("decision", key, rule[key], f'with rule = "{rule.get("rule")}"')
     if rule.get("assure") is not None:
         if rule.get("rule") != "far":
             why = f'with rule = "{rule.get("rule")}"'
-            problems.add_unused("threshold", "assure", rule["assure"], why)
+            problems.add_unused("decision", "assure", rule["assure"], why)
         if "verification" not in values or "claims" in values:
             problems.add(
-                ("threshold", "assure"),
+                ("decision", "assure"),
                 f"assure = {shorten(rule['assure'])} is for the FAR of all comparisons of "
                 "verification; expected [verification], and no [claims]",
             )
     cost = rule.get("cost")
     if isinstance(cost, tuple) and len(cost) != 3:
         message = f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa"
-        problems.add(("threshold", "cost"), message)
-    if "partition" in values:
-        _check_in_folds(values, layout, problems)
+        problems.add(("decision", "cost"), message)
 
 
 def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: Problems) -> None:
     """Refuse options that folds would silently ignore."""
-    given = values["partition"]
-    by = str(given.get("by"))
-    unused = {"partition": (unused_by(by), f'with by = "{by}"')}
-    unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
-    for name, (keys, why) in unused.items():
-        for key in keys:
-            default = _FIELDS[name][key].default_for(layout)
-            if key in values.get(name, {}) and values[name][key] not in (default, None):
-                problems.add_unused(name, key, values[name][key], why)
-    if by == "given-folds" and layout in SEARCHABLE and given.get("column") is None:
+    partition = values["partition"]
+    by = str(partition.get("by"))
+    unused = [("partition", key, f'with by = "{by}"') for key in unused_by(by)]
+    unused += [(name, key, "in folds") for name, keys in _NOT_IN_FOLDS.items() for key in keys]
+    for name, key, why in unused:
+        value = values.get(name, {}).get(key)
+        if value not in (None, _FIELDS[name][key].default_for(layout)):
+            problems.add_unused(name, key, value, why)
+    if by == "given-folds" and layout in SEARCHABLE and partition.get("column") is None:
         problems.add(
             ("partition",),
             '[partition] by = "given-folds" needs column, the metadata column that holds the fold '
@@ -272,28 +302,28 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
 
 def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
     """Find the parts that an experiment lacks."""
-    given = values["partition"]
+    partition = values["partition"]
     for name in ("unenrolled", "enrolled", "probe_templates"):
-        if given.get(name) and given.get("gallery_templates") is None:
+        if partition.get(name) and partition.get("gallery_templates") is None:
             problems.add(
                 ("partition", name),
-                f"{name} = {shorten(given[name])} needs gallery_templates, the templates that the "
-                "enrolled subjects have in the gallery",
+                f"{name} = {shorten(partition[name])} needs gallery_templates, the templates that "
+                "the enrolled subjects have in the gallery",
             )
-    by_sample = given.get("unit") == "sample"
-    if given.get("unseen") and not by_sample:
-        problems.add_unused("partition", "unseen", given["unseen"], 'without unit = "sample"')
-    parts = given.get("train") or given.get("validation")
-    for name, needs in (("unit", by_sample), ("stratify", given.get("stratify"))):
+    by_sample = partition.get("unit") == "sample"
+    if partition.get("unseen") and not by_sample:
+        problems.add_unused("partition", "unseen", partition["unseen"], 'without unit = "sample"')
+    parts = partition.get("train") or partition.get("validation")
+    for name, needs in (("unit", by_sample), ("stratify", partition.get("stratify"))):
         if needs and not parts:
             problems.add(
                 ("partition", name),
-                f"{name} = {shorten(given[name])} needs train or validation, the parts that it "
+                f"{name} = {shorten(partition[name])} needs train or validation, the parts that it "
                 "divides",
             )
-    if given.get("enrolled") and given.get("unenrolled"):
-        problems.add_unused("partition", "unenrolled", given["unenrolled"], "beside enrolled")
-    rule = values.get("threshold", {}).get("rule", "eer")
+    if partition.get("enrolled") and partition.get("unenrolled"):
+        problems.add_unused("partition", "unenrolled", partition["unenrolled"], "beside enrolled")
+    rule = values.get("decision", {}).get("rule", "eer")
     if (
         not parts
         and rule not in ("fixed", "none")
@@ -312,17 +342,12 @@ def _brackets(names: Iterable[str]) -> str:
 
 
 class _UnexpectedValue(Exception):
-    """A value that a field does not accept: what was expected, and which part of a list it is."""
+    """A value that a field does not accept."""
 
-    def __init__(self, expected: str, part: str = "") -> None:
-        super().__init__(expected)
-        self.part = part
-
-
-def _with_hint(message: str, hint: str) -> str:
-    if hint:
-        return f"{message}.{hint}"
-    return message
+    def __init__(self, more: str = "", part: str = "") -> None:
+        super().__init__()
+        self.more = more  # what follows the description of what was expected
+        self.part = part  # which part of a list it is
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
@@ -338,8 +363,10 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     what = "a field above the sections"
     if section:
         what = f"a field of [{section}]"
-    message = f"{write_toml_key(key)} = {shorten(value)} is not {what}"
-    return _with_hint(f"{message}; expected one of {', '.join(fields)}", hint)
+    return (
+        f"{write_toml_key(key)} = {shorten(value)} is not {what}; expected one of "
+        f"{', '.join(fields)}{hint and f'.{hint}'}"
+    )
 
 
 def _usable_table(
@@ -392,82 +419,84 @@ def _check_section(
             try:
                 values[key] = _check_value(field, data[key], layout)
             except _UnexpectedValue as error:
+                expected = field.expected(layout)
+                if field.words(layout) != field.words():
+                    expected += f' with layout = "{layout}"'
                 shown = error.part or f"= {shorten(data[key])}"
-                problems.add(place, f"{key} {shown}; {error}")
+                problems.add(place, f"{key} {shown}; expected {expected}{error.more}")
     return values
 
 
 def _check_value(field: Field, value: object, layout: str | None) -> object:
     """Return the value of a field, lists as tuples, or raise :class:`_UnexpectedValue`."""
-    expected = f"expected {field.expected(layout)}"
-    if field.words(layout) != field.words():
-        expected += f' with layout = "{layout}"'
     if not field.many:
-        return _check_item(field, value, layout, expected)
-    if not isinstance(value, list):
-        _check_item(field, value, layout, expected)
-        raise _UnexpectedValue(f"{expected}. Did you mean [{shorten(value)}]?")
-    items: list = []
+        return _check_item(field, value, layout)
+    if not isinstance(value, list | tuple):
+        _check_item(field, value, layout)
+        raise _UnexpectedValue(f". Did you mean [{shorten(value)}]?")
+    items: list[Any] = []
     for item in value:
         try:
-            items.append(_check_item(field, item, layout, expected))
+            items.append(_check_item(field, item, layout))
         except _UnexpectedValue as error:
-            raise _UnexpectedValue(str(error), f"holds {shorten(item)}") from None
+            raise _UnexpectedValue(error.more, f"holds {shorten(item)}") from None
     if not items and not field.may_be_empty:
-        raise _UnexpectedValue(f"{expected}, at least one")
-    if field.distinct and len(set(items)) < len(items):
+        raise _UnexpectedValue(", at least one")
+    if field.distinct:
         for i, item in enumerate(items):
             if item in items[:i]:
-                raise _UnexpectedValue(expected, f"holds {shorten(item)} twice")
+                raise _UnexpectedValue(part=f"holds {shorten(item)} twice")
     if field.increasing:
         for before, after in itertools.pairwise(items):
             if not before < after:
-                raise _UnexpectedValue(expected, f"holds {shorten(before)} before {shorten(after)}")
+                raise _UnexpectedValue(part=f"holds {shorten(before)} before {shorten(after)}")
     return tuple(items)
 
 
-def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
+def _check_item(field: Field, value: object, layout: str | None) -> object:
     """Return a value, or one of a list, or raise :class:`_UnexpectedValue`."""
     if field.kind == "text" or (field.kind == "size" and field.pattern and isinstance(value, str)):
-        return _check_text(field, value, layout, expected)
+        return _check_text(field, value, layout)
     if isinstance(value, dict) and field.table:
         if set(value) != set(field.table):
-            raise _UnexpectedValue(expected)
-        items = {}
-        for key, item in value.items():
-            items[key] = _check_item(Field(field.table[key], field.doc), item, layout, expected)
-        return items
-    kind = int if field.kind == "integer" else int | float
-    if isinstance(value, bool) or not isinstance(value, kind) or value != value:
-        raise _UnexpectedValue(expected)
-    if field.interval is not None and value not in field.interval:
-        raise _UnexpectedValue(expected)
-    if field.kind == "size":
-        if not (0 <= value < 1 or (value >= 1 and value == int(value))):
-            raise _UnexpectedValue(expected)
-        if 0 < value < 1:
-            return value
-        return int(value)
+            raise _UnexpectedValue
+        return {
+            key: _check_item(Field(field.doc, kind=field.table[key]), item, layout)
+            for key, item in value.items()
+        }
+    kind = Integral if field.kind == "integer" else Real
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise _UnexpectedValue
+    number = cast("float", value)
+    if number != number or not field.within(number):
+        raise _UnexpectedValue
     if field.kind == "integer":
-        return value
+        return int(number)
+    if field.kind == "size":
+        if 0 < number < 1:
+            return number
+        if number < 0 or number == float("inf") or number != int(number):
+            raise _UnexpectedValue
+        return int(number)
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        raise _UnexpectedValue(f"{expected}, within the range of a float64") from None
+        raise _UnexpectedValue(", within the range of a float64") from None
 
 
-def _check_text(field: Field, value: object, layout: str | None, expected: str) -> str:
+def _check_text(field: Field, value: object, layout: str | None) -> str:
     """Return a text, or raise :class:`_UnexpectedValue`."""
     if not isinstance(value, str):
-        raise _UnexpectedValue(expected)
+        raise _UnexpectedValue
     if field.choices:
         words = field.words(layout)
         if not any(matches_choice(value, word) for word in words):
-            raise _UnexpectedValue(_with_hint(expected, nearest_name(value, words)))
+            hint = nearest_name(value, words)
+            raise _UnexpectedValue(hint and f".{hint}")
     elif field.pattern and not re.fullmatch(field.pattern, value):
-        raise _UnexpectedValue(expected)
+        raise _UnexpectedValue
     elif not value.strip():
-        raise _UnexpectedValue(f"{expected} that is not empty")
+        raise _UnexpectedValue(" that is not empty")
     return value
 
 

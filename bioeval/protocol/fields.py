@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,33 +26,6 @@ KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size"}
 
 
 @dataclass(frozen=True)
-class NumberRange:
-    """Interval of the accepted numbers of a field."""
-
-    low: float | None = None
-    high: float | None = None
-    low_open: bool = False
-    high_open: bool = False
-
-    def __contains__(self, number: float) -> bool:
-        low_holds = not self.low_open and number == self.low
-        high_holds = not self.high_open and number == self.high
-        above = self.low is None or number > self.low or low_holds
-        below = self.high is None or number < self.high or high_holds
-        return above and below
-
-    def __str__(self) -> str:
-        if self.low is not None and self.low == self.high:
-            return f"equal to {self.low}"
-        parts = []
-        if self.low is not None:
-            parts.append(f"{'>' if self.low_open else '>='} {self.low}")
-        if self.high is not None:
-            parts.append(f"{'<' if self.high_open else '<='} {self.high}")
-        return " and ".join(parts)
-
-
-@dataclass(frozen=True)
 class Choice:
     """Accepted word of a field: its meaning, the layouts that accept it, and its explanation."""
 
@@ -65,11 +38,14 @@ class Choice:
 class Field:
     """Description of one field of a card."""
 
-    kind: str  # text, integer, number or size
     doc: str  # what the field decides, in one line
+    kind: str = "text"  # or integer, number, size
     many: bool = False  # whether the value is a list
     choices: Mapping[str, Choice] = field(default_factory=dict)  # kth:K is kth:1, kth:2, ...
-    interval: NumberRange | None = None
+    ge: float | None = None  # bounds of the accepted numbers
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
     pattern: str | None = None  # the accepted form of a text, a regular expression
     pattern_words: str = ""  # the same in words
     table: Mapping[str, str] = field(default_factory=dict)  # kinds of the keys of an inline table
@@ -103,10 +79,8 @@ class Field:
     def expected(self, layout: str | None = None) -> str:
         """Return the accepted values in words."""
         if self.choices:
-            listed = ", ".join(map('"{}"'.format, self.words(layout)))
-            if self.many:
-                return f"a list of words among {listed}"
-            return f"one of {listed}"
+            listed = ", ".join(f'"{word}"' for word in self.words(layout))
+            return f"a list of words among {listed}" if self.many else f"one of {listed}"
         text = {
             "text": "a text",
             "integer": "an integer",
@@ -115,8 +89,10 @@ class Field:
         }[self.kind]
         if self.many:
             text = f"a list of {self.kind}s"
-        if self.interval is not None:
-            text += f" {self.interval}"
+        bounds = ((">=", self.ge), (">", self.gt), ("<=", self.le), ("<", self.lt))
+        limits = [f"{sign} {bound}" for sign, bound in bounds if bound is not None]
+        if limits:
+            text += f" {' and '.join(limits)}"
         if self.pattern_words:
             text += f" {self.pattern_words}"
         if self.increasing:
@@ -124,6 +100,15 @@ class Field:
         elif self.distinct:
             text += ", none of them twice"
         return text
+
+    def within(self, number: float) -> bool:
+        """Whether a number is within the bounds."""
+        return (
+            (self.ge is None or number >= self.ge)
+            and (self.gt is None or number > self.gt)
+            and (self.le is None or number <= self.le)
+            and (self.lt is None or number < self.lt)
+        )
 
 
 def matches_choice(word: object, accepted: str) -> bool:
@@ -133,15 +118,28 @@ def matches_choice(word: object, accepted: str) -> bool:
     return word == accepted
 
 
-def card_field(doc: str, **options: Any) -> Any:
+def card_field(
+    doc: str,
+    *,
+    default: object = MISSING,
+    choices: Mapping[str, str | Choice] | None = None,
+    **options: Any,
+) -> Any:
     """Return the dataclass field of a card's field; `options` are others of :class:`Field`.
 
-    Its annotation says the kind, whether the value is a list, and whether it may be left out.
+    The annotation says the kind and whether the value is a list.
     """
-    return field(
-        default=options.get("default", dataclasses.MISSING),
-        metadata={"card": {"doc": doc, **options}},
+    described = Field(
+        doc,
+        choices={
+            word: Choice(choice) if isinstance(choice, str) else choice
+            for word, choice in (choices or {}).items()
+        },
+        required=default is MISSING,
+        default=None if default is MISSING else default,
+        **options,
     )
+    return field(default=default, metadata={"card": described})
 
 
 _FIELDS: dict[type, dict[str, Field]] = {}
@@ -150,24 +148,22 @@ _FIELDS: dict[type, dict[str, Field]] = {}
 def fields_of(owner: type) -> dict[str, Field]:
     """Return the descriptions of the card fields of a dataclass, by name."""
     if owner not in _FIELDS:
-        _FIELDS[owner] = {
-            item.name: _described(str(item.type), **item.metadata["card"])
-            for item in dataclasses.fields(owner)
-            if "card" in item.metadata
-        }
+        described = {}
+        for item in dataclasses.fields(owner):
+            if "card" in item.metadata:
+                kind, many = _kind_of(str(item.type))
+                described[item.name] = replace(item.metadata["card"], kind=kind, many=many)
+        _FIELDS[owner] = described
     return _FIELDS[owner]
 
 
-def _described(annotation: str, **options: Any) -> Field:
-    """Return a field of a type such as ``tuple[int, ...] | None``."""
+def _kind_of(annotation: str) -> tuple[str, bool]:
+    """Return the kind of a type such as ``tuple[int, ...] | None``, and whether it is a list.
+
+    The text is read, as evaluating all of them would take longer than reading a card.
+    """
     many = annotation.startswith("tuple[")
-    kind = KINDS[annotation.removeprefix("tuple[").split(",")[0].split(" ")[0]]
-    required = "default" not in options
-    choices = dict(options.pop("choices", {}))
-    for word, choice in choices.items():
-        if not isinstance(choice, Choice):
-            choices[word] = Choice(choice)
-    return Field(kind, many=many, required=required, choices=choices, **options)
+    return KINDS[annotation.removeprefix("tuple[").split(",")[0].split(" ")[0]], many
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +186,7 @@ class Section:
 
     def keys(self) -> list[str]:
         """Return the names of the fields."""
-        return [item.name for item in dataclasses.fields(self) if "card" in item.metadata]
+        return list(self.fields())
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -198,7 +194,7 @@ class Section:
         return ()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.keys():
+        if name not in self.fields():
             raise KeyError(name)
         return getattr(self, name)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import CardError, bad_choice
 from bioeval.base.plugins import entry_points, load_entry, package_of, report
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.check import read_card
+from bioeval.protocol.check import check_card, read_card
 from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def available() -> list[str]:
 def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
     """Return a protocol by the name of a shipped card, or by the path of a card.
 
-    A text is a path if it ends in ``.toml`` or holds a path separator. A `Protocol` is returned
-    as it is.
+    A text is a path if it ends in ``.toml`` or holds a path separator. A `Protocol` is checked
+    and returned as it is.
 
     Raises
     ------
@@ -56,6 +56,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
     'pessimistic'
     """
     if isinstance(name_or_path, Protocol):
+        check_card(name_or_path)
         return name_or_path
     if not isinstance(name_or_path, str | os.PathLike):
         raise CardError(f"a protocol is the name or the path of a card, not {name_or_path!r}")

@@ -13,7 +13,6 @@ from bioeval.protocol.fields import (
     SEARCHABLE,
     SQUARE,
     Choice,
-    NumberRange,
     Task,
     card_field,
     fields_of,
@@ -255,7 +254,7 @@ class OpenSet(Search):
     )
     max_rank: int | None = card_field(
         "the last rank of DIR (left out: every rank, while the table stays small)",
-        interval=NumberRange(1),
+        ge=1,
         default=None,
     )
 
@@ -287,7 +286,7 @@ class ClosedSet(Search):
         "RR": "the recognition rate, CMS(1)",
     }
     max_rank: int | None = card_field(
-        "the last rank of CMS (left out: every rank)", interval=NumberRange(1), default=None
+        "the last rank of CMS (left out: every rank)", ge=1, default=None
     )
     unmated: str = card_field(
         "what to do with a probe that has no mate in the gallery",
@@ -421,7 +420,7 @@ class Reid(Retrieval):
     )
     rank_k: int | None = card_field(
         "also report the mean average precision of lists cut at this rank",
-        interval=NumberRange(1),
+        ge=1,
         default=None,
     )
     rank_k_over: str = card_field(
@@ -432,7 +431,7 @@ class Reid(Retrieval):
         },
         default="positives",
     )
-    max_rank: int = card_field("the last rank of the CMC", interval=NumberRange(1), default=50)
+    max_rank: int = card_field("the last rank of the CMC", ge=1, default=50)
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
     )
@@ -483,7 +482,7 @@ class Gom(Retrieval):
     )
     budget: int = card_field(
         "B, the number of false retrievals at which FR reaches 1",
-        interval=NumberRange(1),
+        ge=1,
         default=3000,
     )
     variant: str = card_field(
@@ -496,9 +495,7 @@ class Gom(Retrieval):
         },
         default="paper",
     )
-    max_rank: int = card_field(
-        "the last rank of the CMC and of DIR", interval=NumberRange(1), default=10
-    )
+    max_rank: int = card_field("the last rank of the CMC and of DIR", ge=1, default=10)
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks",
         choices=_WITHOUT_EXPECTED,

@@ -107,7 +107,7 @@ def test_rules_that_do_not_go_with_the_rest(tmp_path):
     text = protocol.load("fvc2004").to_toml()
     for old, new in (
         ('templates = ["single"]', 'templates = ["multi"]'),
-        ("[thresholds]", "[closed_set]\n\n[thresholds]"),
+        ("[curve]", "[closed_set]\n\n[curve]"),
     ):
         assert text.count(old) == 1
         with pytest.raises(be.CardError, match='pairs = "first-impostors".*no other task'):

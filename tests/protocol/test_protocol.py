@@ -23,7 +23,7 @@ from bioeval.cli import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, NumberRange, fields_of, matches_choice
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, fields_of, matches_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -165,7 +165,7 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
         "max_rank": None,
     }
     assert card.closed_set is None and card.partition is None
-    assert dict(card.thresholds) == {"count": 1000, "values": None}
+    assert dict(card.curve) == {"count": 1000, "values": None}
     assert dict(card.report) == {
         "far_targets": (0.5,), "frr_targets": None, "priors": (0.5,), "ranks": (1, 5, 10)
     }  # fmt: skip
@@ -183,11 +183,11 @@ def test_the_default_templates_are_those_of_the_layout():
 
 
 def test_thresholds_are_a_number_or_values():
-    card = protocol.parse(CARD + "\n[thresholds]\nvalues = [-inf, 0, 0.5, +inf]\n")
-    assert card.thresholds.count is None
-    assert card.thresholds.values == (-float("inf"), 0.0, 0.5, float("inf"))
-    card = protocol.parse(CARD + "\n[thresholds]\ncount = 2\n")
-    assert dict(card.thresholds) == {"count": 2, "values": None}
+    card = protocol.parse(CARD + "\n[curve]\nvalues = [-inf, 0, 0.5, +inf]\n")
+    assert card.curve.count is None
+    assert card.curve.values == (-float("inf"), 0.0, 0.5, float("inf"))
+    card = protocol.parse(CARD + "\n[curve]\ncount = 2\n")
+    assert dict(card.curve) == {"count": 2, "values": None}
 
 
 def test_a_protocol_cannot_be_changed():
@@ -329,6 +329,8 @@ WRONG = {
         "[openset] is not a section of a card; expected one of [source], [verification],",
     ),
     "unknown section, nearest": ("[report]", "[reports]", 18, "Did you mean 'report'?"),
+    "section of a rule": ("[report]", "[threshold]", 18, "Did you mean 'decision'?"),
+    "section of curves": ("[report]", "[thresholds]", 18, "Did you mean 'curve'?"),
     "unknown field": (
         'ties = "optimistic"', 'tie = "optimistic"', 14,
         '[open_set] tie = "optimistic" is not a field of [open_set]; expected one of rank_unit, ',
@@ -381,19 +383,19 @@ WRONG = {
         "[report]", "max_rank = 0\n\n[report]", 18, "max_rank = 0; expected an integer >= 1"
     ),
     "too few thresholds": (
-        "[report]", "[thresholds]\ncount = 1\n\n[report]", 19,
-        "[thresholds] count = 1; expected an integer >= 2 and <= 1000000",
+        "[report]", "[curve]\ncount = 1\n\n[report]", 19,
+        "[curve] count = 1; expected an integer >= 2 and <= 1000000",
     ),
     "count and values": (
-        "[report]", "[thresholds]\nvalues = [1]\ncount = 5\n\n[report]", 20,
-        "[thresholds] holds values and count; expected only one",
+        "[report]", "[curve]\nvalues = [1]\ncount = 5\n\n[report]", 20,
+        "[curve] holds values and count; expected only one",
     ),
     "thresholds that fall": (
-        "[report]", "[thresholds]\nvalues = [1, 3, 2]\n\n[report]", 19,
+        "[report]", "[curve]\nvalues = [1, 3, 2]\n\n[report]", 19,
         "values holds 3.0 before 2.0; expected a list of numbers, in increasing order",
     ),
     "a number that is no float": (
-        "[report]", f"[thresholds]\nvalues = [1{'0' * 400}]\n\n[report]", 19,
+        "[report]", f"[curve]\nvalues = [1{'0' * 400}]\n\n[report]", 19,
         "within the range of a float64",
     ),
     "a date": ('"a test"', "2020-01-01", 8, "[source] text = 2020-01-01; expected a text"),
@@ -463,6 +465,37 @@ def test_all_problems_at_once_in_the_order_of_the_lines():
     assert len(found) == 4
     lines = [int(re.match(r"mine.toml, line (\d+): ", problem)[1]) for problem in found]
     assert lines == [2, 7, 14, 19]
+
+
+def in_python(name: str, section: str, **fields: object) -> protocol.Protocol:
+    card = protocol.load(name)
+    return replace(card, **{section: replace(card.section(section), **fields)})
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        (in_python("course-kfold", "partition", folds=1), "[partition] folds = 1; expected an in"),
+        (in_python("course-kfold", "partition", folds="5"), '[partition] folds = "5"; expected an'),
+        (in_python("course-kfold", "open_set", max_rank=3), "max_rank = 3 has no meaning in folds"),
+        (in_python("course-kfold", "report", far_targets=(2,)), "[report] far_targets holds 2;"),
+        (in_python("pairs", "verification", fusion="max"), 'fusion = "max"; fusion has no meaning'),
+        (in_python("course-all-vs-all", "decision", rule="hter"), "[decision] needs [partition]"),
+        (replace(protocol.load("pairs"), layout="pair"), "Did you mean 'pairs'?"),
+        (replace(protocol.load("pairs"), verification=None), "the card has no task; expected"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else x.name,
+)
+def test_a_card_made_in_python_is_checked_as_a_file_is(card, expected):
+    with pytest.raises(CardError, match=f"protocol {card.name}: ") as caught:
+        be.evaluate(be.simulate(4, 2), card)
+    assert expected in str(caught.value)
+
+
+def test_numbers_of_numpy_are_numbers_of_a_card():
+    ranks = tuple(np.arange(1, 4))
+    card = in_python("course-all-vs-all", "report", ranks=ranks, far_targets=[np.float32(0.5)])
+    assert protocol.load(card) is card
 
 
 def test_the_error_is_a_value_error_of_bioeval():
@@ -652,11 +685,17 @@ def test_kth(word, taken):
     assert matches_choice(word, "kth:K") == bool(taken)
 
 
-def test_intervals():
-    half_open = NumberRange(0, 1, low_open=True)
-    assert [number in half_open for number in (0, 1e-9, 1, 1.5)] == [False, True, True, False]
-    assert str(half_open) == "> 0 and <= 1"
-    assert 10**400 in NumberRange(1) and str(NumberRange(1)) == ">= 1"
+def test_bounds_of_numbers():
+    text = CARD.replace("[0.5]", "NUMBERS")
+    for number, accepted in (("0", False), ("1e-9", True), ("1", True), ("1.5", False)):
+        card = text.replace("NUMBERS", f"[{number}]")
+        if accepted:
+            assert protocol.parse(card).report.far_targets == (float(number),)
+        else:
+            (problem,) = problems(card)
+            assert problem.endswith("expected a list of numbers > 0 and <= 1, none of them twice")
+    card = protocol.parse(f"{CARD}ranks = [{10**400}]")
+    assert card.report.ranks == (10**400,)
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -714,7 +753,7 @@ def test_the_explanation_of_pairs():
 
 
 def test_the_explanation_of_other_choices():
-    text = CARD + "\n[thresholds]\nvalues = [0.25, 0.5]\n"
+    text = CARD + "\n[curve]\nvalues = [0.25, 0.5]\n"
     said = words(protocol.explain(protocol.parse(changed('ties = "optimistic"', "", text))))
     assert "fusion kth:2: the K-th closest of the subject's templates decides" in said
     assert "values 0.25, 0.5: these thresholds" in said

@@ -671,11 +671,11 @@ def evaluate_folds(
             "it out, or take a card without folds"
         )
     uncertainty = card.section("uncertainty")
-    threshold = card.section("threshold")
+    decision = card.section("decision")
     rule = Rule("none")
-    if threshold.rule != "none":
-        rule = Rule.parse(threshold.as_rule())
-    assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
+    if decision.rule != "none":
+        rule = Rule.parse(decision.as_rule())
+    assurance = Assurance.parse(decision.assure, decision.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(
             f"{Argument('assure')} is for the FAR of verification, and protocol {card.name} has "

@@ -145,8 +145,8 @@ def _in_folds(
 
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)
-    splitter, threshold = splitter_of(chosen, first), chosen.section("threshold")
-    given["threshold"] = threshold.as_rule()
+    splitter = splitter_of(chosen, first)
+    given["threshold"] = chosen.section("decision").as_rule()
     datasets = {
         called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
     }

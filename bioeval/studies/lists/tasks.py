@@ -46,7 +46,7 @@ def evaluate(
         place = f"{card.name}: [open_set]"
         task = options.with_last_rank(card.open_set, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
-        own = card.thresholds.requested() if options.thresholds is None else options.thresholds
+        own = card.curve.requested() if options.thresholds is None else options.thresholds
         datasets["open_set"] = open_set(scores, task, own, check_targets(targets))
     said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     return tree_of({node: ds.assign_attrs(said) for node, ds in datasets.items()})

@@ -41,7 +41,7 @@ def plan(
     tasks = set(card.tasks)
     if section == "reid":
         rules = convention_of(card, max_rank=options.max_rank)
-        taus: Any = card.thresholds.values
+        taus: Any = card.curve.values
         if tasks == {"reid"} and options.thresholds is not None:
             taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")

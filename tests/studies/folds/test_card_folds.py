@@ -60,7 +60,7 @@ by = "subject-folds"
 folds = 4
 repeats = 2
 seed = 7
-[threshold]
+[decision]
 rule = "far"
 far = 0.02
 [uncertainty]
@@ -192,26 +192,26 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("[threshold]\n", "no [partition]"),
-        ("[uncertainty]\n", "no [partition]"),
+        ("[decision]\n", "needs [partition], and the card has no"),
+        ("[uncertainty]\n", "needs [partition], and the card has no"),
         ("[partition]\n", "[partition] by is missing"),
         ('[partition]\nby = "subject-folds"\nfolds = 1\n', "folds = 1; expected an integer >= 2"),
-        ('[partition]\nby = "dev-eval"\n[threshold]\nrule = "far"\n', "needs far"),
-        ('[partition]\nby = "dev-eval"\n[threshold]\nrule = "fixed"\n', "needs value"),
+        ('[partition]\nby = "dev-eval"\n[decision]\nrule = "far"\n', "needs far"),
+        ('[partition]\nby = "dev-eval"\n[decision]\nrule = "fixed"\n', "needs value"),
         (
-            '[partition]\nby = "dev-eval"\n[threshold]\nrule = "cost"\ncost = [1, 2]\n',
+            '[partition]\nby = "dev-eval"\n[decision]\nrule = "cost"\ncost = [1, 2]\n',
             "cost holds 2 numbers",
         ),
         ('[partition]\nby = "subject-fold"\n', "Did you mean 'subject-folds'"),
         ('[partition]\nby = "dev-eval"\nfolds = 5\n', 'folds = 5 has no meaning with by = "dev'),
         ('[partition]\nby = "subject-folds"\ncolumn = "x"\n', 'column = "x" has no meaning'),
         ('[partition]\nby = "given-folds"\n', "needs column"),
-        ('[partition]\nby = "dev-eval"\n[threshold]\nfar = 0.1\n', 'no meaning with rule = "eer"'),
+        ('[partition]\nby = "dev-eval"\n[decision]\nfar = 0.1\n', 'no meaning with rule = "eer"'),
         ('[open_set]\nties = "expected"\n[partition]\nby = "dev-eval"\n', "no meaning in folds"),
         ('[open_set]\ngallery = "single"\n[partition]\nby = "dev-eval"\n', "gallery = "),
         ('[closed_set]\nmax_rank = 3\n[partition]\nby = "dev-eval"\n', "max_rank = 3"),
         ('[closed_set]\nunmated = "raise"\n[partition]\nby = "dev-eval"\n', "unmated = "),
-        ('[thresholds]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
+        ('[curve]\ncount = 20\n[partition]\nby = "dev-eval"\n', "count = 20"),
         (
             '[closed_set]\n[partition]\nby = "dev-eval"\n[uncertainty]\n'
             'interval = "subject-bootstrap"\n',

@@ -625,7 +625,7 @@ max_rank = 4
 gallery = "single"
 unmated = "skip"
 
-[thresholds]
+[curve]
 values = [1.0, 2.0, 3.0]
 """
 

@@ -217,7 +217,7 @@ templates = ["single"]
 [partition]
 by = "subject-folds"
 folds = 3
-[threshold]
+[decision]
 rule = "far"
 far = 0.1
 """

@@ -1,0 +1,347 @@
+"""Options of ``bioeval run`` that take the place of fields of the protocol card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from bioeval.cli.arguments import Value
+from bioeval.cli.command import option
+from bioeval.cli.options import require_assure, shared_options
+
+if TYPE_CHECKING:
+    from bioeval.protocol.card import Partition, Protocol
+    from bioeval.protocol.tasks import Verification
+
+Change = Callable[["Protocol", Any], "Protocol"]
+"""Returns the card with the value of an option, or raises :class:`click.UsageError`."""
+
+
+@dataclass(frozen=True)
+class CardOption:
+    """An option that changes the card."""
+
+    name: str
+    """Its name among the arguments of the command."""
+    option: Callable[[Any], Any]
+    change: Change
+    of_experiment: bool = False
+
+
+def resolve(protocol: str, layout: str, given: Mapping[str, Any]) -> str | Protocol:
+    """Return the protocol with its values replaced by the options that were given."""
+    if not given:
+        return protocol
+    from bioeval.protocol.check import mark_checked
+    from bioeval.protocol.loading import for_layout
+
+    experiment = any(entry.of_experiment and entry.name in given for entry in CARD_OPTIONS)
+    if protocol == "auto" and experiment:
+        protocol = "course-experiment"
+    card = for_layout(layout, protocol)
+    for entry in CARD_OPTIONS:
+        if entry.name in given:
+            card = entry.change(card, given[entry.name])
+    mark_checked(card)  # what uses a value of an option checks it, in the words of the option
+    return card
+
+
+def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of the card from a command's, and return those that were given."""
+    require_assure(options)
+    taken = {entry.name: options.pop(entry.name) for entry in CARD_OPTIONS if entry.name != "seed"}
+    given = {name: value for name, value in taken.items() if value is not None}
+    assurance, seed = options.pop("assurance"), options["random_state"]  # also of intervals
+    if "assure" in given:
+        given["assure"] = {"assure": given["assure"], "assurance": assurance}
+    if "claims" in given:
+        given["claims"] = {**given["claims"], "seed": seed}
+    source = click.get_current_context().get_parameter_source("random_state")
+    if source is ParameterSource.COMMANDLINE:
+        given["seed"] = seed
+    return given
+
+
+# ------------------------------------------------------------------------------------------ tasks
+
+
+def _require_verification(card: Protocol, option: str) -> Verification:
+    if card.verification is None:
+        raise click.UsageError(
+            f"{option} of verification, and protocol {card.name} has no verification; leave it out"
+        )
+    return card.verification
+
+
+def _searches(card: Protocol) -> dict[str, Any]:
+    tasks = {"open_set": card.open_set, "closed_set": card.closed_set}
+    return {name: task for name, task in tasks.items() if task is not None}
+
+
+def _templates(card: Protocol, templates: str) -> Protocol:
+    task = _require_verification(card, "--templates is")
+    if templates == "multi" and task.pairs != "ordered":
+        raise click.UsageError(
+            f"--templates multi does not go with pairs = {task.pairs} of protocol {card.name}; "
+            "leave it out"
+        )
+    return replace(card, verification=replace(task, templates=(templates,)))
+
+
+def _rank_unit(card: Protocol, unit: str) -> Protocol:
+    searches = _searches(card)
+    if not searches:
+        raise click.UsageError(
+            f"--rank-unit is of identification, and protocol {card.name} has none; leave it out"
+        )
+    return replace(card, **{k: replace(task, rank_unit=unit) for k, task in searches.items()})
+
+
+def _fusion(card: Protocol, fusion: str) -> Protocol:
+    searches = _searches(card)
+    if not searches and card.verification is None:
+        raise click.UsageError(
+            f"--fusion is of verification and identification, and protocol {card.name} has "
+            "neither; leave it out"
+        )
+    fused = {name: task for name, task in searches.items() if task.rank_unit == "subject"}
+    if card.verification is not None and "multi" in card.verification.templates:
+        fused["verification"] = card.verification
+    if not fused:
+        raise click.UsageError(
+            f"--fusion has no effect on protocol {card.name}; it needs --templates multi or "
+            "--rank-unit subject"
+        )
+    return replace(card, **{name: replace(task, fusion=fusion) for name, task in fused.items()})
+
+
+def _attempts(card: Protocol, column: str) -> Protocol:
+    task = _require_verification(card, "--attempts is")
+    return replace(card, verification=replace(task, attempts=column))
+
+
+def _claims(card: Protocol, claims: Mapping[str, Any]) -> Protocol:
+    from bioeval.protocol.card import Claims
+
+    _require_verification(card, "--claims are")
+    return replace(card, claims=Claims(**claims))
+
+
+# ------------------------------------------------------------------------------------- experiments
+
+
+def _experiment(card: Protocol, word: str) -> Partition:
+    """Return the partition of a card that is an experiment; `word` is the option that needs it."""
+    if card.partition is not None and card.partition.by == "experiment":
+        return card.partition
+    options = click.get_current_context().params
+    if card.reid or card.gom:
+        size = "" if options["train"] is None else f", train_size={options['train']}"
+        split = f"SubjectShuffleSplit({options['repeats'] or 10}{size}, random_state=0)"
+        raise click.UsageError(
+            f"{word} applies to experiments, and protocol {card.name} is re-identification; "
+            f'in Python, be.show(be.summaries(be.load("FILE"), be.partition.{split}, '
+            f'"{card.name}")) evaluates random parts of the subjects, with mean and sd'
+        )
+    of_folds = ""
+    if word == "--repeats" and card.partition is not None and card.partition.by != "given-folds":
+        of_folds = (
+            f". For folds, write [partition] repeats = {options['repeats']} in a card (bioeval "
+            "protocols course-kfold --toml > my.toml copies one)"
+        )
+    raise click.UsageError(
+        f"{word} applies to experiments, and protocol {card.name} is not one; give --protocol "
+        f"course-experiment, or none{of_folds}"
+    )
+
+
+def _set_part(word: str, field: str) -> Change:
+    """Return the change of a field of ``[partition]`` by the option `word`."""
+
+    def change(card: Protocol, value: Any) -> Protocol:
+        return replace(card, partition=replace(_experiment(card, word), **{field: value}))
+
+    return change
+
+
+def _gallery_quality(card: Protocol, column: str) -> Protocol:
+    partition = _experiment(card, "--gallery-quality")
+    number = partition.gallery_templates
+    if not isinstance(number, int | float):
+        raise click.UsageError(
+            "--gallery-quality needs the number of templates that are enrolled, such as "
+            f"--gallery-templates 2; found {number!r}"
+        )
+    best: Any = {"quality": column, "number": number}
+    return replace(card, partition=replace(partition, gallery_templates=best))
+
+
+def _unenrolled(card: Protocol, number: float) -> Protocol:
+    partition = replace(_experiment(card, "--unenrolled"), unenrolled=number, enrolled=None)
+    return replace(card, partition=partition)
+
+
+def _enrolled(card: Protocol, number: float) -> Protocol:
+    if click.get_current_context().params["unenrolled"] is not None:
+        raise click.UsageError("--enrolled and --unenrolled are both given; give one of them")
+    partition = replace(_experiment(card, "--enrolled"), enrolled=number, unenrolled=None)
+    return replace(card, partition=partition)
+
+
+def _seed(card: Protocol, seed: int) -> Protocol:
+    if card.partition is None:
+        return card
+    return replace(card, partition=replace(card.partition, seed=seed))
+
+
+def _target(card: Protocol, target: str) -> Protocol:
+    if card.partition is None:
+        raise click.UsageError(
+            "--target needs a part to choose a threshold on: --train 0.5, or --protocol "
+            "course-kfold"
+        )
+    from bioeval.protocol.card import Decision
+    from bioeval.tallies.threshold_rules import Rule
+
+    rule = Rule.parse(target, "target")
+    fields: dict[str, Any] = {}
+    if rule.name == "cost":
+        fields["cost"] = rule.values
+    elif rule.name == "fixed":
+        fields["value"] = rule.values[0]
+    elif rule.name in ("far", "frr"):
+        fields[rule.name] = rule.values[0]
+    return replace(card, decision=Decision(rule=rule.name, **fields))
+
+
+def _assure(card: Protocol, assured: Mapping[str, Any]) -> Protocol:
+    if card.partition is None:
+        raise click.UsageError(
+            "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
+            "assures one threshold on all data"
+        )
+    return replace(card, decision=replace(card.section("decision"), **assured))
+
+
+def _entry(usage: str, help: str, type: Any, change: Change) -> CardOption:
+    return CardOption(_name(usage), option(usage, help, type), change)
+
+
+def _part(
+    usage: str, help: str, type: Any = None, change: Change | None = None, field: str = ""
+) -> CardOption:
+    """Return an option of experiments, which sets a field of ``[partition]``: that of its name."""
+    change = change or _set_part(usage.partition(" ")[0], field or _name(usage))
+    return replace(_entry(usage, help, type, change), of_experiment=True)
+
+
+def _name(usage: str) -> str:
+    return usage.partition(" ")[0].removeprefix("--").replace("-", "_")
+
+
+CARD_OPTIONS = (
+    _entry(
+        "--templates",
+        "Verification attempts: one per gallery template (single), or one per subject (multi), "
+        "alone.  [those of the card]",
+        ["single", "multi"],
+        _templates,
+    ),
+    _entry(
+        "--rank-unit",
+        "Identification: rank templates, or subjects by their fused score.  [that of the card, or "
+        "template]",
+        ["template", "subject"],
+        _rank_unit,
+    ),
+    _entry(
+        "--fusion RULE",
+        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [that "
+        "of the card, or min]",
+        None,
+        _fusion,
+    ),
+    _part(
+        "--train",
+        "Proportion or number of subjects for choosing the threshold; the others are tested. Other "
+        "options default to those of course-experiment.",
+        Value.SIZE,
+    ),
+    _part(
+        "--validation",
+        "Subjects for choosing the threshold, apart from those of --train.",
+        Value.SIZE,
+    ),
+    _part(
+        "--gallery-templates",
+        "Templates of each subject to enrol: number, proportion, or session=1.",
+        Value.GALLERY,
+    ),
+    _part(
+        "--gallery-quality COLUMN",
+        "Enrol the templates with the largest values in this metadata column, instead of "
+        "random ones.",
+        change=_gallery_quality,
+    ),
+    _part(
+        "--by",
+        "Unit of --train: subjects, or the templates of each subject.  [subject]",
+        ["subject", "sample"],
+        field="unit",
+    ),
+    _part("--unseen", "With --by sample: subjects that are only tested.", Value.SIZE),
+    _part(
+        "--stratify COLUMN",
+        "Keep the proportions of this metadata column in the training part; numbers are taken by "
+        "quartile.",
+    ),
+    _part("--unenrolled", "Test subjects that are not enrolled.", Value.SIZE, _unenrolled),
+    _part(
+        "--enrolled",
+        "Test subjects that are enrolled, instead of --unenrolled.",
+        Value.SIZE,
+        _enrolled,
+    ),
+    _part(
+        "--probe-templates N",
+        "Largest number of probes of an enrolled subject.  [all other templates]",
+        click.IntRange(1),
+    ),
+    _part(
+        "--too-few",
+        "How to treat subjects with too few templates.  [raise]",
+        ["raise", "enrol", "probe", "drop"],
+    ),
+    _part("--repeats N", "Number of random experiments.", click.IntRange(1)),
+    CardOption("seed", lambda command: command, _seed),  # the command has --seed for intervals
+    _entry(
+        "--target RULE",
+        "Rule for choosing the threshold, with folds or --train: eer, far=0.001, hter, accuracy, "
+        "cost=P,M,A, fixed=T.",
+        Value.TARGET,
+        _target,
+    ),
+    CardOption(
+        "assure",
+        shared_options(assure="With --target far=X: choose a threshold on each training part"),
+        _assure,
+    ),
+    _entry(
+        "--claims",
+        "Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
+        Value.CLAIMS,
+        _claims,
+    ),
+    _entry(
+        "--attempts COLUMN",
+        "Verification: all probes of a subject with the same value in this metadata column make "
+        "one attempt, accepted if any probe is accepted.",
+        None,
+        _attempts,
+    ),
+)
+"""The options in the order in which they change the card, which is that of the help."""
