@@ -18,6 +18,7 @@ from bioeval.stats.replicates import Interval as Interval
 
 # For studies
 # isort: split
+from bioeval.stats.binomial import exact_lower as exact_lower, exact_upper as exact_upper
 from bioeval.stats.bootstrap import (
     QuadraticForms as QuadraticForms,
     SubjectMeans as SubjectMeans,
@@ -26,6 +27,7 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.effective_number import (
     drawn_variance as drawn_variance,
+    effective_number as effective_number,
     korn_graubard as korn_graubard,
     largest_limits as largest_limits,
     sum_limits as sum_limits,
