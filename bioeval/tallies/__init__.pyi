@@ -4,6 +4,7 @@ from bioeval.tallies.by_subject import (
     MergingSinks as MergingSinks,
     PairCounts as PairCounts,
     SubjectAttempts as SubjectAttempts,
+    summed as summed,
 )
 from bioeval.tallies.cells import is_accepted as is_accepted, rounded_down as rounded_down
 from bioeval.tallies.counters import (

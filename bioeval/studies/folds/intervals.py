@@ -349,7 +349,7 @@ class _Leaving:
         """Add attempts of pairs of subjects."""
         layer = pairs.layer.astype(np.int64)
         self.totals += np.bincount(layer, pairs.count, len(self.totals)).astype(np.int64)
-        for side in (pairs.left_of_each, pairs.right):
+        for side in (pairs.probe_person, pairs.claimed_person):
             place = layer * self.people + self.number[side]
             counts = np.bincount(place, pairs.count, self.leaving.size).astype(np.int64)
             self.leaving += counts.reshape(self.leaving.shape)

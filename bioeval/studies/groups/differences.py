@@ -106,18 +106,18 @@ class PairsWithinGroups:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""
-        left, right = pairs.left_of_each, pairs.right.astype(np.int64)
+        probe, claimed = pairs.probe_person, pairs.claimed_person.astype(np.int64)
         accepted = np.where(pairs.layer < self.accepted, pairs.count, 0)
-        within = self.group[left] == self.group[right]
+        within = self.group[probe] == self.group[claimed]
         people = len(self.group)
         for i, counted in enumerate((accepted, pairs.count)):
             inside = counted[within]
-            for side in (left[within], right[within]):
+            for side in (probe[within], claimed[within]):
                 self.leaving[i] += _summed(side, inside, people)
-            self.counts_of[i] += _summed(self.group[left[within]], inside, self.number)
+            self.counts_of[i] += _summed(self.group[probe[within]], inside, self.number)
             if self.tables is not None:
-                np.add.at(self.tables[i], (left, right), counted)
-                np.add.at(self.tables[i], (right, left), counted)
+                np.add.at(self.tables[i], (probe, claimed), counted)
+                np.add.at(self.tables[i], (claimed, probe), counted)
 
     def people_of(self, g: int, trials: int) -> PeopleOfGroup:
         """Return the people of a group who have an attempt within it."""
