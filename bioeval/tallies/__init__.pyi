@@ -7,6 +7,11 @@ from bioeval.tallies.by_subject import (
     summed as summed,
 )
 from bioeval.tallies.cells import is_accepted as is_accepted, rounded_down as rounded_down
+from bioeval.tallies.count_files import (
+    kind_of_counts as kind_of_counts,
+    read_counts as read_counts,
+    write_counts as write_counts,
+)
 from bioeval.tallies.counters import (
     ImpostorBlock as ImpostorBlock,
     ThresholdCounter as ThresholdCounter,
