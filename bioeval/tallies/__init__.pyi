@@ -25,6 +25,7 @@ from bioeval.tallies.counts import (
     require_alike as require_alike,
     role_of as role_of,
 )
+from bioeval.tallies.exact_sums import ExactSums as ExactSums
 from bioeval.tallies.fold_counts import FoldSweep as FoldSweep, Subset as Subset
 from bioeval.tallies.identification_job import (
     IdentificationJob as IdentificationJob,

@@ -32,6 +32,7 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.count_files import SCHEMA, read_counts, write_counts
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.exact_sums import ExactSums
 from bioeval.tallies.parts import (
     ConcatenatedRows,
     Extent,
@@ -216,7 +217,8 @@ def _contents_of_code(code: CodeType) -> list[Any]:
 
 
 _CLASSES: dict[str, type] = {
-    kind.__name__: kind for kind in (CellCounts, ConcatenatedRows, Extent, KeptRows, NarrowCells)
+    kind.__name__: kind
+    for kind in (CellCounts, ConcatenatedRows, ExactSums, Extent, KeptRows, NarrowCells)
 }
 
 

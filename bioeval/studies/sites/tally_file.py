@@ -30,6 +30,7 @@ from bioeval.studies.sites.sharing import Sharing, distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes
 from bioeval.tallies import (
     Attempts,
+    ExactSums,
     IdentificationTally,
     VerificationTally,
     check_max_rank,
@@ -45,7 +46,7 @@ _BESIDE = ("counted", "part", "shared")
 _WRITTEN = (
     *(VerificationTally, IdentificationTally, ReidTally, GomTally),
     *(FoldedVerification, FoldedIdentification, FoldedQueries),
-    *(CountedProbes, GalleryPart, Sharing),
+    *(CountedProbes, ExactSums, GalleryPart, Sharing),
 )
 
 
