@@ -180,17 +180,3 @@ def products_of_opponents(first: Sequence[Any], second: Sequence[Any], signs: Se
         for h in range(len(signs))
         if g != h
     )
-
-
-def tree_total(leaves):
-    """Return a sum by halves: of runs as long as a power of two, the longest first."""
-    if len(leaves) == 1:
-        return leaves[0]
-    longest = 1 << (len(leaves).bit_length() - 1)
-    if longest == len(leaves):
-        longest //= 2
-    found = tree_total(leaves[:longest])
-    while leaves := leaves[longest:]:
-        longest = 1 << (len(leaves).bit_length() - 1)
-        found = found + tree_total(leaves[:longest])
-    return found

@@ -5,17 +5,17 @@ import numpy as np
 from bioeval.kernels.compiling import parallel_rows
 
 
-@parallel_rows("left")
-def sort_by_layer(begin, end, left, starts, layers, entries, found):
-    """Write the entries of each left subject by layer, those with a single attempt first.
+@parallel_rows("probe_people")
+def sort_by_layer(begin, end, probe_people, starts, layers, entries, found):
+    """Write the entries of the probes of each person by layer, those with a single attempt first.
 
-    - `left` (int64 (s,)): the list of each left subject is at ``starts[k]:starts[k + 1]``
+    - `probe_people` (int64 (s,)): the list of each is at ``starts[k]:starts[k + 1]``
     - `layers` (int): their number
     - `entries`, `found` (tuples of int32, int32 and int64, read and written): of each entry: the
-      right subject, the layer, and the number of attempts
+      claimed person, the layer, and the number of attempts
     """
-    right, layer, count = entries
-    right_found, layer_found, count_found = found
+    claimed_person, layer, count = entries
+    claimed_found, layer_found, count_found = found
     ends = np.zeros(2 * layers + 1, dtype=np.int64)
     for s in range(begin, end):
         ends[:] = 0
@@ -27,35 +27,35 @@ def sort_by_layer(begin, end, left, starts, layers, entries, found):
         for e in range(starts[s], starts[s + 1]):
             k = 2 * layer[e] + (count[e] != 1)
             at = ends[k]
-            right_found[at] = right[e]
+            claimed_found[at] = claimed_person[e]
             layer_found[at] = layer[e]
             count_found[at] = count[e]
             ends[k] += 1
 
 
 @parallel_rows("totals")
-def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sums):
-    """Add ``count * w[left] * w[right]`` to the total of a layer, for every column of weights.
+def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, totals, sums):
+    """Add ``count * w[probe] * w[claimed]`` to the total of a layer, for each column of weights.
 
-    The weights are small whole numbers, so that those of a left subject are added up in 16 bits,
+    The weights are small whole numbers, so that those of one person are added up in 16 bits,
     of four attempts first in 8, and multiplied by its own weight afterwards: many columns fit into
     one instruction. Columns come in tiles, of which all weights stay in cache; each tile is
     computed by one thread.
 
-    - `left`, `starts`, `entries`: as :func:`sort_by_layer` leaves them
+    - `probe_people`, `starts`, `entries`: as :func:`sort_by_layer` leaves them
     - `weights`: uint8 or uint32 (tiles, subjects, t)
     - `largest` (int): the largest weight
     - `totals`: float64 (tiles, layers, t), added to
     - `sums` (uint16 (tiles, t)): zeros, and again afterwards
     """
-    right, layer, count = entries
+    claimed_person, layer, count = entries
     limit = np.int64(65535)
     quick = 4 * largest <= 255
     for tile in range(begin, end):
         weight = weights[tile]
         part = sums[tile]
-        for s in range(len(left)):
-            own = weight[left[s]]
+        for s in range(len(probe_people)):
+            own = weight[probe_people[s]]
             e = starts[s]
             last = starts[s + 1]
             while e < last:
@@ -65,7 +65,7 @@ def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sum
                 while e < last and layer[e] == k:
                     four = quick and e + 4 <= last and layer[e + 3] == k and count[e + 3] == 1
                     more = (4 if four else count[e]) * largest
-                    first = weight[right[e]]
+                    first = weight[claimed_person[e]]
                     if more > limit:
                         many = np.float64(count[e])
                         for j in range(len(total)):
@@ -80,9 +80,9 @@ def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sum
                     bound += more
                     # Sums and products of few bits are of 64 unless converted.
                     if four:
-                        second = weight[right[e + 1]]
-                        third = weight[right[e + 2]]
-                        fourth = weight[right[e + 3]]
+                        second = weight[claimed_person[e + 1]]
+                        third = weight[claimed_person[e + 2]]
+                        fourth = weight[claimed_person[e + 3]]
                         for j in range(len(part)):
                             of_four = np.uint8(first[j] + second[j] + third[j] + fourth[j])
                             part[j] = np.uint16(part[j] + of_four)
@@ -98,19 +98,19 @@ def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sum
 
 
 @parallel_rows("totals")
-def weigh_shares(begin, end, left, right, layer, share, weights, totals):
-    """Add ``share * w[left] * w[right]`` to the total of a layer, for every column of weights.
+def weigh_shares(begin, end, first_person, second_person, layer, share, weights, totals):
+    """Add ``share * w[first] * w[second]`` to the total of a layer, for every column of weights.
 
     Columns come in tiles; each is computed by one thread, in the order of the entries.
 
-    - `left`, `right`, `layer` (int64 (entries,)): the two subjects, and the layer
+    - `first_person`, `second_person`, `layer` (int64 (entries,)): of each entry
     - `share`: float64 (entries,)
     - `weights`: uint8 or uint32 (tiles, subjects, t)
     - `totals`: float64 (tiles, layers, t), added to
     """
     for tile in range(begin, end):
         for e in range(len(share)):
-            first, second = weights[tile, left[e]], weights[tile, right[e]]
+            first, second = weights[tile, first_person[e]], weights[tile, second_person[e]]
             total, x = totals[tile, layer[e]], share[e]
             for c in range(len(total)):
                 total[c] += x * np.float64(first[c]) * np.float64(second[c])

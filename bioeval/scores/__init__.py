@@ -4,7 +4,11 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.scores.arrays": ("FusionRule", "Mask", "lattice_step"),
+    "bioeval.scores.arrays": (
+        "FusionRule",
+        "Mask",
+        "lattice_step",
+    ),
     "bioeval.scores.blocks": (
         "Block",
         "BlockReader",
@@ -12,16 +16,45 @@ _NAMES: NamesByModule = {
         "require_subjects",
         "threads_for",
     ),
-    "bioeval.scores.bona_fide": ("leaves_out_attacks", "species_of", "without_attacks"),
+    "bioeval.scores.bona_fide": (
+        "leaves_out_attacks",
+        "species_of",
+        "without_attacks",
+    ),
     "bioeval.scores.disjoint": ("mates_among",),
-    "bioeval.scores.embeddings": ("Metric", "as_embeddings", "kind_of_metric"),
-    "bioeval.scores.formats.archive": ("Archive",),
+    "bioeval.scores.embeddings": (
+        "Metric",
+        "as_embeddings",
+        "kind_of_metric",
+    ),
     "bioeval.scores.formats.cells": ("Cells",),
-    "bioeval.scores.formats.files": ("existing_file", "guarded", "read_text", "replacing"),
-    "bioeval.scores.formats.format": ("Format", "ReadOptions"),
-    "bioeval.scores.formats.label_files": ("matrix_advice", "read_side"),
-    "bioeval.scores.labels": ("NAME_COLUMNS", "Codes", "missing_values", "plain", "template_names"),
-    "bioeval.scores.matrix": ("are_pairs", "codes_of", "knows_people", "require_scores"),
+    "bioeval.scores.formats.files": (
+        "existing_file",
+        "guarded",
+        "read_text",
+        "replacing",
+    ),
+    "bioeval.scores.formats.format": (
+        "Format",
+        "ReadOptions",
+    ),
+    "bioeval.scores.formats.label_files": (
+        "matrix_advice",
+        "read_side",
+    ),
+    "bioeval.scores.labels": (
+        "NAME_COLUMNS",
+        "Codes",
+        "missing_values",
+        "plain",
+        "template_names",
+    ),
+    "bioeval.scores.matrix": (
+        "are_pairs",
+        "codes_of",
+        "knows_people",
+        "require_scores",
+    ),
     "bioeval.scores.provenance": ("Provenance",),
     "bioeval.scores.template_values": ("template_columns",),
 }

@@ -23,7 +23,6 @@ from bioeval.scores.embeddings import (
     as_embeddings as as_embeddings,
     kind_of_metric as kind_of_metric,
 )
-from bioeval.scores.formats.archive import Archive as Archive
 from bioeval.scores.formats.cells import Cells as Cells
 from bioeval.scores.formats.files import (
     existing_file as existing_file,

@@ -32,6 +32,10 @@ _NAMES: NamesByModule = {
 
 #: What studies use besides, by module.
 _FOR_STUDIES: NamesByModule = {
+    "bioeval.stats.binomial": (
+        "exact_lower",
+        "exact_upper",
+    ),
     "bioeval.stats.bootstrap": (
         "QuadraticForms",
         "SubjectMeans",
@@ -40,6 +44,7 @@ _FOR_STUDIES: NamesByModule = {
     ),
     "bioeval.stats.effective_number": (
         "drawn_variance",
+        "effective_trials",
         "korn_graubard",
         "largest_limits",
         "sum_limits",

@@ -4,6 +4,8 @@ from bioeval.stats.agreement import rank_agreement as rank_agreement
 from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
 from bioeval.stats.binomial import (
     clopper_pearson as clopper_pearson,
+    exact_lower as exact_lower,
+    exact_upper as exact_upper,
     rule_of_3 as rule_of_3,
     rule_of_30 as rule_of_30,
     wilson as wilson,
@@ -19,6 +21,7 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.effective_number import (
     drawn_variance as drawn_variance,
+    effective_trials as effective_trials,
     korn_graubard as korn_graubard,
     largest_limits as largest_limits,
     sum_limits as sum_limits,

@@ -107,12 +107,30 @@ def clopper_pearson(
         miss = miss / 2
     low, high = np.zeros(x.shape), np.ones(x.shape)
     if side != "upper":
-        inside = x > 0
-        low[inside] = scipy.special.betaincinv(x[inside], n[inside] - x[inside] + 1, miss)
+        low = exact_lower(x, n - x, miss)
     if side != "lower":
-        inside = x < n
-        high[inside] = scipy.special.betaincinv(x[inside] + 1, n[inside] - x[inside], 1 - miss)
+        high = exact_upper(x, n - x, 1 - miss)
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def exact_lower(errors: np.ndarray, others: np.ndarray, miss: float) -> np.ndarray:
+    """Return the lower limits of Clopper and Pearson, which miss rates with this probability.
+
+    Numbers of errors and of other attempts need not be whole. A limit is 0 without an error.
+    """
+    return _beta_quantile(errors, others + 1, miss)
+
+
+def exact_upper(errors: np.ndarray, others: np.ndarray, confidence: float) -> np.ndarray:
+    """Return the one-sided upper limits of Clopper and Pearson; 1 where all attempts are errors."""
+    return _beta_quantile(errors + 1, others, confidence)
+
+
+def _beta_quantile(a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
+    """Return a quantile of the beta distribution, 0 or 1 where a parameter is 0."""
+    with np.errstate(invalid="ignore"):
+        quantile = scipy.special.betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), level)
+    return np.where(a <= 0, 0.0, np.where(b <= 0, 1.0, quantile))
 
 
 def independent_limits(

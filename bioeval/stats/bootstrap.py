@@ -86,11 +86,17 @@ class QuadraticForms:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
-        entries = pairs.right, pairs.layer, pairs.count
+        entries = pairs.claimed_person, pairs.layer, pairs.count
         by_layer = tuple(map(np.empty_like, entries))
-        sort_by_layer(pairs.left, pairs.starts, self.layers, entries, by_layer)
+        sort_by_layer(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
         weigh_pairs(
-            pairs.left, pairs.starts, by_layer, self._tiles, self._largest, self._totals, self._sums
+            pairs.probe_people,
+            pairs.starts,
+            by_layer,
+            self._tiles,
+            self._largest,
+            self._totals,
+            self._sums,
         )
 
     def add_shares(

@@ -5,6 +5,28 @@ from __future__ import annotations
 import numpy as np
 import scipy.special
 
+from bioeval.stats.binomial import exact_lower, exact_upper
+
+
+def effective_trials(
+    rate: np.ndarray,
+    variance: np.ndarray,
+    units: np.ndarray | int,
+    confidence: float,
+    attempts: np.ndarray | float = np.inf,
+) -> np.ndarray:
+    """Return how many independent attempts would tell as much about a rate as its attempts do.
+
+    That is ``rate (1 - rate) / variance``, at most `attempts`, times the squared quotient of the
+    quantiles of the normal and of Student's distribution with ``units - 1`` degrees of freedom: the
+    variance is estimated from so many independent units.
+    """
+    freedom = np.maximum(np.asarray(units) - 1, 1)
+    level = confidence if confidence != 0.5 else 0.5 + 1e-6  # where both quantiles are 0
+    narrow = scipy.special.ndtri(level) / scipy.special.stdtrit(freedom, level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.fmin(rate * (1 - rate) / variance, attempts) * narrow**2
+
 
 def korn_graubard(
     rate: np.ndarray,
@@ -18,23 +40,16 @@ def korn_graubard(
     - `variance`: of the rate, over independent units such as instruments or people
     - `attempts`: the rate is of so many, by so many `units`
 
-    The effective number of attempts is ``rate (1 - rate) / variance``, at most `attempts`, times
-    the squared quotient of the quantiles of the normal and of Student's distribution with ``units -
-    1`` degrees of freedom. A rate of 0 or 1 has the bound of `units` independent trials. Limits are
-    NaN with fewer than two units.
+    They are those of Clopper and Pearson at the effective number of attempts. A rate of 0 or 1 has
+    the bound of `units` independent trials. Limits are NaN with fewer than two units.
     """
     rate, variance, units = np.asarray(rate), np.asarray(variance), np.asarray(units)
-    freedom = np.maximum(units - 1, 1)
-    narrow = scipy.special.ndtri(confidence) / scipy.special.stdtrit(freedom, confidence)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.fmin(rate * (1 - rate) / variance, attempts) * narrow**2
-        without_error = 1 - (1 - confidence) ** (1 / units)
+    effective = effective_trials(rate, variance, units, confidence, attempts)
     errors = effective * rate
-    others = effective - errors
-    inside = (rate > 0) & (rate < 1)
-    errors, others = np.where(inside, errors, 1.0), np.where(inside, others, 1.0)
-    low = scipy.special.betaincinv(errors, others + 1, 1 - confidence)
-    high = scipy.special.betaincinv(errors + 1, others, confidence)
+    low = exact_lower(errors, effective - errors, 1 - confidence)
+    high = exact_upper(errors, effective - errors, confidence)
+    with np.errstate(divide="ignore"):
+        without_error = 1 - (1 - confidence) ** (1 / units)
     low = np.where(rate <= 0, 0.0, np.where(rate >= 1, 1 - without_error, low))
     high = np.where(rate >= 1, 1.0, np.where(rate <= 0, without_error, high))
     known = (units > 1) & ~np.isnan(rate)

@@ -17,7 +17,7 @@ import scipy
 
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.limits import LEAST, Limits
-from bioeval.tallies.by_subject import PairCounts
+from bioeval.tallies.by_subject import PairCounts, summed
 from bioeval.tallies.parts import ConcatenatedRows
 
 #: Disjoint pairs of people who err, from which on errors show how uncertain a FAR is.
@@ -292,9 +292,9 @@ class ErringPairs:
         self._trials = trials
         self._sides, self._no_person, self._people = sides, no_person, len(no_person)
         people = self._people
-        left, right = sides
+        probing, enrolled = sides
         everyone = np.arange(people)
-        self._both = np.isin(everyone, left) & np.isin(everyone, right)
+        self._both = np.isin(everyone, probing) & np.isin(everyone, enrolled)
         self._attempts = np.zeros(people, dtype=np.int64)  # of each person
         self._number = self._same = 0
         # The pairs of a person whose attempts may go on in another block: (key, number).
@@ -308,16 +308,17 @@ class ErringPairs:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts; those of a pair of people in one order follow each other."""
-        left, right = pairs.left_of_each, pairs.right.astype(np.int64)
-        of_people = ~(self._no_person[left] | self._no_person[right])
-        left, right = left[of_people], right[of_people]
+        probe, claimed = pairs.probe_person, pairs.claimed_person.astype(np.int64)
+        of_people = ~(self._no_person[probe] | self._no_person[claimed])
+        key = pairs.keys(self._people)[of_people]
+        probe, claimed = probe[of_people], claimed[of_people]
         count, layer = pairs.count[of_people], pairs.layer[of_people].astype(np.int64)
-        if not len(left):
+        if not len(probe):
             return
-        change = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+        change = (probe[1:] != probe[:-1]) | (claimed[1:] != claimed[:-1])
         first = np.append(0, np.flatnonzero(change) + 1)
         number = np.add.reduceat(count, first)
-        one, other = left[first], right[first]
+        one, other = probe[first], claimed[first]
         self._number += int(number.sum())
         if self._first < 0:
             self._first = int(one[0])
@@ -330,15 +331,12 @@ class ErringPairs:
         self._open = self._open[~ended]
         for person in (one, other):
             np.add.at(self._attempts, person, number)
-        key = np.minimum(left, right) * self._people + np.maximum(left, right)
         for end, sign in zip(self._ends, (1, -1), strict=True):
             end.add(key, sign * layer, count)
 
     def _squares(self, pairs: np.ndarray) -> int:
         """Return the sum of the squared attempts of pairs, in both orders where there are both."""
-        key, place = np.unique(pairs[:, 0], return_inverse=True)
-        number = np.zeros(len(key), dtype=np.int64)
-        np.add.at(number, place.reshape(-1), pairs[:, 1])
+        key, number = summed(*pairs.T)
         twice = 1 + (self._both[key // self._people] & self._both[key % self._people])
         return int((twice * number**2).sum())
 

@@ -95,10 +95,10 @@ class AttemptsOfEach:
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
         layer, wide = pairs.layer.astype(np.int64), self.groups + 1
-        left, right = self.group[pairs.left_of_each], self.group[pairs.right]
+        probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         self._all += np.bincount(layer, pairs.count, self.layers).astype(np.int64)
-        apart = left != right
-        for group, count in ((left, pairs.count), (right, pairs.count * apart)):
+        apart = probe != claimed
+        for group, count in ((probe, pairs.count), (claimed, pairs.count * apart)):
             counted = np.bincount(layer * wide + group, count, self._each.size)
             self._each += counted.reshape(self._each.shape).astype(np.int64)
 

@@ -510,7 +510,7 @@ class _Dense:
         self.counts = np.zeros((layers, people, people), dtype=np.int32)
 
     def add(self, pairs: PairCounts) -> None:
-        np.add.at(self.counts, (pairs.layer, pairs.left_of_each, pairs.right), pairs.count)
+        np.add.at(self.counts, (pairs.layer, pairs.probe_person, pairs.claimed_person), pairs.count)
 
 
 @stage("intervals")

@@ -10,10 +10,16 @@ _NAMES: NamesByModule = {
         "PartBySubject",
         "SubjectAttempts",
         "count_parts",
+        "summed",
     ),
     "bioeval.tallies.cells": (
         "is_accepted",
         "rounded_down",
+    ),
+    "bioeval.tallies.count_files": (
+        "kind_of_counts",
+        "read_counts",
+        "write_counts",
     ),
     "bioeval.tallies.counters": (
         "ImpostorBlock",
@@ -28,6 +34,7 @@ _NAMES: NamesByModule = {
         "require_alike",
         "role_of",
     ),
+    "bioeval.tallies.exact_sums": ("ExactSums",),
     "bioeval.tallies.fold_counts": (
         "FoldSweep",
         "Subset",

@@ -6,8 +6,14 @@ from bioeval.tallies.by_subject import (
     PartBySubject as PartBySubject,
     SubjectAttempts as SubjectAttempts,
     count_parts as count_parts,
+    summed as summed,
 )
 from bioeval.tallies.cells import is_accepted as is_accepted, rounded_down as rounded_down
+from bioeval.tallies.count_files import (
+    kind_of_counts as kind_of_counts,
+    read_counts as read_counts,
+    write_counts as write_counts,
+)
 from bioeval.tallies.counters import (
     ImpostorBlock as ImpostorBlock,
     ThresholdCounter as ThresholdCounter,
@@ -21,6 +27,7 @@ from bioeval.tallies.counts import (
     require_alike as require_alike,
     role_of as role_of,
 )
+from bioeval.tallies.exact_sums import ExactSums as ExactSums
 from bioeval.tallies.fold_counts import FoldSweep as FoldSweep, Subset as Subset
 from bioeval.tallies.identification_job import (
     IdentificationJob as IdentificationJob,

@@ -27,49 +27,67 @@ from bioeval.tallies.verification_job import VerificationJob
 _TABLE_ROOM = 1 << 20
 
 
+def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct keys, increasing, and the sum of the counts of each."""
+    distinct, place = np.unique(key, return_inverse=True)
+    total = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(total, place.reshape(-1), count)
+    return distinct, total
+
+
 @dataclass(frozen=True, eq=False)
 class PairCounts:
     """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""
 
-    left: np.ndarray  # int64 (s,): subjects of one side
+    probe_people: np.ndarray  # int64 (s,): the people of probes
     starts: np.ndarray  # int64 (s + 1,): where the entries of each begin
     #: int32 (entries,).
-    right: np.ndarray
+    claimed_person: np.ndarray
     layer: np.ndarray
     count: np.ndarray  # int64 (entries,)
 
     @classmethod
     def of(
-        cls, left: np.ndarray, right: np.ndarray, layer: np.ndarray, count: np.ndarray
+        cls,
+        probe_person: np.ndarray,
+        claimed_person: np.ndarray,
+        layer: np.ndarray,
+        count: np.ndarray,
     ) -> PairCounts:
-        """Return entries in increasing order of left subjects."""
-        changes = np.flatnonzero(left[1:] != left[:-1]) + 1
-        first = np.concatenate([[0] if len(left) else [], changes]).astype(np.int64)
+        """Return entries in increasing order of the people of probes."""
+        changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
+        first = np.concatenate([[0] if len(probe_person) else [], changes]).astype(np.int64)
         return cls(
-            left[first].astype(np.int64),
-            np.append(first, len(left)),
-            right.astype(np.int32),
+            probe_person[first].astype(np.int64),
+            np.append(first, len(probe_person)),
+            claimed_person.astype(np.int32),
             layer.astype(np.int32),
             count.astype(np.int64),
         )
 
     @property
-    def left_of_each(self) -> np.ndarray:
-        """The left subject of each entry."""
-        return np.repeat(self.left, np.diff(self.starts))
+    def probe_person(self) -> np.ndarray:
+        """The person of the probes of each entry."""
+        return np.repeat(self.probe_people, np.diff(self.starts))
+
+    def keys(self, people: int) -> np.ndarray:
+        """Return ``lower * people + higher`` of the two numbers of each pair, in either order."""
+        probe, claimed = self.probe_person, self.claimed_person.astype(np.int64)
+        return np.minimum(probe, claimed) * people + np.maximum(probe, claimed)
 
     def renumbered(self, number: np.ndarray) -> PairCounts:
         """Return the same counts with other numbers for the subjects."""
-        right = number[self.right].astype(np.int32)
-        return replace(self, left=number[self.left].astype(np.int64), right=right)
+        claimed = number[self.claimed_person].astype(np.int32)
+        probing = number[self.probe_people].astype(np.int64)
+        return replace(self, probe_people=probing, claimed_person=claimed)
 
     def in_layers(self, layer: np.ndarray, kept: np.ndarray | None = None) -> PairCounts:
         """Return the same counts in other layers; entries without a layer are left out."""
         if kept is None:
             return replace(self, layer=layer.astype(np.int32))
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        layer = layer[kept].astype(np.int32)
-        return PairCounts(self.left, starts, self.right[kept], layer, self.count[kept])
+        layer, claimed = layer[kept].astype(np.int32), self.claimed_person[kept]
+        return PairCounts(self.probe_people, starts, claimed, layer, self.count[kept])
 
 
 def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
@@ -78,8 +96,8 @@ def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
     step = max(1, _TABLE_ROOM // max(layers * others, 1))
     for low in range(0, people, step):
         rows = np.moveaxis(tables[:, low : low + step], 0, 1)
-        left, layer, right = np.nonzero(rows)
-        yield PairCounts.of(left + low, right, layer, rows[left, layer, right])
+        probe, layer, claimed = np.nonzero(rows)
+        yield PairCounts.of(probe + low, claimed, layer, rows[probe, layer, claimed])
 
 
 class Sink(Protocol):
@@ -214,11 +232,11 @@ class SubjectAttempts:
             sizes = map(self.persons_among, (*self.sides, everybody))
             self.disjoint_pairs = disjoint_pairs(*sizes)
         else:
-            left, right = self._person[codes[0]], self._person[codes[1]]
+            probe_person, claimed_person = self._person[codes[0]], self._person[codes[1]]
             if self.no_person.any():
-                both = ~(self.no_person[left] | self.no_person[right])
-                left, right = left[both], right[both]
-            self.disjoint_pairs = disjoint_among(left, right, self.people)
+                both = ~(self.no_person[probe_person] | self.no_person[claimed_person])
+                probe_person, claimed_person = probe_person[both], claimed_person[both]
+            self.disjoint_pairs = disjoint_among(probe_person, claimed_person, self.people)
 
     def persons_among(self, subjects: np.ndarray) -> int:
         """Return how many people some subjects are: distractors and junk are none."""
@@ -301,23 +319,25 @@ class SubjectAttempts:
         -------
         values : float64 array, shape (k,)
             Distances; NaN = no attempt.
-        left, right : int32 arrays, shape (k,)
+        probe_person, claimed_person : int32 arrays, shape (k,)
             The subjects of probe and template.
         """
         if self._pairs is not None:
             assert are_pairs(self.scores)
             row = self.scores._distances()
-            left, right = self._pairs
+            probe_person, claimed_person = self._pairs
             people = self._person.astype(np.int32)
-            return row.astype(np.float64), people[left], people[right]
+            return row.astype(np.float64), people[probe_person], people[claimed_person]
         attempts = counts_of("attempts", self.reader, self._list)
-        return attempts["values"].array(), attempts["left"].array(), attempts["right"].array()
+        names = ("values", "probe_person", "claimed_person")
+        values, probe_person, claimed_person = (attempts[name].array() for name in names)
+        return values, probe_person, claimed_person
 
     def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
         probing = self._person[self.scores._codes.probe].astype(np.int32)
-        values, left, right = [], [], []
+        values, probe_person, claimed_person = [], [], []
         for block in blocks:
             if self.job.templates == "multi":
                 block = block.fused(self.job.fusion)
@@ -326,12 +346,12 @@ class SubjectAttempts:
             probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
             groups = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
             values.append(block.values[others].astype(np.float64))
-            left.append(probes[others])
-            right.append(groups[others])
+            probe_person.append(probes[others])
+            claimed_person.append(groups[others])
         return {
             "values": ConcatenatedRows(tuple(values)),
-            "left": ConcatenatedRows(tuple(left)),
-            "right": ConcatenatedRows(tuple(right)),
+            "probe_person": ConcatenatedRows(tuple(probe_person)),
+            "claimed_person": ConcatenatedRows(tuple(claimed_person)),
         }
 
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
@@ -375,9 +395,9 @@ class SubjectAttempts:
         probes, groups = self.job.claims
         attempts = counts_of("claims", self.reader, self._gather_claims)
         values, claim = attempts["values"].array(), attempts["claims"].array()
-        left = self._person[self.scores._codes.probe[probes[claim]]]
-        right = self._person[self.reader.gallery.subjects[groups[claim]]]
-        return self._listed(values, left, right, thresholds, sink)
+        probe_person = self._person[self.scores._codes.probe[probes[claim]]]
+        claimed_person = self._person[self.reader.gallery.subjects[groups[claim]]]
+        return self._listed(values, probe_person, claimed_person, thresholds, sink)
 
     def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """Return the scores of the claims of the rows of blocks, and their numbers."""
@@ -398,28 +418,26 @@ class SubjectAttempts:
         assert self._pairs is not None and are_pairs(self.scores)
         row = self.scores._distances().astype(np.float64)
         there = ~np.isnan(row)
-        left, right = self._pairs
-        return self._listed(
-            row[there], self._person[left[there]], self._person[right[there]], thresholds, sink
-        )
+        probe_person, claimed_person = (self._person[side[there]] for side in self._pairs)
+        return self._listed(row[there], probe_person, claimed_person, thresholds, sink)
 
     def _listed(
         self,
         values: np.ndarray,
-        left: np.ndarray,
-        right: np.ndarray,
+        probe_person: np.ndarray,
+        claimed_person: np.ndarray,
         thresholds: np.ndarray,
         sink: Sink,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Count attempts that are listed singly."""
-        same = left == right
+        same = probe_person == claimed_person
         layers = len(thresholds) + 1
         layer = np.searchsorted(thresholds, values[~same])
-        key = (left[~same] * self.people + right[~same]) * layers + layer
+        key = (probe_person[~same] * self.people + claimed_person[~same]) * layers + layer
         key, counts = np.unique(key, return_counts=True)
         pair, n = key // layers, self.people
         sink.add(PairCounts.of(pair // n, pair % n, key % layers, counts))
-        return values[same], left[same]
+        return values[same], probe_person[same]
 
 
 @dataclass(frozen=True, eq=False)
@@ -477,7 +495,7 @@ class _PairCounter:
             ends = first[some[0] : some[-1] + 2]
             begin = np.cumsum(longest[some]) - longest[some]
             size, last = int(longest[some].sum()), np.empty_like(begin)
-            right, layer = np.empty((2, size), dtype=np.int32)
+            claimed_person, layer = np.empty((2, size), dtype=np.int32)
             count, rows = np.empty(size, dtype=np.int64), slice(ends[0], ends[-1])
             kernel.list_pairs(
                 block.values[rows],
@@ -489,16 +507,15 @@ class _PairCounter:
                 self.thresholds,
                 *self._guide,
                 begin,
-                right,
+                claimed_person,
                 layer,
                 count,
                 last,
             )
             filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             starts = np.append(0, np.cumsum(last - begin))
-            sink.add(
-                PairCounts(who[ends[:-1]], starts, right[filled], layer[filled], count[filled])
-            )
+            entries = (claimed_person[filled], layer[filled], count[filled])
+            sink.add(PairCounts(who[ends[:-1]], starts, *entries))
 
 
 @dataclass(eq=False)

@@ -208,11 +208,11 @@ class GroupTally:
     @classmethod
     def of_listed(cls, attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Self:
         """Count attempts that are listed singly; `group` is the group of each subject."""
-        values, left, right = attempts.listed()
+        values, probe, claimed = attempts.listed()
         made = ~np.isnan(values)
-        values, left, right = values[made], left[made], right[made]
-        genuine, number = left == right, int(group.max()) + 1
-        pair = group[left] * number + group[right]
+        values, probe, claimed = values[made], probe[made], claimed[made]
+        genuine, number = probe == claimed, int(group.max()) + 1
+        pair = group[probe] * number + group[claimed]
 
         def by_pair(which: np.ndarray) -> np.ndarray:
             return np.bincount(pair[which], minlength=number**2).reshape(number, number)

@@ -114,8 +114,9 @@ def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
     return CellGrid(0, 0, 2 * WORD)
 
 
-# Sums of a row that are added to side by side, and scores that are compared with all windows while
-# they are close at hand.
+# Sums of a row that are added to side by side, in a fixed order: exact sums of every score take
+# four times as long (0.53 and 0.13 ns a score). And scores that are compared with all windows
+# while they are close at hand.
 LANES, PIECE = 128, 256
 
 # Scores whose pairs are found later, at most.

@@ -20,7 +20,7 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits, quantiles
-from bioeval.tallies.by_subject import PairCounts, listed_tables
+from bioeval.tallies.by_subject import PairCounts, listed_tables, summed
 
 # ------------------------------------------------------------------ independent attempts
 
@@ -415,3 +415,16 @@ def test_a_rate_that_misses_1_by_a_rounding_is_1():
     bound = float(stats.zero_error_bound(20))
     assert low.tolist() == [0.0, 0.4, 1 - bound]
     assert high.tolist() == [bound, 0.6, 1.0]
+
+
+def test_pairs_of_people_have_one_key_in_either_order():
+    rng = np.random.default_rng(0)
+    tables = rng.integers(0, 3, (2, 6, 6)) * ~np.eye(6, dtype=bool)
+    keys, counts = [], []
+    for some in listed_tables(tables):
+        keys.append(some.keys(6))
+        counts.append(some.count)
+    key, count = summed(np.concatenate(keys), np.concatenate(counts))
+    both = np.triu((tables + tables.transpose(0, 2, 1)).sum(axis=0))
+    np.testing.assert_array_equal(key, np.flatnonzero(both))
+    np.testing.assert_array_equal(count, both[both > 0])

@@ -579,12 +579,12 @@ def without(key: str):
         lambda h: b"\xff\xfe",
         lambda h: [],
         lambda h: 3,
-        *(without(key) for key in ("bioeval_tally", "tallies", "nodes", "protocol")),
+        *(without(key) for key in ("schema", "kind", "tallies", "nodes", "protocol")),
         without("far_targets"),
-        lambda h: {**h, "bioeval_tally": 99},
-        lambda h: {**h, "bioeval_tally": 0},
-        lambda h: {**h, "bioeval_tally": 2},
-        lambda h: {**h, "bioeval_tally": "1"},
+        lambda h: {**h, "schema": 99},
+        lambda h: {**h, "schema": 0},
+        lambda h: {**h, "schema": 2},
+        lambda h: {**h, "schema": "1"},
         without("counted"),
         lambda h: {**h, "counted": None},
         without("totals"),
@@ -594,8 +594,8 @@ def without(key: str):
         lambda h: {**h, "tallies": [{"class": "Provenance"}] * 9},
         lambda h: {**h, "tallies": None},
         lambda h: {**h, "nodes": []},
-        lambda h: {**h, "nodes": {"closed_set": 0}},
-        lambda h: {**h, "nodes": {"closed_set": {"tally": "x", "options": {}}}},
+        lambda h: {**h, "nodes": {"dict": {"closed_set": 0}}},
+        lambda h: {**h, "nodes": {"dict": {"closed_set": {"dict": {"tally": "x", "options": {}}}}}},
     ],
 )
 @pytest.mark.cases(1)
@@ -664,36 +664,48 @@ def rewrite(path, change):
     np.savez(path, **arrays)
 
 
+def nodes(header):
+    return header["nodes"]["dict"]
+
+
 HOSTILE = {
-    "no node": lambda h, a: h.update(nodes={}),
-    "unknown node": lambda h, a: h["nodes"].update(x=h["nodes"]["open_set"]),
+    "no node": lambda h, a: h.update(nodes={"dict": {}}),
+    "unknown node": lambda h, a: nodes(h).update(x=nodes(h)["open_set"]),
     "infinite ranks": lambda h, a: h.update(ranks=[float("inf")]),
     "words as targets": lambda h, a: h.update(far_targets="all"),
-    "no tally": lambda h, a: h["tallies"].__setitem__(0, {"array": "0.genuine"}),
+    "no tally": lambda h, a: h["tallies"].__setitem__(0, {"array": "tallies.0.genuine"}),
     "another class": lambda h, a: h["tallies"][0].update({"class": "Provenance"}),
     "unknown class": lambda h, a: h["tallies"][0].update({"class": "os.system"}),
     "about a number": lambda h, a: h["tallies"][0].update(about=5),
     "unknown field": lambda h, a: h["tallies"][0].update(shell="rm"),
-    "unknown option": lambda h, a: h["nodes"]["open_set"]["options"].update(shell="rm"),
-    "unsorted genuine": lambda h, a: a.update({"0.genuine": a["0.genuine"][::-1]}),
-    "words as genuine": lambda h, a: a.update({"0.genuine": np.array(["a"])}),
-    "negative counts": lambda h, a: a.update({"0.impostor.counts": -a["0.impostor.counts"]}),
-    "flat facts": lambda h, a: a.update({"2.mate": a["2.mate"][None]}),
-    "short facts": lambda h, a: a.update({"2.closer": a["2.closer"][:3]}),
-    "missing array": lambda h, a: a.pop("2.other"),
+    "unknown option": lambda h, a: nodes(h)["open_set"]["dict"]["options"]["dict"].update(
+        shell="rm"
+    ),
+    "unsorted genuine": lambda h, a: a.update({"tallies.0.genuine": a["tallies.0.genuine"][::-1]}),
+    "words as genuine": lambda h, a: a.update({"tallies.0.genuine": np.array(["a"])}),
+    "negative counts": lambda h, a: a.update(
+        {"tallies.0.impostor.counts": -a["tallies.0.impostor.counts"]}
+    ),
+    "flat facts": lambda h, a: a.update({"tallies.2.mate": a["tallies.2.mate"][None]}),
+    "short facts": lambda h, a: a.update({"tallies.2.closer": a["tallies.2.closer"][:3]}),
+    "missing array": lambda h, a: a.pop("tallies.2.other"),
     "short digests": lambda h, a: a.update({"counted.probes": a["counted.probes"][1:]}),
     "words as digests": lambda h, a: a.update({"counted.probes": np.array(["a"] * 18)}),
     "gallery a number": lambda h, a: h["counted"].update(gallery=1),
     "counted by another class": lambda h, a: h.update(counted=h["tallies"][0]["about"]),
     "sites a number": lambda h, a: h["tallies"][0]["about"].update(sites=3),
     "kept of another class": lambda h, a: h["tallies"][0].update(kept=h["tallies"][0]["about"]),
-    "unsorted kept": lambda h, a: a.update({"0.kept.scores": a["0.kept.scores"][::-1]}),
-    "fewer kept": lambda h, a: a.update({"0.kept.scores": a["0.kept.scores"][1:]}),
-    "kept outside": lambda h, a: a.update({"0.kept.lows": np.array([5.0])}),
-    "kept in no window": lambda h, a: a.update({"0.kept.highs": np.array([-INF])}),
-    "more below": lambda h, a: a.update({"0.kept.below": a["0.kept.below"] + 10**6}),
-    "kept for FAR 2": lambda h, a: a.update({"0.kept.targets": np.array([2.0])}),
-    "kept for flat costs": lambda h, a: a.update({"0.kept.costs": np.zeros(3)}),
+    "unsorted kept": lambda h, a: a.update(
+        {"tallies.0.kept.scores": a["tallies.0.kept.scores"][::-1]}
+    ),
+    "fewer kept": lambda h, a: a.update({"tallies.0.kept.scores": a["tallies.0.kept.scores"][1:]}),
+    "kept outside": lambda h, a: a.update({"tallies.0.kept.lows": np.array([5.0])}),
+    "kept in no window": lambda h, a: a.update({"tallies.0.kept.highs": np.array([-INF])}),
+    "more below": lambda h, a: a.update(
+        {"tallies.0.kept.below": a["tallies.0.kept.below"] + 10**6}
+    ),
+    "kept for FAR 2": lambda h, a: a.update({"tallies.0.kept.targets": np.array([2.0])}),
+    "kept for flat costs": lambda h, a: a.update({"tallies.0.kept.costs": np.zeros(3)}),
     "kept for words": lambda h, a: h["tallies"][0]["kept"].update(rare="yes"),
     "fraction of a cell": lambda h, a: h["tallies"][0]["impostor"].update(first=1.5),
 }

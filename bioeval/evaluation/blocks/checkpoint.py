@@ -25,13 +25,14 @@ from bioeval.base.arguments import require_path
 from bioeval.base.engines import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted, received
 from bioeval.base.json_text import parse_json
-from bioeval.base.studies import offered
 from bioeval.base.version import __version__
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.tallies.count_files import SCHEMA, read_counts, write_counts
 from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.exact_sums import ExactSums
 from bioeval.tallies.parts import (
     ConcatenatedRows,
     Extent,
@@ -215,22 +216,10 @@ def _contents_of_code(code: CodeType) -> list[Any]:
     return [code.co_code, code.co_names, constants]
 
 
-#: The schema of the files.
-SCHEMA = 1
-
-_MAGIC = b"bioeval part\n"
-_SUM = 16  # bytes of an XXH3-128 digest
-_CLASSES: dict[str, Any] = {
-    "CellCounts": CellCounts,
-    "ConcatenatedRows": ConcatenatedRows,
-    "Extent": Extent,
-    "KeptRows": KeptRows,
-    "NarrowCells": NarrowCells,
+_CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (CellCounts, ConcatenatedRows, ExactSums, Extent, KeptRows, NarrowCells)
 }
-
-
-class DamagedPartError(CheckpointError):
-    """A damaged file of one block; the block can be counted again."""
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -241,77 +230,19 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_part(path: Path, part: RowRangeCounts, digest: str) -> None:
     """Write the counts of a block; `digest` is that of its scores, empty where none is needed."""
-    arrays: list[np.ndarray] = []
-    counts = _pack(part.counts, arrays)
-    listed = [{"dtype": x.dtype.str, "shape": list(x.shape)} for x in arrays]
-    rows = [list(run) for run in part.rows]
-    header = {"schema": SCHEMA, "rows": rows, "scores": digest, "counts": counts, "arrays": listed}
-    text = json.dumps(header).encode()
-    body = b"".join([_MAGIC, len(text).to_bytes(8, "little"), text, *(x.tobytes() for x in arrays)])
-    write_file(path, body + xxhash.xxh3_128_digest(body))
+    contents = {"rows": part.rows, "scores": digest, "counts": part.counts}
+    write_counts(path, "finished rows", contents, _CLASSES)
 
 
 def read_part(path: Path) -> tuple[RowRangeCounts, str]:
     """Return the counts of a block and the digest of its scores.
 
-    Raise :class:`DamagedPartError` if the file is damaged, or :class:`CheckpointError` if it is of
-    another version of the layout.
+    Raise :class:`DataError` if the file is damaged; the block can be counted again.
     """
-    data = path.read_bytes()
-    body = data[:-_SUM]
-    if not body.startswith(_MAGIC) or xxhash.xxh3_128_digest(body) != data[-_SUM:]:
-        raise DamagedPartError(f"{path}: is damaged (its checksum is another)")
-    start = len(_MAGIC) + 8
-    place = start + int.from_bytes(body[len(_MAGIC) : start], "little")
-    header = parse_json(body[start:place], str(path), DamagedPartError)
-    _require_schema(path, header["schema"])
-    arrays = []
-    for listed in header["arrays"]:
-        dtype, count = np.dtype(listed["dtype"]), int(np.prod(listed["shape"], dtype=np.int64))
-        array = np.frombuffer(body, dtype, count, place).reshape(listed["shape"]).copy()
-        arrays.append(array)
-        place += count * dtype.itemsize
-    rows = tuple((int(low), int(high)) for low, high in header["rows"])
-    return RowRangeCounts(rows, _unpack(header["counts"], arrays)), header["scores"]
-
-
-def _require_schema(path: Path, found: Any) -> None:
-    if found != SCHEMA:
-        raise CheckpointError(f"{path}: is of layout {found}; this version reads {SCHEMA}")
-
-
-def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Turn counts into JSON, and put their arrays into a list."""
-    if isinstance(value, np.ndarray):
-        arrays.append(np.ascontiguousarray(value))
-        return {"array": len(arrays) - 1}
-    kind = type(value).__name__
-    if is_dataclass(value) and (kind in _CLASSES or offered("saved", kind)):
-        inner = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
-        return {"class": kind, "fields": inner}
-    if isinstance(value, dict):
-        return {"dict": {name: _pack(x, arrays) for name, x in value.items()}}
-    if isinstance(value, tuple):
-        return {"tuple": [_pack(x, arrays) for x in value]}
-    if isinstance(value, (bool, int, float)):
-        return value
-    raise TypeError(f"counts hold a {type(value).__name__}")
-
-
-def _unpack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """Return counts from JSON, with their arrays."""
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        return arrays[value["array"]]
-    if "class" in value:
-        inner = {name: _unpack(x, arrays) for name, x in value["fields"].items()}
-        study = offered("saved", value["class"])
-        made = _CLASSES[value["class"]] if study is None else study.CLASSES[value["class"]]
-        return made(**inner)
-    if "dict" in value:
-        return {name: _unpack(x, arrays) for name, x in value["dict"].items()}
-    return tuple(_unpack(x, arrays) for x in value["tuple"])
+    file = read_counts(path, "finished rows", "a finished block of a checkpoint", _CLASSES)
+    if damage := file.damage():
+        raise DataError(f"{path}: is damaged: {damage}")
+    return RowRangeCounts(file.contents["rows"], file.contents["counts"]), file.contents["scores"]
 
 
 _LOG = logging.getLogger("bioeval")
@@ -350,7 +281,7 @@ class Checkpoint:
         self._given = list(scores.values())
         self._digested: list[Scores] = []
         manifest = {
-            "bioeval_checkpoint": SCHEMA,
+            "schema": SCHEMA,
             "version": __version__,
             "call": call,
             "protocol": protocol,
@@ -471,8 +402,8 @@ class Pass:
             try:
                 part, digest = read_part(path)
                 if part.rows != ((low, high),):
-                    raise DamagedPartError(f"{path}: holds other rows than its name states")
-            except DamagedPartError as error:
+                    raise DataError(f"{path}: holds other rows than its name states")
+            except DataError as error:
                 _LOG.warning("%s: rows %d to %d are counted again", error, low, high)
                 self.missing = sorted([*self.missing, (low, high)])
                 continue
@@ -511,10 +442,13 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     try:
         manifest = parse_json(read_bounded(path), str(path), CheckpointError)
         checksum = manifest.pop("checksum")
-        version = manifest["bioeval_checkpoint"]
+        schema = manifest["schema"]
     except (ValueError, KeyError, AttributeError, TypeError):
         raise CheckpointError(f"{path}: is damaged; remove the folder") from None
-    _require_schema(path, version)
+    if schema != SCHEMA:
+        raise CheckpointError(
+            f"{path}: is of schema {schema}; this version of bioeval reads schema {SCHEMA}"
+        )
     if checksum != _checksum(manifest):
         raise CheckpointError(f"{path}: is damaged (its checksum is another); remove the folder")
     return manifest

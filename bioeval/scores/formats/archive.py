@@ -146,14 +146,22 @@ class Archive(Arrays):
 
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
+        with guarded(self.path, f"the array {key!r}"), zipfile.ZipFile(self.path) as archive:
+            return self._read(key, archive)
+
+    def read_all(self) -> dict[str, np.ndarray]:
+        """Read all arrays."""
+        with guarded(self.path), zipfile.ZipFile(self.path) as archive:
+            return {key: self._read(key, archive) for key in self.headers}
+
+    def _read(self, key: str, archive: zipfile.ZipFile) -> np.ndarray:
         header = self.headers[key]
         if header.is_pickled:
             raise DataError(
                 f"{self.path}: the array {key!r} is of dtype object, a Python pickle, and bioeval "
                 "never unpickles; save it as numbers or as text (numpy.array(x, dtype=str))"
             )
-        input_name = f"the array {key!r}"
-        with guarded(self.path, input_name), zipfile.ZipFile(self.path) as archive:
+        with guarded(self.path, f"the array {key!r}"):
             with archive.open(f"{key}.npy") as file:
                 array = npy_format.read_array(file, allow_pickle=False)
                 rest = file.read(1)  # the checksum is verified at the end

@@ -43,14 +43,13 @@ from bioeval.scores import (
     leaves_out_attacks,
     require_scores,
 )
-from bioeval.stats import IntervalOptions
+from bioeval.stats import IntervalOptions, clopper_pearson
 from bioeval.studies.assurance.looks import Previous, digests_of_people, look_at
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
     AssuranceRule,
     PeopleMeans,
-    exact_limits,
     guaranteed_limits,
     shares_for_guarantee,
 )
@@ -281,7 +280,7 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
         assured.rule = "exact: every person is in one comparison"
         layers = np.arange(-1, last + 1)
         errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
-        high = exact_limits(errors, shares.pairs, confidence)[1]
+        high = clopper_pearson(errors, shares.pairs, confidence, "upper")[1]
     elif assurance == "guaranteed":
         layers = np.arange(-1, last + 1)
         rates = np.append(0.0, shares.mean)[layers + 1]
@@ -545,7 +544,9 @@ def check_claim(
     else:
         means = shares.means(np.array([0]))
     if name == "far" and shares.exact:
-        low, high = exact_limits(means.mean * means.number, means.number, at_look)
+        errors = means.mean * means.number
+        low = clopper_pearson(errors, means.number, at_look, "lower")[0]
+        high = clopper_pearson(errors, means.number, at_look, "upper")[1]
     else:
         low, high = means.lower(at_look, assurance), means.upper(at_look, assurance)
     rate = float(means.mean[0])

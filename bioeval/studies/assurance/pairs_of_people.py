@@ -25,6 +25,7 @@ from bioeval.tallies import (
     VerificationTally,
     counts_of,
     run_jobs,
+    summed,
 )
 
 OVERLAPPING = (
@@ -254,44 +255,39 @@ class _Entries:
     def __init__(self, people: int, layers: int):
         self.people, self.layers = people, layers
         self.total = np.zeros((people, people), dtype=np.int64)  # above the diagonal
-        self._kept: list[tuple[np.ndarray, ...]] = []
+        self._keys = [np.empty(0, dtype=np.int64)]  # of layer and pair
+        self._counts = [np.empty(0, dtype=np.int64)]
 
     def add(self, pairs: PairCounts) -> None:
-        left, right = pairs.left_of_each, pairs.right.astype(np.int64)
-        low, high = np.minimum(left, right), np.maximum(left, right)
-        np.add.at(self.total, (low, high), pairs.count)
-        near = pairs.layer < self.layers
-        self._kept.append((low[near], high[near], pairs.layer[near], pairs.count[near]))
+        pair, near = pairs.keys(self.people), pairs.layer < self.layers
+        np.add.at(self.total.reshape(-1), pair, pairs.count)
+        self._keys.append(pairs.layer[near].astype(np.int64) * self.people**2 + pair[near])
+        self._counts.append(pairs.count[near])
 
     def fresh(self) -> _Entries:
         """Return the same sink before it has counted anything."""
         return _Entries(self.people, self.layers)
 
+    def _summed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each entry once, in increasing order, however the rows were read."""
+        return summed(np.concatenate(self._keys), np.concatenate(self._counts))
+
     def counts(self) -> dict[str, Any]:
         """Return the attempts of all pairs of people, and those up to the last threshold."""
-        names = ("low", "high", "layer", "count")
-        near = dict(zip(names, map(ConcatenatedRows.of, self.entries()), strict=True))
-        return {"total": self.total, **near}
+        key, count = map(ConcatenatedRows.of, self._summed())
+        return {"total": self.total, "key": key, "count": count}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Include the counts of all rows."""
         self.total += found["total"]
-        self._kept.append(tuple(found[x].array() for x in ("low", "high", "layer", "count")))
+        self._keys.append(found["key"].array())
+        self._counts.append(found["count"].array())
 
     def entries(self) -> tuple[np.ndarray, ...]:
-        """Return both people, the layer and the number of attempts of each entry.
-
-        An entry is there once, in increasing order, however the rows were read.
-        """
-        kept = self._kept or [(np.empty(0),) * 4]
-        joined = [np.concatenate(parts).astype(np.int64) for parts in zip(*kept, strict=True)]
-        low, high, layer, count = joined
-        key, n = (layer * self.people + low) * self.people + high, self.people
-        key, place = np.unique(key, return_inverse=True)
-        total = np.zeros(len(key), dtype=np.int64)
-        np.add.at(total, place.reshape(-1), count)
-        pair = key % (n * n)
-        return pair // n, pair % n, key // (n * n), total
+        """Return both people, the layer and the number of attempts of each entry."""
+        key, count = self._summed()
+        layer, pair = np.divmod(key, max(self.people, 1) ** 2)
+        return *np.divmod(pair, max(self.people, 1)), layer, count
 
 
 def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:

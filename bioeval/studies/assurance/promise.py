@@ -14,6 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 import scipy
 
+from bioeval.stats import effective_trials, exact_lower, exact_upper
+
 AssuranceRule = Literal["estimated", "guaranteed"]
 ASSURANCES: tuple[AssuranceRule, ...] = get_args(AssuranceRule)
 
@@ -69,8 +71,8 @@ class PeopleMeans:
         """Return the one-sided lower limits."""
         if assurance == "guaranteed":
             return guaranteed_limits(self.mean, self.independent, confidence)[0]
-        u, delta, trials = self.mean, 1 - confidence, _effective(self, confidence)
-        low = _beta(trials * u, trials * (1 - u) + 1, delta)
+        u, trials = self.mean, _effective(self, confidence)
+        low = exact_lower(trials * u, trials * (1 - u), 1 - confidence)
         return np.where(u >= 1, 1 - self._without_error(confidence), low)
 
     def upper(self, confidence: float, assurance: str) -> np.ndarray:
@@ -82,7 +84,7 @@ class PeopleMeans:
         if assurance == "guaranteed":
             return guaranteed_limits(self.mean, self.independent, confidence)[1]
         u, q, trials = self.mean, self.doubled, _effective(self, confidence)
-        high = _beta(trials * q + 1, trials * (1 - q), confidence)
+        high = exact_upper(trials * q, trials * (1 - q), confidence)
         return np.where(u <= 0, self._without_error(confidence), high)
 
     def _without_error(self, confidence: float) -> float:
@@ -188,36 +190,13 @@ def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:
 
     Where that is not known, it is the number of independent shares.
     """
-    u = means.mean
     sides = np.split(means.without, np.cumsum(means.sides)[:-1], axis=1)
     spread = sum((side.shape[1] - 1) * side.var(axis=1) for side in sides)
-    freedom = max(min(means.sides) - 1, 1)
-    level = confidence if confidence != 0.5 else 0.5 + 1e-6  # where both quantiles are 0
-    narrow = scipy.special.ndtri(level) / scipy.special.stdtrit(freedom, level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.minimum(u * (1 - u) / spread * narrow**2, means.number)
-    return np.where(spread == 0, means.independent, effective)
-
-
-def _beta(a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:
-    """Return a quantile of the beta distribution, 0 or 1 where a parameter is 0."""
-    with np.errstate(invalid="ignore"):
-        quantile = scipy.special.betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), level)
-    return np.where(a <= 0, 0.0, np.where(b <= 0, 1.0, quantile))
+    effective = effective_trials(means.mean, spread, min(means.sides), confidence)
+    return np.where(spread == 0, means.independent, np.minimum(effective, means.number))
 
 
 def _beta_mass(a: np.ndarray, b: np.ndarray, rate: float) -> np.ndarray:
     """Return the mass of the beta distribution up to a rate; all is at an end where a or b is 0."""
     mass = scipy.special.betainc(np.maximum(a, 1e-300), np.maximum(b, 1e-300), rate)
     return np.where(a <= 0, 1.0, np.where(b <= 0, np.float64(rate >= 1), mass))
-
-
-def exact_limits(
-    errors: np.ndarray, trials: int, confidence: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the one-sided limits of Clopper and Pearson (1934) for independent trials."""
-    errors = np.asarray(errors, dtype=np.float64)
-    return (
-        _beta(errors, trials - errors + 1, 1 - confidence),
-        _beta(errors + 1, trials - errors, confidence),
-    )

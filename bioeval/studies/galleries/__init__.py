@@ -57,7 +57,7 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
     ),
     counts={"galleries": "results"},
     galleries={"drawn": "drawing", "mean": "results"},
-    saved={"GalleryTally": "saved", "FixedSums": "saved"},
+    saved={"GalleryTally": "saved"},
     nodes={"extrapolated": "gallery_size", "open_set_far": "gallery_templates"},
     views=(
         View(

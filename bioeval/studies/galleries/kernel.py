@@ -781,21 +781,3 @@ def draw_facts(begin, end, block, probe, size, key, facts):
     for i in range(begin, end):
         row = block.values[i]
         draw_row(row, block, i, probe[i], size, key, facts)
-
-
-@compiled
-def add_fixed(values, row, scale, shift, high, low):
-    """Add rows of chances to the integer sums that `row` names; -1 for none.
-
-    A chance is rounded to a multiple of ``1 / scale``; `low` sums its last `shift` bits and `high`
-    those above, so that the order of addition changes nothing.
-    """
-    mask = (np.int64(1) << shift) - 1
-    for r in range(len(row)):
-        at = row[r]
-        if at < 0:
-            continue
-        for k in range(values.shape[1]):
-            whole = np.int64(np.rint(values[r, k] * scale))
-            high[at, k] += whole >> shift
-            low[at, k] += whole & mask

@@ -19,8 +19,7 @@ import numpy as np
 
 from bioeval.base import Stream
 from bioeval.scores import Block, BlockReader
-from bioeval.studies.galleries.fixed_sums import FixedSums
-from bioeval.tallies import EqualError, ErrorCurve
+from bioeval.tallies import EqualError, ErrorCurve, ExactSums
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.
 MOST_CHOICES = 10_000
@@ -272,7 +271,7 @@ class ExpectedClaims:
         """Begin the sums, at zero."""
         self.cells, self.thresholds, self.draws = cells, thresholds, draws
         shape = len(thresholds) + 1, len(cells.sizes)
-        self.impostor = FixedSums.zeros(len(thresholds) + 1, len(cells.sizes))
+        self.impostor = ExactSums.of_chances(len(thresholds) + 1, len(cells.sizes))
         self.last = np.full(shape, np.nan)  # the loosest impostor score in each bin
         self.attempts = np.zeros(2)  # impostor, genuine
         self._genuine: list[ClaimCells] = []
@@ -322,9 +321,8 @@ class ExpectedClaims:
         """Return the expected false accepts up to the end of each bin."""
         return np.minimum(self._sums(s).values()[:, 0], self.numbers[1])
 
-    def _sums(self, s: int) -> FixedSums:
-        column = FixedSums(self.impostor.high[:, s : s + 1], self.impostor.low[:, s : s + 1])
-        return column.accumulated(axis=0)
+    def _sums(self, s: int) -> ExactSums:
+        return self.impostor[:, s : s + 1].accumulated(axis=0)
 
     def _fr(self, s: int, at: np.ndarray) -> np.ndarray:
         """Return the expected false rejects at each of some distances."""
@@ -400,7 +398,7 @@ class ExpectedClaims:
             inside = (of_bin == k) & (near.chance[:, s] > 0)
             values, more = _stepped(near.value[inside], near.chance[inside, s])
             every = np.union1d(values, own[bins == k])
-            before = FixedSums.zeros(1, 1)
+            before = ExactSums.of_chances(1, 1)
             if k > 0:
                 before = sums[k - 1 : k]
             sums_up_to = np.append(before.values(), more.merge(before).values())
@@ -449,10 +447,10 @@ def steps_of(within: np.ndarray) -> np.ndarray:
     return np.diff(np.rint(within * UNIT)) / UNIT
 
 
-def _stepped(values: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, FixedSums]:
+def _stepped(values: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, ExactSums]:
     """Return distinct scores in increasing order, and the sums of the chances up to each."""
     distinct, at = np.unique(values, return_inverse=True)
-    sums = FixedSums.zeros(len(distinct), 1)
+    sums = ExactSums.of_chances(len(distinct), 1)
     sums.add(np.ascontiguousarray(chance)[:, None], at.reshape(-1))
     return distinct, sums.accumulated(axis=0)
 

@@ -16,8 +16,8 @@ from bioeval.base import seed_sequence
 from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
-from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.tallies import (
+    ExactSums,
     Extent,
     IdentificationTally,
     ImpostorBlock,
@@ -76,11 +76,11 @@ class GalleryTally:
     #: float64 (t,): as increasing distances; empty for closed-set identification.
     thresholds: np.ndarray
     #: (t + 1, k): genuine attempts by the first threshold not below their mate, and by rank.
-    di: FixedSums
-    tied: FixedSums  # (1, 1): genuine attempts with a non-mate exactly as close
+    di: ExactSums
+    tied: ExactSums  # (1, 1): genuine attempts with a non-mate exactly as close
     #: (4, t): probes with a template within each threshold: of others, the enrolled and the
     #: unenrolled; of anyone, and of their own subject, the enrolled.
-    within: FixedSums
+    within: ExactSums
     #: `genuine`, `unmated`, `targets`, `non_targets`: probes with a usable mate, and without;
     #: enrolled probes, and others.
     genuine: int = 0
@@ -97,7 +97,7 @@ class GalleryTally:
     def merge(self, other: GalleryTally) -> GalleryTally:
         """Return the tally of both sets of probes, equal to that of the whole to the last bit."""
         require_alike(self, other, ("size", "ties", "thresholds"))
-        if self.di.high.shape != other.di.high.shape:
+        if self.di.shape != other.di.shape:
             raise MergeError("tallies of different numbers of ranks; give both the same max_rank")
         added = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         first = self.first_unmated
@@ -151,9 +151,9 @@ class GalleryJob:
             size=size,
             ties=ties,
             thresholds=thresholds,
-            di=FixedSums.zeros(count + 1, ranks),
-            tied=FixedSums.zeros(1, 1),
-            within=FixedSums.zeros(4, count),
+            di=ExactSums.of_chances(count + 1, ranks),
+            tied=ExactSums.of_chances(1, 1),
+            within=ExactSums.of_chances(4, count),
         )
         self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
         most_tied = 0
@@ -168,7 +168,7 @@ class GalleryJob:
         """Return the same job before it has counted anything."""
         job = copy(self)
         zeros: dict[str, Any] = dict.fromkeys(_NUMBERS, 0)
-        zeros |= {x: FixedSums.zeros(*getattr(self.tally, x).high.shape) for x in _TABLES}
+        zeros |= {x: ExactSums.of_chances(*getattr(self.tally, x).shape) for x in _TABLES}
         job.tally = replace(self.tally, **zeros, first_unmated=-1)
         return job
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.studies.galleries.random_galleries import GalleryTally
+from bioeval.tallies import ExactSums
 
-CLASSES = {"GalleryTally": GalleryTally, "FixedSums": FixedSums}
+CLASSES = {"GalleryTally": GalleryTally}
 
 #: Tasks that have such counts.
 NODES = ("open_set", "closed_set")
@@ -33,15 +33,14 @@ def damage(tally: GalleryTally) -> str:
             return "its numbers of attempts are damaged"
     if tally.size < 1 or not isinstance(tally.first_unmated, int):
         return "its numbers of attempts are damaged"
-    ranks = np.shape(getattr(tally.di, "high", 0))[1:]
+    ranks = np.shape(getattr(tally.di, "limbs", 0))[2:]
     shapes = {"di": (len(limits) + 1, *ranks), "tied": (1, 1), "within": (4, len(limits))}
     for name, shape in shapes.items():
-        sums = getattr(tally, name)
-        for part in ("high", "low"):
-            table: Any = getattr(sums, part, None)
-            right = _is_array(table, "i", 2) and table.dtype == np.int64 and table.shape == shape
-            if not right or (table < 0).any():
-                return f"{name} is not a table of sums"
+        sums, empty = getattr(tally, name), ExactSums.of_chances(*shape)
+        right = type(sums) is ExactSums and sums.exponent == empty.exponent
+        right = right and _is_array(sums.limbs, "i", 3) and sums.limbs.dtype == np.int64
+        if not right or sums.limbs.shape != empty.limbs.shape or (sums.limbs < 0).any():
+            return f"{name} is not a table of sums"
     if ranks and ranks[0]:
         return ""
     return "it has no ranks"

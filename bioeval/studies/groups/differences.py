@@ -116,19 +116,19 @@ class PairsOfGroups:
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""
-        left, right = pairs.left_of_each, pairs.right.astype(np.int64)
+        probe, claimed = pairs.probe_person, pairs.claimed_person.astype(np.int64)
         accepted = np.where(pairs.layer < self.accepted, pairs.count, 0)
         for i, counted in enumerate((accepted, pairs.count)):
             for table, person, other in (
-                (self.probing[i], left, right),
-                (self.claimed[i], right, left),
+                (self.probing[i], probe, claimed),
+                (self.claimed[i], claimed, probe),
             ):
                 place = person * self.number + self.group[other]
                 sums = np.bincount(place, counted, table.size).astype(np.int64)
                 table += sums.reshape(table.shape)
             if self.tables is not None:
-                np.add.at(self.tables[i], (left, right), counted)
-                np.add.at(self.tables[i], (right, left), counted)
+                np.add.at(self.tables[i], (probe, claimed), counted)
+                np.add.at(self.tables[i], (claimed, probe), counted)
 
     def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
         """Return the people with an attempt of a probe of group `g` against the group `h`."""

@@ -408,7 +408,7 @@ class _ByGroup:
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""
         number = len(self.starts)
-        probe, claimed = self.group[pairs.left_of_each], self.group[pairs.right]
+        probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         rejected = pairs.layer >= self.accepted
         self._between.add(pairs.in_layers((rejected * number + probe) * number + claimed))
         for g in np.intersect1d(probe, claimed):
@@ -423,12 +423,14 @@ def _trials(
     subjects = np.bincount(group[np.unique(people)], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
     if attempts.scores.layout == "pairs":
-        values, left, right = attempts.listed()
+        values, probe, claimed = attempts.listed()
         made = ~np.isnan(values)
-        code = group[left] * number + group[right]
+        code = group[probe] * number + group[claimed]
         for k in np.unique(code[made]):
             some = made & (code == k)
-            pairs.flat[k] = (mates_among(left[some], right[some], attempts.people) >= 0).sum() // 2
+            pairs.flat[k] = (
+                mates_among(probe[some], claimed[some], attempts.people) >= 0
+            ).sum() // 2
         return subjects, pairs
     probes, enrolled = attempts.sides
     probes_of = np.bincount(group[probes], minlength=number)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +16,8 @@ from bioeval.base import Argument, counted, rows_reported_to
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import load
 from bioeval.scores import (
-    Archive,
     Progress,
     Provenance,
-    existing_file,
     guarded,
     leaves_out_attacks,
     require_scores,
@@ -35,59 +31,16 @@ from bioeval.studies.reid.shared_mates import (
 )
 from bioeval.studies.sites.file_values import is_array, rises
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
-from bioeval.tallies import IdentificationJob, run_jobs
+from bioeval.tallies import IdentificationJob, read_counts, run_jobs, write_counts
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-SCHEMA = 1
 WHAT = "saved mates of a gallery in parts"
 
 _DIGESTS = ("probes", "templates", "subjects", "several")
 _LISTS = {"starts": "i", "distance": "f", "site": "i", "place": "i"}
-
-
-def write_arrays(
-    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Any]
-) -> None:
-    """Write plain arrays and one JSON header; the file appears whole or not at all."""
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    Archive.write(path, {"header": text, **arrays})
-
-
-def read_arrays(
-    path: str | os.PathLike[str], what: str, key: str
-) -> tuple[Path, dict[str, Any], dict[str, np.ndarray], Any]:
-    """Return the path, the header and the arrays of a file, and the layout, a `key` of the header.
-
-    Raise :class:`DataError` if the file is missing, truncated, or another one.
-    """
-    path = existing_file(path, what)
-    with guarded(path, expected=what):
-        archive = Archive(path, what)
-        arrays = dict(zip(archive.headers, map(archive.read, archive.headers), strict=True))
-        header = archive.read_json("header")
-        return path, header, arrays, header[key]
-
-
-def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
-    """Write `BestMates`; the file appears whole or not at all."""
-    header = {
-        "bioeval_mates": SCHEMA,
-        "protocol": mates.protocol,
-        "data": mates.data,
-        "key": mates.key,
-        "sites": mates.sites,
-        "parts": mates.parts,
-        "ends": [repr(mates.low), repr(mates.high)],
-        "lists": [[name, lists.nearest] for name, lists in mates.lists.items()],
-    }
-    arrays = {name: getattr(mates, name) for name in _DIGESTS}
-    for i, lists in enumerate(mates.lists.values()):
-        for name in _LISTS:
-            arrays[f"list{i}.{name}"] = getattr(lists, name)
-    write_arrays(path, header, arrays)
 
 
 def read_mates(path: str | os.PathLike[str]) -> BestMates:
@@ -95,30 +48,10 @@ def read_mates(path: str | os.PathLike[str]) -> BestMates:
 
     Raise :class:`DataError` if the file is missing, truncated, or holds no mates.
     """
-    path, header, arrays, version = read_arrays(path, WHAT, "bioeval_mates")
-    if version != SCHEMA:
-        raise DataError(f"{path}: holds mates of layout {version}; this version reads {SCHEMA}")
-    with guarded(path, expected=WHAT):
-        low, high = map(float, header["ends"])
-        lists = {}
-        for i, (name, nearest) in enumerate(header["lists"]):
-            columns = {column: arrays[f"list{i}.{column}"] for column in _LISTS}
-            lists[name] = MateLists(**columns, nearest=nearest)
-        mates = BestMates(
-            protocol=header["protocol"],
-            data=tuple(header["data"]),
-            key=header["key"],
-            probes=arrays["probes"],
-            sites=tuple(header["sites"]),
-            parts=tuple(header["parts"]),
-            templates=arrays["templates"],
-            subjects=arrays["subjects"],
-            several=arrays["several"],
-            lists=lists,
-            low=low,
-            high=high,
-        )
-        wrong = _wrong(mates)
+    file = read_counts(path, "mates", WHAT, _CLASSES)
+    with guarded(Path(path), expected=WHAT):
+        mates = file.contents["mates"]
+        wrong = _wrong(mates) or file.damage()
     if wrong:
         raise DataError(f"{path}: the mates are damaged: {wrong}")
     return mates
@@ -126,6 +59,8 @@ def read_mates(path: str | os.PathLike[str]) -> BestMates:
 
 def _wrong(mates: BestMates) -> str:
     """Return what is wrong with mates; an empty string if nothing is."""
+    if type(mates) is not BestMates or {type(mates.low), type(mates.high)} != {float}:
+        return "the description of its data is damaged"
     words = [mates.protocol, mates.key, *mates.data, *mates.sites, *mates.parts]
     if {*map(type, words)} != {str} or len(mates.data) != 4:
         return "the description of its data is damaged"
@@ -278,7 +213,7 @@ class BestMates:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mates as an ``.npz`` file of plain arrays and one JSON header."""
-        write_mates(path, self)
+        write_counts(path, "mates", {"mates": self}, _CLASSES)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> BestMates:
@@ -308,6 +243,9 @@ class BestMates:
         if np.isfinite(self.low):
             lines.append("the smallest and the largest distance, to scale GOM")
         return lines
+
+
+_CLASSES: dict[str, type] = {"BestMates": BestMates, "MateLists": MateLists}
 
 
 def _in_order(lists: MateLists, mine: tuple[str, ...], order: tuple[str, ...]) -> MateLists:

@@ -1,10 +1,11 @@
-"""Saved tallies: ``.npz`` files of arrays and one JSON header, checked before they are used."""
+"""Saved tallies: files of counts, checked before they are used."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -13,7 +14,7 @@ from bioeval import DataError
 from bioeval.base import offered
 from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
-from bioeval.scores import Archive, Provenance, existing_file, guarded
+from bioeval.scores import Provenance, guarded
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.sites.file_values import is_array, is_increasing, is_table, is_whole, rises
@@ -23,14 +24,20 @@ from bioeval.studies.sites.folded import (
     FoldedQueries,
     FoldedVerification,
 )
-from bioeval.studies.sites.gallery_parts import GalleryPart, read_arrays, write_arrays
+from bioeval.studies.sites.gallery_parts import GalleryPart
 from bioeval.studies.sites.results import FOLDED_MEANS
 from bioeval.studies.sites.sharing import Sharing, distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes
-from bioeval.tallies import Attempts, IdentificationTally, VerificationTally, check_max_rank
-
-#: The schema of saved tallies.
-SCHEMA = 1
+from bioeval.tallies import (
+    Attempts,
+    ExactSums,
+    IdentificationTally,
+    VerificationTally,
+    check_max_rank,
+    kind_of_counts,
+    read_counts,
+    write_counts,
+)
 
 # What a tally has beside the counts of its tasks.
 _BESIDE = ("counted", "part", "shared")
@@ -39,7 +46,7 @@ _BESIDE = ("counted", "part", "shared")
 _WRITTEN = (
     *(VerificationTally, IdentificationTally, ReidTally, GomTally),
     *(FoldedVerification, FoldedIdentification, FoldedQueries),
-    *(CountedProbes, GalleryPart, Sharing),
+    *(CountedProbes, ExactSums, GalleryPart, Sharing),
 )
 
 
@@ -61,26 +68,26 @@ def _by_name_in_files() -> dict[str, type]:
 _CLASSES: dict[str, Any] = _by_name_in_files()
 
 
+_WHAT = "a saved tally"
+
+
 def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
     """Write a `Tally`; the file appears whole or not at all."""
-    arrays: dict[str, np.ndarray] = {}
     tallies = distinct_tallies(tally.parts)
     places = {id(counts): place for place, counts in enumerate(tallies)}
     nodes = {}
     for node, task in tally.parts.items():
         nodes[node] = {"tally": places[id(task.tally)], "options": task.plain_options()}
-    header = {
-        "bioeval_tally": SCHEMA,
+    contents = {
         "protocol": tally.protocol,
         "far_targets": tally.far_targets.tolist(),
         "ranks": list(tally.ranks),
         "nodes": nodes,
-        "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
-        **{name: _pack(getattr(tally, name), name, arrays) for name in _BESIDE},
+        "tallies": tallies,
+        **{name: getattr(tally, name) for name in _BESIDE},
         "discloses": tally.disclosed(),
-        "totals": {name: _totals(array) for name, array in arrays.items()},
     }
-    write_arrays(path, header, arrays)
+    write_counts(path, "tallies", contents, _CLASSES)
 
 
 def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -88,20 +95,17 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raise :class:`DataError` if the file is missing, truncated, or no tally.
     """
-    path, header, arrays, version = read_arrays(path, "a saved tally", "bioeval_tally")
-    if version != SCHEMA:
-        raise DataError(f"{path}: is a tally of layout {version}; this version reads {SCHEMA}")
-    with guarded(path, expected="a saved tally"):
-        tallies = [_unpack(x, arrays) for x in header["tallies"]]
-        tasks = {}
-        for node, task in header["nodes"].items():
-            tasks[node] = (tallies[task["tally"]], task["options"])
-        known = {name: header[name] for name in ("protocol", "far_targets", "ranks")}
-        beside = {name: _unpack(header[name], arrays) for name in _BESIDE}
+    file = read_counts(path, "tallies", _WHAT, _CLASSES)
+    contents = file.contents
+    with guarded(Path(path), expected=_WHAT):
+        tallies, nodes = contents["tallies"], contents["nodes"]
+        tasks = {node: (tallies[task["tally"]], task["options"]) for node, task in nodes.items()}
+        known = {name: contents[name] for name in ("protocol", "far_targets", "ranks")}
+        beside = {name: contents[name] for name in _BESIDE}
         wrong = _wrong_tasks(tasks) or _wrong_header(**known)
         wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
         wrong = wrong or _wrong_probes(beside["counted"], beside["shared"], tallies)
-        wrong = wrong or _wrong_totals(header["totals"], arrays)
+        wrong = wrong or file.damage()
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in tasks.items()}
@@ -113,52 +117,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
 
     Raise :class:`DataError` if the file is missing, truncated, or neither.
     """
-    what = "a saved tally, or mates of a gallery in parts"
-    path = existing_file(path, what)
-    with guarded(path, expected=what):
-        header = Archive(path, what).read_json("header")
-        return "bioeval_mates" in header
-
-
-def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Turn a tally into JSON, its arrays put into `arrays` by name."""
-    kind = type(value).__name__
-    if kind in _CLASSES or offered("saved", kind):
-        packed = {"class": kind}
-        for field in fields(value):
-            content = getattr(value, field.name)
-            if not isinstance(content, dict) or content:
-                packed[field.name] = _pack(content, f"{name}.{field.name}", arrays)
-        return packed
-    if isinstance(value, np.ndarray):
-        arrays[name] = value
-        return {"array": name}
-    if isinstance(value, frozenset):
-        return {"set": sorted(value)}
-    if isinstance(value, tuple):
-        return {"tuple": list(value)}
-    if isinstance(value, dict):
-        return {"dict": value}
-    return value
-
-
-def _unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return what :func:`_pack` turned into JSON."""
-    if not isinstance(value, dict):
-        return value
-    if "class" in value:
-        study = offered("saved", value["class"])
-        kinds = _CLASSES if study is None else study.CLASSES
-        made, contents = kinds[value["class"]], {**value}
-        del contents["class"]
-        return made(**{name: _unpack(content, arrays) for name, content in contents.items()})
-    if "array" in value:
-        return arrays[value["array"]]
-    if "set" in value:
-        return frozenset(value["set"])
-    if "dict" in value:
-        return dict(value["dict"])
-    return tuple(value["tuple"])
+    return kind_of_counts(path, f"{_WHAT}, or mates of a gallery in parts") == "mates"
 
 
 def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
@@ -204,26 +163,6 @@ def _wrong_sharing(shared: Any) -> str:
     if type(shared) is Sharing and _as_annotated(shared):
         return ""
     return "its record of sharing is damaged"
-
-
-def _totals(array: np.ndarray) -> list[int]:
-    """Return how many values an array has, how many are NaN, and the sum of whole numbers."""
-    missing = total = 0
-    if array.dtype.kind == "f":
-        missing = int(np.isnan(array).sum())
-    elif array.dtype.kind in "iub":
-        total = int(array.sum())
-    return [array.size, missing, total]
-
-
-def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -> str:
-    words = "{} values, {} of them NaN, with the sum {}"
-    for name, expected in totals.items():
-        counted = _totals(arrays[name])
-        if counted != expected:
-            said = f"its header has {words.format(*expected)}"
-            return f"the array {name!r} has {words.format(*counted)}; {said}"
-    return ""
 
 
 # The tallies that each task may have.

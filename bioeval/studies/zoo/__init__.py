@@ -42,6 +42,5 @@ bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --js
         ),
     ),
     nodes={"animal_of_subject": "zoo"},
-    saved={"TreeSums": "tree_sums"},
     views=(View(("zoo",), "zoo"),),
 )

@@ -11,9 +11,9 @@ the claimed one, in all and in two halves without a common template:
 The groups divide the subjects, so that two halves of attempts can be of other opponents, too.
 
 Sums of floats depend on their order. Rows are therefore added in chunks whose size follows from the
-shape of the scores alone, and chunks in a tree (:class:`~bioeval.studies.zoo.tree_sums.TreeSums`):
-the sums are the same on any number of threads and processes. A process that computes some of the
-chunks calls `part`, and one that computes all of them `rows`.
+shape of the scores alone, and the sums of chunks exactly (:class:`~bioeval.tallies.ExactSums`):
+they are the same on any number of threads and processes. A process that computes some of the chunks
+calls `part`, and one that computes all of them `rows`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,14 @@ from bioeval import DataError, Scores
 from bioeval.base import Stream, engine, reporter
 from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
 from bioeval.studies.zoo import kernel
-from bioeval.studies.zoo.tree_sums import TreeSums
-from bioeval.tallies import ConcatenatedRows, InBlocks, gather, is_accepted, rounded_down
+from bioeval.tallies import (
+    ConcatenatedRows,
+    ExactSums,
+    InBlocks,
+    gather,
+    is_accepted,
+    rounded_down,
+)
 
 
 @dataclass(frozen=True)
@@ -93,9 +99,9 @@ GROUPS = 16
 # Columns whose sums one thread takes together, about.
 PIECE = 1024
 
-# Rows that are added up in order before their sums are put into a tree: so many that they have
-# about this many scores, and at least so many.
-CHUNK_CELLS, CHUNK_ROWS = 1 << 20, 64
+# Rows that are added up in order before their sums are added exactly, which takes several times as
+# long: so many that they have about this many scores, and at least so many.
+CHUNK_CELLS, CHUNK_ROWS = 1 << 22, 256
 
 # Usual blocks of a matrix in memory that are counted in one call.
 TOGETHER = 4
@@ -177,7 +183,10 @@ def count_by_subject(
             counts = chosen.count(work)
             work.include_watched(counts["watch"])
         reader.note_failure_codes()
-        return _require_finite(work.tally(counts))
+        tally = work.tally(counts)
+    for part in (tally.genuine, tally.as_probe, tally.as_claimed):
+        _require_finite(part.total)
+    return tally
 
 
 def rows_per_chunk(scores: Scores) -> int:
@@ -235,29 +244,29 @@ class SubjectWork(InBlocks):
     def rows(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
         """Count the rows of a reader, chunk by chunk."""
         counts: dict[str, Any] = {}
+        sums: dict[str, ExactSums] = {}
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
-            if counts:
-                counts = self.merged(counts, chunk)
-            else:
-                counts = chunk
+            parts = {name: part.counts() for name, part in chunk.items()}
+            counts = self.merged(counts, parts) if counts else parts
+            for name, part in chunk.items():
+                sums[name] = part.included_in(sums.get(name))
             reporter()(last, self.scores.shape[0])
-        return counts
+        return {name: {**part, "column_sums": sums[name]} for name, part in counts.items()}
 
-    def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:
+    def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, _Chunk]:
         """Count the rows of one chunk."""
-        number = low // self.step
         together = reader.rows_per_block() * (TOGETHER if self.scores._in_memory else 1)
-        parts = {"single": _Chunk(self.single, number, self.threshold)}
+        parts = {"single": _Chunk(self.single, self.threshold)}
         if self.fused is not None:
-            parts["fused"] = _Chunk(self.fused, number, self.threshold)
+            parts["fused"] = _Chunk(self.fused, self.threshold)
         for first in range(low, high, together):
             block = reader.block(first, min(first + together, high))
             parts["single"].add(block)
             if self.fusion is not None:
                 parts["fused"].add(block.fused(self.fusion))
-        return {name: part.counts() for name, part in parts.items()}
+        return parts
 
     def tally(self, counts: dict[str, Any]) -> SubjectTally:
         """Return the tally from the counts of all rows."""
@@ -332,9 +341,9 @@ class _Impostors:
 class _Chunk:
     """Sums and counts of the scores of one chunk of rows."""
 
-    def __init__(self, impostors: _Impostors, number: int, threshold: float):
+    def __init__(self, impostors: _Impostors, threshold: float):
         n = len(impostors.group)
-        self.impostors, self.number, self.threshold = impostors, number, threshold
+        self.impostors, self.threshold = impostors, threshold
         self.genuine: list[tuple[np.ndarray, ...]] = []
         self.rows: list[tuple[np.ndarray, np.ndarray]] = []
         self.column_sums = np.zeros((impostors.tables, n))
@@ -371,9 +380,17 @@ class _Chunk:
             **dict(zip(("genuine", "row", "position"), genuine, strict=True)),
             "row_sums": row_sums,
             "row_counts": row_counts,
-            "column_sums": TreeSums.of(self.number, self.column_sums),
             "column_counts": self.column_counts,
         }
+
+    def included_in(self, sums: ExactSums | None) -> ExactSums:
+        """Return exact sums by table and column with those of this chunk."""
+        _require_finite(self.column_sums)
+        if sums is None:
+            sums = ExactSums.zeros(*self.column_sums.shape)
+        sums = sums.reaching(self.column_sums)
+        sums.add(self.column_sums, np.arange(len(self.column_sums)))
+        return sums
 
 
 class _Sums:
@@ -386,7 +403,7 @@ class _Sums:
         order = np.argsort(counts["genuine"].array())
         self.genuine = [counts[name].array()[order] for name in ("genuine", "row", "position")]
         self.row_sums, self.row_counts = counts["row_sums"].array(), counts["row_counts"].array()
-        self.column_sums = counts["column_sums"].total()
+        self.column_sums = counts["column_sums"].values()
         self.column_counts = counts["column_counts"]
 
     def by_row(self) -> BySubject:
@@ -422,14 +439,12 @@ class _Sums:
         return rows[:, None] - steps.cumsum(axis=1)[:, :-1]
 
 
-def _require_finite(tally: SubjectTally) -> SubjectTally:
-    for part in (tally.genuine, tally.as_probe, tally.as_claimed):
-        if not np.isfinite(part.total).all():
-            raise DataError(
-                "the scores are too large to be averaged: their sum exceeds the largest float64; "
-                "divide all scores by a constant"
-            )
-    return tally
+def _require_finite(sums: np.ndarray) -> None:
+    if not np.isfinite(sums).all():
+        raise DataError(
+            "the scores are too large to be averaged: their sum exceeds the largest float64; "
+            "divide all scores by a constant"
+        )
 
 
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:

@@ -11,7 +11,6 @@ from optional import optional_import
 import bioeval as be
 from bioeval.base.json_text import parse_json
 from bioeval.cli import main
-from bioeval.evaluation.blocks.checkpoint import DamagedPartError
 
 DEEP = 100_000
 
@@ -29,8 +28,8 @@ DEEP = 100_000
     ],
 )
 def test_json_is_read_strictly(raw, said):
-    with pytest.raises(DamagedPartError, match=said):
-        parse_json(raw, "x", DamagedPartError)
+    with pytest.raises(be.CheckpointError, match=said):
+        parse_json(raw, "x", be.CheckpointError)
     assert parse_json(b'\xef\xbb\xbf {"a": [1, 2.5, null]}\n', "x") == {"a": [1, 2.5, None]}
 
 

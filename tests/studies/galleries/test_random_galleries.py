@@ -19,13 +19,13 @@ from bioeval.protocol import load
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn
-from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.studies.galleries.random_galleries import (
     GalleryJob,
     GalleryTally,
     SampledJob,
     _rules,
 )
+from bioeval.tallies import ExactSums
 from bioeval.tallies.thresholds import to_internal
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
@@ -558,8 +558,7 @@ def test_merged_parts_are_the_whole_to_the_last_bit(found, data):
     merged = [counted(scores.select(probes=np.array(p)), **options) for p in parts]
     both = merged[0] if len(merged) == 1 else merged[0].merge(merged[1])
     for name in ("di", "tied", "within"):
-        np.testing.assert_array_equal(getattr(both, name).high, getattr(whole, name).high)
-        np.testing.assert_array_equal(getattr(both, name).low, getattr(whole, name).low)
+        np.testing.assert_array_equal(getattr(both, name).limbs, getattr(whole, name).limbs)
     for name in ("genuine", "unmated", "targets", "impostors_enrolled", "impostors_unenrolled"):
         assert getattr(both, name) == getattr(whole, name), name
 
@@ -665,11 +664,11 @@ def test_cards_and_tallies(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("di", lambda t: t.di.high.__isub__(10**9)),
+        ("di", lambda t: t.di.limbs.__isub__(10**9)),
         ("thresholds", lambda t: t.thresholds.__imul__(-1)),
         ("genuine", lambda t: setattr(t, "genuine", -1)),
         ("ties", lambda t: setattr(t, "ties", "random")),
-        ("within", lambda t: setattr(t, "within", FixedSums.zeros(3, 3))),
+        ("within", lambda t: setattr(t, "within", ExactSums.of_chances(3, 3))),
         ("tied", lambda t: setattr(t, "tied", None)),
     ],
 )

@@ -67,7 +67,7 @@ def saved(kind: str) -> be.Tally:
 def test_a_saved_tally_of_schema_1_is_the_one_of_today(kind, tmp_path):
     tally_of(kind).save(tmp_path / "today.npz")
     with np.load(SAVED / f"{kind}-1.npz") as first, np.load(tmp_path / "today.npz") as today:
-        assert json.loads(first["header"].tobytes())["bioeval_tally"] == 1
+        assert json.loads(first["header"].tobytes())["schema"] == 1
         assert set(first.files) == set(today.files)
     one, other = saved(kind), be.Tally.load(tmp_path / "today.npz")
     assert (one.protocol, list(one.parts)) == (other.protocol, list(other.parts))
@@ -165,17 +165,41 @@ def edited(path, change, name):
 @pytest.mark.parametrize(
     ("name", "change", "says"),
     [
-        ("0.genuine", lambda x: x[:0], "0 values, 0 of them NaN.* its header has 36 values"),
-        ("0.genuine", lambda x: np.repeat(x, 2), "more than the 324 comparisons"),
-        ("0.impostor.counts", lambda x: 2 * x, "genuine and 540 impostor attempts are more than"),
-        ("2.mate", lambda x: x * np.nan, "open_set: mate and mates disagree for 18 probes, the"),
-        ("2.other", lambda x: x * np.nan, "open_set: other and others disagree for 18 probes"),
-        ("2.nearest_mate", lambda x: x * np.nan, "nearest_mate and mates disagree for 18 probes"),
-        ("2.mates", lambda x: 2 * x, "the array '2.mates' has 18 values.* with the sum 72; .* 36"),
-        ("2.closer", lambda x: x + 1, "closer, mate and other disagree for 1[0-9] probes"),
-        ("2.closer", lambda x: x + 16, "closer, tied and others disagree for 18 probes"),
-        ("2.tied_before", lambda x: x + 1, "tied_before and tied disagree for 18 probes"),
-        ("2.mates_tied", lambda x: x + 2, "mates_tied and mates disagree for 18 probes"),
+        (
+            "tallies.0.genuine",
+            lambda x: x[:0],
+            "0 values, 0 of them NaN.* its header has 36 values",
+        ),
+        ("tallies.0.genuine", lambda x: np.repeat(x, 2), "more than the 324 comparisons"),
+        (
+            "tallies.0.impostor.counts",
+            lambda x: 2 * x,
+            "genuine and 540 impostor attempts are more than",
+        ),
+        (
+            "tallies.2.mate",
+            lambda x: x * np.nan,
+            "open_set: mate and mates disagree for 18 probes, the",
+        ),
+        (
+            "tallies.2.other",
+            lambda x: x * np.nan,
+            "open_set: other and others disagree for 18 probes",
+        ),
+        (
+            "tallies.2.nearest_mate",
+            lambda x: x * np.nan,
+            "nearest_mate and mates disagree for 18 probes",
+        ),
+        (
+            "tallies.2.mates",
+            lambda x: 2 * x,
+            "the array 'tallies.2.mates' has 18 values.* with the sum 72; .* 36",
+        ),
+        ("tallies.2.closer", lambda x: x + 1, "closer, mate and other disagree for 1[0-9] probes"),
+        ("tallies.2.closer", lambda x: x + 16, "closer, tied and others disagree for 18 probes"),
+        ("tallies.2.tied_before", lambda x: x + 1, "tied_before and tied disagree for 18 probes"),
+        ("tallies.2.mates_tied", lambda x: x + 2, "mates_tied and mates disagree for 18 probes"),
     ],
 )
 def test_counts_that_disagree_are_named(tmp_path, name, change, says):
@@ -233,7 +257,10 @@ def test_searches_that_are_none_are_named(tmp_path, option, value, says):
 def test_a_command_names_what_disagrees(tmp_path, capsys):
     path = tmp_path / "x.tally"
     be.tally(be.simulate(6, 3, random_state=1)).save(path)
-    edited(path, lambda x: x[:0], "0.genuine")
+    edited(path, lambda x: x[:0], "tallies.0.genuine")
     assert main(["merge", str(path)]) == 2
     said = capsys.readouterr().err
-    assert "x.tally: the tally is damaged: the array '0.genuine'" in said and said.count("\n") == 1
+    assert (
+        "x.tally: the tally is damaged: the array 'tallies.0.genuine'" in said
+        and said.count("\n") == 1
+    )
