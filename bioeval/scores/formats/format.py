@@ -412,7 +412,9 @@ def metadata_losses(scores: Scores) -> list[str]:
     what = "column {} is"
     if len(names) > 1:
         what = "columns {} are"
-    return [f"the metadata {what.format(', '.join(names))} left out"] * bool(names)
+    if not names:
+        return []
+    return [f"the metadata {what.format(', '.join(names))} left out"]
 
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
