@@ -16,7 +16,7 @@ from bioeval.views.plots.style import LABEL_SIZE, LABELS, Style, figure_of, room
 _SIZE = Style.small + 0.5  # of the type
 _LETTER = 0.53 * _SIZE  # mean width of a letter
 _BESIDE = 5.0 * _SIZE  # of the line beside a name, and of the gap to the next column
-_LEAST = 85.0  # height that a legend below leaves to its axes
+_LEAST = 85.0  # height that a legend below leaves to its axes, unless it takes at most a third
 
 
 def name_in_legend(artist: Artist, text: str) -> None:
@@ -36,7 +36,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
         return None
-    width = room(ax)[0]
+    width, high = room(ax)
     letters = max(16, int((width - _BESIDE) / _LETTER))
     texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
     style: dict[str, Any] = {
@@ -68,6 +68,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
             ncols=columns,
             **style,
         )
-        if room(ax)[1] >= _LEAST:
+        left = room(ax)[1]
+        if left >= _LEAST or left >= 2 * (high - left):
             return legend
     return ax.legend(artists, texts, loc="best", borderaxespad=0.4, **style)
