@@ -193,8 +193,12 @@ class BioevalError(Exception):
 
 def renamed(warning: str, naming: Naming) -> str:
     """Return a warning of a result with the arguments in backticks as `naming` writes them."""
-    named = _QUOTED.sub(lambda match: naming(match[1], match[2] and f'"{match[2]}"'), warning)
-    return printable(named)
+
+    def named(match: re.Match[str]) -> str:
+        value = f'"{match[2]}"' if match[2] else None
+        return naming(match[1], value)
+
+    return printable(_QUOTED.sub(named, warning))
 
 
 class FrozenError(BioevalError, AttributeError):

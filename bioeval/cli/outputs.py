@@ -131,7 +131,9 @@ def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
     there = list(filter(Path.exists, places))
     names = list(map(str, there))
     if names and not force:
-        listed = " and ".join([", ".join(names[:6]), *[f"{len(names) - 6} more"][: len(names) > 6]])
+        listed = ", ".join(names[:6])
+        if len(names) > 6:
+            listed += f" and {len(names) - 6} more"
         raise DataError(f"{listed} would be replaced; give --force or another name")
     for place in there:
         require_unused(place)

@@ -24,6 +24,16 @@ COUNTED = (
     "closed_tied", "failed", "role",
 )  # fmt: skip
 
+#: The columns themselves, in the order of their names.
+(
+    GENUINE, IMPOSTOR, SUBJECTS_GENUINE, SUBJECTS_IMPOSTOR, MATED, SEARCHES, HITS,
+    OPEN_TIED, ENROLLED, UNMATED, GROUPS, PROBE_SUBJECTS, ENROLLED_SUBJECTS, LONGEST,
+    CLOSED_TIED, FAILED, ROLE,
+) = range(len(COUNTED))  # fmt: skip
+
+#: Columns of the equal error of each selection.
+EER, FAR, FRR, BRACKET_LOW, BRACKET_HIGH = range(5)
+
 #: Impostor probes of open set, as numbers: chosen by enrolment, or one of the roles.
 AUTO, UNENROLLED, LEAVE_OUT, BOTH = 0, 1, 2, 3
 
@@ -207,11 +217,11 @@ def place_probes(matrix, rows, group, seen, own, counts):
         enrolled += own[i] >= 0
         if not seen[code]:
             seen[code] = True
-            counts[11] += 1
-            counts[12] += own[i] >= 0
+            counts[PROBE_SUBJECTS] += 1
+            counts[ENROLLED_SUBJECTS] += own[i] >= 0
     for r in rows:
         seen[matrix.probe[r]] = False
-    counts[8] = enrolled
+    counts[ENROLLED] = enrolled
 
 
 @register_jitable
@@ -360,7 +370,7 @@ def count_selection(matrix, chosen, rules, found, room, k):
     place_probes(matrix, rows, room.group, room.seen, own, counts)
     role = rules.impostors
     if role == AUTO or rules.square:
-        role = LEAVE_OUT if counts[8] == m else (BOTH if rules.square else UNENROLLED)
+        role = LEAVE_OUT if counts[ENROLLED] == m else (BOTH if rules.square else UNENROLLED)
     front = room.front
     back = room.back
     for task in range(3):
@@ -383,29 +393,29 @@ def count_selection(matrix, chosen, rules, found, room, k):
         others = templates[2]
         found.best[first + i] = best
         found.other[first + i] = low
-        counts[15] += n - (itself >= 0) - mates - others
+        counts[FAILED] += n - (itself >= 0) - mates - others
         if others > 0 and is_impostor(own[i] >= 0, role):
             back[2] -= 1
             searches[back[2]] = low
-        counts[9] += own[i] >= 0 and mates == 0
+        counts[UNMATED] += own[i] >= 0 and mates == 0
         listed = min(mates, 1) + subjects[2] if rules.by_subject[1] else mates + others
-        counts[13] = max(counts[13], listed)
+        counts[LONGEST] = max(counts[LONGEST], listed)
         if mates == 0:
             continue
-        counts[4] += 1
+        counts[MATED] += 1
         for task in range(2):
             closer, tied, _ = subjects if rules.by_subject[task] else templates
             rank = 1 + closer + (tied if rules.ties_first[task] else 0)
             found.place[task, first + i] = rank
-            counts[7 if task == 0 else 14] += tied > 0
+            counts[OPEN_TIED if task == 0 else CLOSED_TIED] += tied > 0
             if task == 0 and rank == 1:
                 searches[front[2]] = best
                 front[2] += 1
             if task == 1:
                 for t in range(len(rules.ranks)):
                     found.ranked[k, t] += rank <= rules.ranks[t]
-    counts[10] = groups
-    counts[16] = role
+    counts[GROUPS] = groups
+    counts[ROLE] = role
     for j in columns:
         room.group[matrix.gallery[j]] = -1
         room.position[matrix.gallery_ids[j]] = -1
@@ -427,7 +437,7 @@ def count_selections(matrix, chosen, rules, found, room):
             found.multi[cells],
             found.searches[2 * chosen.row_starts[k] : 2 * chosen.row_starts[k + 1]],
         )
-        places = ((0, 1), (2, 3), (6, 5))
+        places = ((GENUINE, IMPOSTOR), (SUBJECTS_GENUINE, SUBJECTS_IMPOSTOR), (HITS, SEARCHES))
         for task in range(3):
             attempts = by_task[task]
             sort_places(attempts[: front[task]], room.spare, half, room.digits)
@@ -467,11 +477,11 @@ def find_equal_error(genuine, impostor, attempts, found, k):
             b1 = fr1 * impostors
             stricter = max(a0, b0) <= max(a1, b1)
             looser_side = a1 == b1 or a1 + b1 <= a0 + b0
-            found.equal_error[k, 0] = f0 + weight * (f1 - f0)
-            found.equal_error[k, 1] = f0 if stricter else f1
-            found.equal_error[k, 2] = r0 if stricter else r1
-            found.equal_error[k, 3] = min(f1, r1) if looser_side else min(f0, r0)
-            found.equal_error[k, 4] = max(f1, r1) if looser_side else max(f0, r0)
+            found.equal_error[k, EER] = f0 + weight * (f1 - f0)
+            found.equal_error[k, FAR] = f0 if stricter else f1
+            found.equal_error[k, FRR] = r0 if stricter else r1
+            found.equal_error[k, BRACKET_LOW] = min(f1, r1) if looser_side else min(f0, r0)
+            found.equal_error[k, BRACKET_HIGH] = max(f1, r1) if looser_side else max(f0, r0)
             found.equal_error_place[k] = zero if stricter else one
             return
         zero = one

@@ -134,7 +134,7 @@ class ClaimSampler(Parameters):
                 f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
                 f"and each claims its own subject once; expected genuine at most "
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}"
-                f"{', or a smaller per_probe' * (self.per_probe > 1)}"
+                f"{', or a smaller per_probe' if self.per_probe > 1 else ''}"
             )
         return able[draws.permutation(len(able))[:wanted]]
 

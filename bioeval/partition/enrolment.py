@@ -30,6 +30,14 @@ class GalleryProbe(NamedTuple):
     probe: np.ndarray
 
 
+class TemplatesEnough(NamedTuple):
+    """Whether subjects have templates enough to be enrolled and to probe."""
+
+    may_enrol: np.ndarray  # bool, by sample
+    wanted: np.ndarray  # int, by subject: templates to enrol
+    with_too_few: np.ndarray  # bool, by subject
+
+
 class ProbeGallerySplit(Splitter[GalleryProbe]):
     """Some templates of each subject are enrolled, the others probe.
 
@@ -162,9 +170,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         Whether a subject has too few templates does not depend on `included`.
         """
         who = samples.subjects
-        may, wanted, few = self.enough(samples)
+        enough = self.enough(samples)
+        may, few = enough.may_enrol, enough.with_too_few
         here = included[who.codes]
-        gallery = may & (self._place(samples, may, draws) < wanted[who.codes])
+        gallery = may & (self._place(samples, may, draws) < enough.wanted[who.codes])
         probe = ~(gallery if self.enrol is None else may)
         if self.n_probe is not None:
             order = draws.permutation(samples.n)
@@ -173,10 +182,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         probe[few[who.codes]] = self.too_few == "probe"
         return gallery & here, probe & here
 
-    def enough(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the samples that may be enrolled, their numbers, and subjects with too few.
+    def enough(self, samples: SplitInput) -> TemplatesEnough:
+        """Return which subjects have templates enough.
 
-        Whether a subject has too few is an error if `too_few` says so.
+        A subject with too few is an error if `too_few` says so.
         """
         who = samples.subjects
         may = self._may_enrol(samples)
@@ -186,7 +195,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         few = (candidates < wanted) | (who.counts - kept < 1)
         if few.any() and self.too_few == "raise":
             self._refuse(samples, np.flatnonzero(few), wanted, candidates)
-        return may, wanted, few
+        return TemplatesEnough(may_enrol=may, wanted=wanted, with_too_few=few)
 
     def _indices(self, who: str, gallery: np.ndarray, probe: np.ndarray) -> GalleryProbe:
         """Return the flagged samples, or raise where one side has none."""
@@ -363,7 +372,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             outside[order[: self._number_out(samples)]] = True
             unenrolled = outside
         else:
-            few = inner.enough(samples)[2]
+            few = inner.enough(samples).with_too_few
             able = order[~few[order]]
             outside[:] = True
             outside[able[: self._number_in(samples, len(able))]] = False

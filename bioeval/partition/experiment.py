@@ -485,7 +485,7 @@ class Experiment(Division[ExperimentParts]):
         """Return the proportion of test subjects enrolled, of those with templates enough."""
         if not isinstance(self.enrolled, int) or self._galleries is None:
             return self.enrolled
-        able = int(np.count_nonzero(~self._galleries.enough(test)[2]))
+        able = int(np.count_nonzero(~self._galleries.enough(test).with_too_few))
         return min(self.enrolled / able, 1 - 1e-9)
 
     def _divided(

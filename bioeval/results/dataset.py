@@ -102,17 +102,18 @@ class Scalars(NamedTuple):
         }
         if points.symmetric is not None:
             variables["impostor_pairs"] = (), np.int64(independent)
+        cost_prior, cost_miss, cost_false_accept = points.costs.T
         if len(points.costs) and points.every_score:
             variables |= along(
                 ("cost",),
                 min_dcf=normalised_cost(points.min_cost, points.costs),
                 min_cost=points.min_cost,
                 min_cost_threshold=to_user(points.min_cost_threshold, kind),
-                cost_prior=points.costs[:, 0],
-                cost_miss=points.costs[:, 1],
-                cost_false_accept=points.costs[:, 2],
+                cost_prior=cost_prior,
+                cost_miss=cost_miss,
+                cost_false_accept=cost_false_accept,
             )
-        labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+        labels = {"far_target": points.far_target, "cost": cost_prior}
         if len(points.frr_target):
             labels["frr_target"] = points.frr_target
             variables["far_at_frr"] = ("frr_target",), points.far_at_frr

@@ -102,7 +102,7 @@ class ResultThresholds:
             if rule.name == "far":
                 raise DataError(wrong + self.other_targets(rule.values[0]))
             listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
-            eer = ", eer" * ("eer_threshold" in dataset)
+            eer = ", eer" if "eer_threshold" in dataset else ""
             raise DataError(
                 f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen "
                 f'on the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES '
@@ -300,7 +300,9 @@ def _refuse_unknown(
     if both and not any((first[name] > 0).any() for name in rates):
         return
     places = np.atleast_1d(threshold)[np.atleast_1d(outside)]
-    listed = ", ".join(f"{x:g}" for x in places[:_SHOWN]) + ", ..." * (len(places) > _SHOWN)
+    listed = ", ".join(f"{x:g}" for x in places[:_SHOWN])
+    if len(places) > _SHOWN:
+        listed += ", ..."
     raise DataError(
         f"{Argument('threshold')} {listed} is {side} the {end} threshold of the results, "
         f"{grid[place]:g}, and some attempts are accepted there already, so the rates are not "

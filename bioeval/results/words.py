@@ -18,7 +18,8 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
         digits = ".2f"
         if 0 < rate < 0.001:
             digits = ".2g"
-    return number(100 * rate, digits) + unit * bool(rate == rate)
+    text = number(100 * rate, digits)
+    return text + unit if rate == rate else text
 
 
 def decimals_beside(rate: float, *rates: float, least: int = 2) -> int:
@@ -44,7 +45,7 @@ def rate_beside(rate: float, *rates: float) -> str:
     text = number(100 * rate, f".{decimals_beside(rate, *rates, least=least)}f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return text + " %" * bool(rate == rate)
+    return f"{text} %" if rate == rate else text
 
 
 #: Decimals of a rate in per cent at which float64 has no more digits.

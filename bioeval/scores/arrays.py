@@ -123,11 +123,10 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return a mask as uint8, checked for its shape and values."""
     array = require_array("mask", mask)
     if array.shape != shape:
-        crosswise = array.shape == shape[::-1]
-        raise DataError(
-            f"mask has shape {array.shape}; expected {shape}, as the scores"
-            + ": is it transposed? Give mask.T" * crosswise
-        )
+        hint = ""
+        if array.shape == shape[::-1]:
+            hint = ": is it transposed? Give mask.T"
+        raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores{hint}")
     if array.dtype.kind not in "iu":
         raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
     if array.min() < 0 or array.max() > 2:

@@ -239,7 +239,9 @@ def _constant_note(
     if len(columns):
         places.append(_listed("column", columns))
     values = np.unique(np.concatenate([of_rows, of_columns]))
-    some = ", ".join(f"{x:.6g}" for x in values[:SHOWN]) + ", ..." * (len(values) > SHOWN)
+    some = ", ".join(f"{x:.6g}" for x in values[:SHOWN])
+    if len(values) > SHOWN:
+        some += ", ..."
     hold = "hold"
     if len(rows) + len(columns) == 1:
         hold = "holds"
@@ -248,7 +250,9 @@ def _constant_note(
 
 
 def _listed(input_name: str, places: np.ndarray) -> str:
-    names = ", ".join(map(str, places[:SHOWN])) + ", ..." * (len(places) > SHOWN)
+    names = ", ".join(map(str, places[:SHOWN]))
+    if len(places) > SHOWN:
+        names += ", ..."
     if len(places) == 1:
         return f"{input_name} {names}"
     return f"{len(places):,} {input_name}s ({names})"

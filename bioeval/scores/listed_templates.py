@@ -294,8 +294,9 @@ class ListedTemplates:
             tally.keep[same_template] = keep
         if impostors:
             number = len(impostors)
+            compare = "compares" if number == 1 else "compare"
             raise DataError(
-                f"{counted(number, 'impostor pairs')} compare{'s' * (number == 1)} a template "
+                f"{counted(number, 'impostor pairs')} {compare} a template "
                 f"with itself ({_first(number, self.where, impostors[:_EXAMPLES])}); correct the "
                 "list, or give each template its own name"
             )
@@ -334,7 +335,7 @@ class ListedTemplates:
             if scores:
                 text += f": {float(self.values[first])!r} and {float(self.values[later])!r}"
             examples.append(f"{a!r} and {b!r} ({text})")
-        more = " and others" * (trouble.number > len(examples))
+        more = " and others" if trouble.number > len(examples) else ""
         return f"{', '.join(examples)}{more}"
 
 
@@ -377,7 +378,8 @@ def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Wh
         number += len(wrong)
         rows = np.concatenate([rows, wrong[: _EXAMPLES - len(rows)]])
     if number:
-        classes = f"{counted(number, 'pairs')} contradict{'s' * (number == 1)} their subjects"
+        contradict = "contradicts" if number == 1 else "contradict"
+        classes = f"{counted(number, 'pairs')} {contradict} their subjects"
         raise DataError(
             f"{classes}, as impostors of one subject or as genuine pairs of two "
             f"({_first(number, where, rows.tolist())}); correct their class or their subjects"

@@ -112,7 +112,7 @@ def _values(name: str, given: Any) -> np.ndarray:
     values = require_numbers(name, given)
     if values.ndim != 1 or np.isinf(values).any():
         raise DataError(
-            f"{name} has shape {values.shape}{' and infinite values' * (values.ndim == 1)}; "
+            f"{name} has shape {values.shape}{' and infinite values' if values.ndim == 1 else ''}; "
             "expected a list of finite numbers, one per system, NaN if there is none"
         )
     return values

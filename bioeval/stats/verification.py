@@ -273,13 +273,13 @@ class Replicates:
         if points.every_score:
             corners = errors.with_ends()
             chosen |= {x.name: x.over_points(*corners) for x in SCALARS.optima}
-        itself = cls.itself(points)
+        on_the_data = cls.on_the_data(points)
         without = replicates.without.points(points, exact)
         for found, values in ((chosen, replicates.values), (without, replicates.values_without)):
             for name, value in found.items():  # an undefined point is so in every column
-                moved = np.asarray(itself[name])[..., None] - value[..., :1]
+                moved = np.asarray(on_the_data[name])[..., None] - value[..., :1]
                 values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
-                values[name][..., 0] = itself[name]
+                values[name][..., 0] = on_the_data[name]
         return replicates
 
     def far_without_each(self, confidence: float) -> Limits:
@@ -295,7 +295,7 @@ class Replicates:
         return open_limits(value, *limits, trials, confidence)
 
     @staticmethod
-    def itself(points: VerificationPoints) -> dict[str, Any]:
+    def on_the_data(points: VerificationPoints) -> dict[str, Any]:
         """Return the operating points of the data themselves that have replicates."""
         if len(points.frr_target):
             at_frr = {"far_at_frr": points.far_at_frr}

@@ -297,8 +297,6 @@ class _Batch:
         """Yield the attempts of each selection."""
         output, values = self.found, self.ordered.values
         mate, other, enrolled = values[output.best], values[output.other], output.own >= 0
-        groups = kernel.COUNTED.index("groups")
-        failed = kernel.COUNTED.index("failed")
         for k, counts in enumerate(output.counts.tolist()):
             rows = slice(self.row_starts[k], self.row_starts[k + 1])
             cells = slice(self.cells[k], self.cells[k + 1])
@@ -312,8 +310,8 @@ class _Batch:
                 other[rows],
                 output.place[:, rows],
                 enrolled[rows],
-                counts[groups],
-                counts[failed],
+                counts[kernel.GROUPS],
+                counts[kernel.FAILED],
             )
 
     def _rows(self, name: str) -> list[ImpostorRows]:
@@ -321,7 +319,7 @@ class _Batch:
         output = self.found
         widths, lines, start, stop = self.n, output.lines, output.start, output.stop
         if name == "multi":
-            widths, lines = output.counts[:, kernel.COUNTED.index("groups")], output.nearest
+            widths, lines = output.counts[:, kernel.GROUPS], output.nearest
             start, stop = np.maximum(output.own, 0), output.own + 1
         made = []
         for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
@@ -396,10 +394,18 @@ class _Points:
 
     def of(self, at: slice, verifies: bool) -> Any:
         """Return the points of some lists, as arrays, of open set with DIR in place of FRR."""
-        eer, far, frr, low, high = iter(self.found.equal_error[at].T)
+        equal_error: Any = self.found.equal_error[at].T
+        at_equal: Any = self.at_equal[at]
         thresholds, rates = self.found_thresholds[at], self.rates[at]
         arrays: dict[str, Any] = {
-            "equal_error": EqualError(*(eer, self.at_equal[at], far, frr, low, high)),  # type: ignore[arg-type]
+            "equal_error": EqualError(
+                eer=equal_error[kernel.EER],
+                eer_threshold=at_equal,
+                far_at_eer=equal_error[kernel.FAR],
+                frr_at_eer=equal_error[kernel.FRR],
+                eer_bracket_low=equal_error[kernel.BRACKET_LOW],
+                eer_bracket_high=equal_error[kernel.BRACKET_HIGH],
+            ),
             "zero_far": rates[:, -1],
             "zero_far_threshold": thresholds[:, -1],
         }

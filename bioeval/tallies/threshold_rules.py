@@ -166,7 +166,7 @@ def _meant(threshold: Any) -> str:
     if rate in TARGETS:
         return f". Did you mean '{rate}={number or 0.01}'?"
     near = nearest_name(name, RULES)
-    return near and f".{near}"
+    return f".{near}" if near else ""
 
 
 def _parts(text: str) -> tuple[str, str, str]:

@@ -134,7 +134,7 @@ def place_in(order: Sequence[str], name: str) -> int:
 def with_unit(label: str, percent: bool) -> str:
     """Return the label of a scalar with its unit: ``FRR, % at FAR <= 1 %``."""
     head, at_far, tail = label.partition(" at ")
-    return f"{head}{', %' * percent}{at_far}{tail}"
+    return f"{head}{', %' if percent else ''}{at_far}{tail}"
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:

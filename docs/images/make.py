@@ -25,7 +25,7 @@ from PIL import Image
 import bioeval as be
 from bioeval.cli import main as bioeval
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import KeyBelow
+from bioeval.views.plots.legend import draw_legend
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
@@ -167,7 +167,7 @@ def claims(path: Path) -> None:
     look.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
     lines = ["200 draws of gallery and claims; points: mean; bars: middle 95 %"]
     look.titled(ax, "Rates divide by the attempts of their own class", lines)
-    KeyBelow(ax)
+    draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
 
@@ -250,7 +250,7 @@ def how_it_counts(path: Path) -> None:
     impostor = np.array([0.2, 0.2, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.8, 0.9])
     counts = np.bincount(np.ceil(8 * impostor).astype(int) - 1, minlength=8)
     blue, orange = look.Style.colour(look.GENUINE), look.Style.colour(look.IMPOSTOR)
-    _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True)
+    _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True, layout="constrained")
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
         for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
@@ -267,7 +267,7 @@ def how_it_counts(path: Path) -> None:
     look.labelled(above, "", "Impostor scores in the cell")
     lines = ["Cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"]
     look.titled(above, "All impostor scores are counted, few are kept", lines)
-    KeyBelow(above)
+    draw_legend(above, x_label=False)
 
     accepted = np.concatenate([[0], np.cumsum(counts)]) / len(impostor)
     for low, high, first, last in zip(edges, edges[1:], accepted, accepted[1:], strict=False):
@@ -282,8 +282,7 @@ def how_it_counts(path: Path) -> None:
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
     look.labelled(below, "Threshold (distance)", "Rate")
-    KeyBelow(below)
-    above.figure.subplots_adjust(hspace=0.5)
+    draw_legend(below)
     be.plot.save(above.figure, path, dpi=100)
 
 
@@ -303,7 +302,7 @@ def benchmarks(path: Path) -> None:
     look.labelled(ax, "Comparisons", "Processor time, seconds")
     lines = ["EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"]
     look.titled(ax, "Seconds beside other programs", lines)
-    KeyBelow(ax)
+    draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
 

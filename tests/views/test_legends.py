@@ -1,4 +1,4 @@
-"""Keys, labels and notes lie off the data: their boxes against the drawn curves."""
+"""Legends, labels and notes lie off the data: their boxes against the drawn curves."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from drawn_plots import MANY, ONE, drawn
+from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-
-from bioeval.views.plots.display import corners
 
 #: Plots whose words belong inside their marks: the cells of a heat map, the boxes of a list.
 INSIDE = {"attack_potential", "matrix", "ranked_lists", "row_walk", "spread", "timeline", "zoo"}
@@ -47,7 +46,9 @@ def boxes(axes, renderer):
 
 def points(line):
     """Return points along a line as drawn, in pixels, a pixel apart or less."""
-    x, y = corners(line)
+    x, y = (np.asarray(values, dtype=float) for values in line.get_data(orig=False))
+    if len(x) and line.get_drawstyle() != "default":
+        x, y = STEP_LOOKUP_MAP[line.get_drawstyle()](x, y)
     with np.errstate(all="ignore"):
         xy = line.get_transform().transform(np.column_stack([x, y]))
     xy = np.clip(xy[np.isfinite(xy).all(axis=1)], -5000, 5000)

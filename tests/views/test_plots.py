@@ -92,6 +92,11 @@ def words(display) -> str:
     return "\n".join([*titles, *texts])
 
 
+def names_of(display) -> list[str]:
+    """The names in the legend of a display."""
+    return [text.get_text() for text in display.legend_.get_texts()]
+
+
 # ----------------------------------------------------------------------------------- arrays
 
 
@@ -280,9 +285,9 @@ def test_titles_in_a_grid_without_a_layout_leave_other_axes_free(tree, size):
 
 def test_det_labels_give_the_eer(single):
     display = plot.det(single)
-    assert [t.get_text() for t in display.labels_.texts] == [f"EER {100 * float(single.eer):.2f} %"]
+    assert names_of(display) == [f"EER {100 * float(single.eer):.2f} %"]
     without = plot.det(single.drop_vars(["eer", "far_at_eer", "frr_at_eer"]))
-    assert without.labels_.texts == []
+    assert without.legend_ is None
 
 
 def test_a_system_without_errors_is_said_to_be_off_the_det():
@@ -313,13 +318,13 @@ def test_det_draws_no_band_where_it_draws_no_curve(kind):
 
 def test_error_rates_mark_the_eer(single):
     display = plot.error_rates(single)
-    (text,) = (t.get_text() for t in display.labels_.texts if "EER" in t.get_text())
+    (text,) = (name for name in names_of(display) if "EER" in name)
     assert f"{100 * float(single.eer):.2f} %" in text
     assert f"{float(single.eer_threshold):.4g}" in text
     points = [line.get_xydata().tolist() for line in display.ax_.lines]
     assert [[float(single.eer_threshold), float(single.eer)]] in points
     without = plot.error_rates(single.drop_vars(["eer", "eer_threshold"]))
-    assert "EER" not in "".join(t.get_text() for t in without.labels_.texts)
+    assert "EER" not in "".join(names_of(without))
 
 
 @pytest.mark.slow
@@ -509,8 +514,8 @@ def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
     tippett = plot.tippett(ratios).lines_
     found = [rates["FRR"], tippett["genuine"], rates["FAR"], tippett["impostor"]]
     assert [line.get_color() for line in found] == [genuine, genuine, impostor, impostor]
-    shown = plot.score_distributions(scores).labels_.curves
-    assert [c.colour for c in shown[:2]] == [genuine, impostor]
+    outlines = plot.score_distributions(scores).legend_.legend_handles
+    assert [x.get_color()[:3] for x in outlines] == [genuine, impostor]
     people = plot.lorenz(be.zoo(scores, permutations=100)).lines_
     assert people["false rejects"].get_color() == genuine
     assert people["false accepts by claim"].get_color() == impostor
@@ -570,31 +575,23 @@ def test_every_colour_can_be_read():
     assert look.Style.ink("#000000") == to_rgb("black")
 
 
-@pytest.mark.slow
-def test_labels_overlap_neither_each_other_nor_a_curve(systems):
-    display = draw(plot.roc(systems, log=True))
-    renderer = display.figure_.canvas.get_renderer()
-    boxes = {t.get_text(): t.get_window_extent(renderer) for t in display.labels_.texts}
-    assert set(boxes) == set(display.curves)
-    frame = display.ax_.get_window_extent(renderer)
-    for box in boxes.values():
-        assert frame.x0 <= box.x0 and box.x1 <= frame.x1
-        assert frame.y0 <= box.y0 and box.y1 <= frame.y1
-    for one, other in itertools.combinations(boxes.values(), 2):
-        assert not one.overlaps(other)
-    for line in display.lines_.values():
-        places = display.ax_.transData.transform(line.get_xydata())
-        for box in boxes.values():
-            inside = (places > [box.x0, box.y0]) & (places < [box.x1, box.y1])
-            assert not inside.all(axis=1).any()
+def test_a_legend_names_all_systems_below_the_axes(single):
+    names = ["one", "same", "_hidden", "a system whose name is " + "very " * 9 + "long"]
+    display = draw(plot.roc(dict.fromkeys(names, single), log=True))
+    assert [" ".join(name.split()) for name in names_of(display)] == names
+    box = display.legend_.get_window_extent()
+    assert box.y1 < display.ax_.xaxis.get_tightbbox().y0
+    assert box.x0 >= 0 and box.x1 <= display.figure_.bbox.x1 and box.y0 >= 0
 
 
-@pytest.mark.slow
-def test_curves_that_coincide_are_named_in_a_key(single):
-    display = draw(plot.roc({"one": single, "same": single}))
-    assert display.labels_.in_key == ["one", "same"]
-    display = draw(plot.roc({"one": single}))
-    assert display.labels_.in_key == []
+def test_axes_without_a_layout_have_the_legend_inside(single):
+    _, (left, right) = plt.subplots(1, 2)
+    plot.roc({"one": single}, left)
+    again = draw(plot.roc({"two": single}, left))
+    assert names_of(again) == ["one", "two"]
+    box, frame = again.legend_.get_window_extent(), left.get_window_extent()
+    assert frame.x0 <= box.x0 and box.x1 <= frame.x1
+    assert right.get_legend() is None
 
 
 def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores):
@@ -778,7 +775,7 @@ def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     threshold = float(single.eer_threshold)
     both = {"a": scores, "b": scores}
     display = draw(plot.score_distributions(both, thresholds={"t": threshold}))
-    assert [t.get_text() for t in display.labels_.texts] == [
+    assert names_of(display) == [
         "a genuine", "a impostor", "b genuine", "b impostor", "t",
     ]  # fmt: skip
     draw(plot.score_distributions(scores, thresholds=[4, 5.0], log=True))
@@ -963,13 +960,10 @@ def test_a_subfigure_is_used(tree, tmp_path):
 
 
 def test_a_name_labels_a_single_system(single, open_set, systems, scores):
-    labelled = draw(plot.roc(single, name="mine")).labels_
-    assert [text.get_text() for text in labelled.texts] == ["mine"]
+    assert names_of(draw(plot.roc(single, name="mine"))) == ["mine"]
     display = draw(plot.dir_far(open_set, ranks=(1, 2), name="mine"))
-    assert [t.get_text() for t in display.labels_.texts] == ["mine, rank 1", "mine, rank 2"]
-    assert "mine genuine" in [
-        text.get_text() for text in plot.score_distributions(scores, name="mine").labels_.texts
-    ]
+    assert names_of(display) == ["mine, rank 1", "mine, rank 2"]
+    assert "mine genuine" in names_of(plot.score_distributions(scores, name="mine"))
     with pytest.raises(be.DataError, match="name is 'mine', but 4 systems are drawn"):
         plot.roc(systems, name="mine")
 

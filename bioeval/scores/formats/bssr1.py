@@ -114,7 +114,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         shown = ", ".join("/".join(scores.parts[-3:]) for scores, _ in matrices[:_SHOWN])
         raise DataError(
             f"{path}: holds {counted(len(matrices), 'matrices')} of scores"
-            f"{shown and f' ({shown})'}; expected the folder of one"
+            f"{f' ({shown})' if shown else ''}; expected the folder of one"
         )
     if options.kind not in (None, "similarity", "llr"):
         raise DataError(f"{path}: BSSR1 has similarities, not {say('kind', options.kind)}")

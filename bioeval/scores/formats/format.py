@@ -413,10 +413,12 @@ class Format:
 def metadata_losses(scores: Scores) -> list[str]:
     """Say which metadata columns a format leaves out."""
     names = sorted({*scores.probe_meta, *scores.gallery_meta})
-    input_name = "column {} is"
+    statement = "column {} is"
     if len(names) > 1:
-        input_name = "columns {} are"
-    return [f"the metadata {input_name.format(', '.join(names))} left out"] * bool(names)
+        statement = "columns {} are"
+    if not names:
+        return []
+    return [f"the metadata {statement.format(', '.join(names))} left out"]
 
 
 def text_losses(columns: Sequence[np.ndarray], input_name: str) -> list[str]:

@@ -624,6 +624,13 @@ def _write(scores: Scores, path: Path) -> None:
         savemat(file, out.arrays)
 
 
+def _losses(scores: Scores) -> list[str]:
+    """Say what MATLAB files cannot hold."""
+    if scores.dtype == np.float16:
+        return ["float16 scores become float32"]
+    return []
+
+
 FORMAT = Format(
     name="`.mat`",
     suffixes=(".mat",),
@@ -639,5 +646,5 @@ FORMAT = Format(
     options=CHUNKED,
     written="everything in one file, of MATLAB 5",
     write=_write,
-    losses=lambda scores: ["float16 scores become float32"] * (scores.dtype == np.float16),
+    losses=_losses,
 )

@@ -119,8 +119,11 @@ def recognise(path: Path, options: ReadOptions) -> Format:
         from bioeval.scores.formats.label_files import matrix_advice
 
         needs = "; ".join(filter(None, (form.needs for form in formats())))
+        message = f"{path}: is text; expected {listed}; {needs}"
         advice = matrix_advice(path)
-        raise DataError(f"{path}: is text; expected {listed}; {needs}{advice and f'. It {advice}'}")
+        if advice:
+            message += f". It {advice}"
+        raise DataError(message)
     actual = None
     if file.content not in COMPRESSED:
         actual = _recognised_by(formats(), file)

@@ -539,7 +539,10 @@ def blocks(found: Found) -> Iterator[Block]:
             at = float(one["threshold_used"])
             used = f"threshold used, {ds.attrs['chosen_on']}"
             mmpmr = rate_with_limits(one, "mmpmr_at_threshold")
-            rows.append([label, used, at, mmpmr, *[""] * bool(targets)])
+            cells = [label, used, at, mmpmr]
+            if targets:
+                cells.append("")
+            rows.append(cells)
             label = ""
         for i, target in enumerate(targets):
             at = float(one["threshold_at_far"][i])
@@ -548,7 +551,9 @@ def blocks(found: Found) -> Iterator[Block]:
             rows.append([label, f"FAR at most {100 * target:g} %", at, mmpmr, rmmr])
             label = ""
     if rows:
-        heads = ["system", "chosen by", "threshold", "MMPMR", *["RMMR"] * bool(targets)]
+        heads = ["system", "chosen by", "threshold", "MMPMR"]
+        if targets:
+            heads.append("RMMR")
         yield Table(heads, thresholds_in_one_precision(rows, 2), said="")
         if "rmmr_at_far" in ds:
             yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)

@@ -452,7 +452,9 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Table(["", "rate"], rows, said="")
         yield Sentence()
     yield Title("Attack instrument species")
-    heads = ["species", "presentations", "APNRR", *["APCER at the threshold"] * used]
+    heads = ["species", "presentations", "APNRR"]
+    if used:
+        heads.append("APCER at the threshold")
     rows = []
     for i, one in enumerate(species):
         cells = [
@@ -462,9 +464,10 @@ def blocks(found: Found) -> Iterator[Block]:
         if used:
             cells.append(rate_with_limits(ds, "apcer_of_species_at_threshold", i))
         rows.append([short_name(str(one)), *cells])
-    rows.append(
-        ["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"])), *["-"] * used]
-    )
+    cells = ["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"]))]
+    if used:
+        cells.append("-")
+    rows.append(cells)
     yield Table(heads, rows, said="")
     yield Sentence("APNRR of bona fide presentations is BPNRR.")
     yield Sentence()

@@ -164,10 +164,9 @@ class SpeciesDisplay(CurvesDisplay):
         """Draw the curves, and the threshold of a single result."""
         label = self._over_thresholds(ax, name, style)
         at, text = _chosen(self.systems[0].dataset)
-        others = []
         if len(self.systems) == 1 and np.isfinite(at):
-            others.append(self._threshold_line(at, text))
-        return self._finish(x_label=label, others=others)
+            self._threshold_line(at, text)
+        return self._finish(x_label=label)
 
 
 class IaparDisplay(SpeciesDisplay):
@@ -318,7 +317,6 @@ class PadDetDisplay(DetDisplay):
         "APCER, the largest over the species (%)",
         "BPCER (%)",
         size=DetDisplay.spec.size,
-        at=0.5,
         over_each=_presentations,
         by_itself="threshold",
     )

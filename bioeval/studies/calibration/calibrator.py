@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -164,6 +164,15 @@ def require_spread(spread: Spread, what: str) -> None:
         )
 
 
+class _LossAt(NamedTuple):
+    """The loss at some weights."""
+
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray
+    separates: bool  # whether the weights separate the classes
+
+
 class _Loss:
     """The mean loss, with gradient and Hessian, over both classes by their weights."""
 
@@ -174,8 +183,8 @@ class _Loss:
         self.shares = 1 - prior, prior
         self.every = 1  # of the blocks of rows, one in so many
 
-    def at(self, weights: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, bool]:
-        """Return loss, gradient, Hessian, and whether the weights separate the classes."""
+    def at(self, weights: np.ndarray) -> _LossAt:
+        """Return the loss at some weights."""
         both = self.attempts.logistic(self.origin, self.inverse, weights, self.every)
         for sums, name in zip(both, ("impostor", "genuine"), strict=True):
             if not sums.number:
@@ -190,8 +199,8 @@ class _Loss:
             gradient += each * sums.gradient
             hessian += each * sums.hessian
         impostor, genuine = both
-        apart = bool(np.any(weights[:-1])) and genuine.low >= impostor.high
-        return loss, gradient, hessian, apart
+        separates = bool(np.any(weights[:-1])) and genuine.low >= impostor.high
+        return _LossAt(loss, gradient, hessian, separates)
 
 
 def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
@@ -218,35 +227,33 @@ def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarra
     """Return the weights of least loss, and whether they diverge."""
     slopes = np.append(np.ones(len(weights) - 1), 0.0)  # the offset bears no penalty
 
-    def at(point: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, bool]:
-        value, gradient, hessian, apart = loss.at(point)
-        value += penalty * float(slopes @ point**2)
-        return (
-            value,
-            gradient + 2 * penalty * slopes * point,
-            hessian + np.diag(2 * penalty * slopes),
-            apart,
+    def at(point: np.ndarray) -> _LossAt:
+        alone = loss.at(point)
+        return alone._replace(
+            value=alone.value + penalty * float(slopes @ point**2),
+            gradient=alone.gradient + 2 * penalty * slopes * point,
+            hessian=alone.hessian + np.diag(2 * penalty * slopes),
         )
 
-    value, gradient, hessian, apart = at(weights)
+    here = at(weights)
     for _ in range(_STEPS):
-        if not penalty and (apart or abs(weights).max() > _RUNAWAY):
+        if not penalty and (here.separates or abs(weights).max() > _RUNAWAY):
             return weights, True
-        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
-        if float(gradient @ step) <= _CLOSE * value:
+        step = np.linalg.lstsq(here.hessian, here.gradient, rcond=None)[0]
+        if float(here.gradient @ step) <= _CLOSE * here.value:
             # Convergence is quadratic here: the last step leaves nothing but rounding.
             weights = weights - step
             break
         for halving in range(30):
             moved = weights - step / 2**halving
             trial = at(moved)
-            if trial[0] <= value:
+            if trial.value <= here.value:
                 break
         else:
             break
         weights = moved
-        value, gradient, hessian, apart = trial
-    return weights, not penalty and (apart or abs(weights).max() > _RUNAWAY)
+        here = trial
+    return weights, not penalty and (here.separates or abs(weights).max() > _RUNAWAY)
 
 
 CalibrationMethod = Literal["logistic", "pav"]

@@ -44,11 +44,11 @@ class ReliabilityDisplay(CurvesDisplay):
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
         ax = self._start(ax, name)
         self._lines(style)
-        diagonal = self._diagonal()
+        self._diagonal()
         ax.set(**self.spec.limits(self))
         ax.set_aspect("equal")
         said = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
-        return self._finish(details=lambda _: said, others=[diagonal])
+        return self._finish(details=lambda _: said)
 
 
 def _claimed(system: System, number: int, shift: float) -> Curve:
@@ -136,8 +136,7 @@ class TippettDisplay(CurvesDisplay):
         seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
         limit = min(10.0, max(2.0, math.ceil(seen)))
         ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
-        at = {name: 0.35 if name.endswith("impostor") else 0.65 for name in self.lines_}
-        return self._finish(at=at)
+        return self._finish()
 
 
 def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
@@ -175,12 +174,11 @@ def _up_to_worst(display: CurvesDisplay) -> tuple[float, float]:
     return 0, min(2.0, 1.05 * max([1.0, *worst]))
 
 
-def _prior_alone(display: CurvesDisplay) -> Any:
+def _prior_alone(display: CurvesDisplay) -> None:
     reference = display.systems[0].dataset["reference_ece"]
     x, y = reference["prior_log_odds"].values, reference.values
-    alone = display._reference(x, y, linewidth=1.0)
+    display._reference(x, y, linewidth=1.0)
     display.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
-    return alone
 
 
 class EmpiricalCrossEntropyDisplay(CurvesDisplay):
@@ -200,7 +198,6 @@ class EmpiricalCrossEntropyDisplay(CurvesDisplay):
         hue_by_system=True,
         marked=False,
         reference=_prior_alone,
-        at=0.62,
         limits=lambda display: {
             "xlim": display.systems[0].dataset["prior_log_odds"].values[[0, -1]],
             "ylim": _up_to_worst(display),
@@ -255,7 +252,6 @@ class BayesErrorDisplay(CurvesDisplay):
         curve=_ratios,
         hue_by_system=True,
         marked=False,
-        at=0.45,
         limits=lambda display: {"xlim": (-10.0, 10.0), "ylim": _up_to_worst(display)},
         reference=lambda display: display._reference(
             np.array([-10.0, 10.0]), np.ones(2), linewidth=1.0

@@ -157,11 +157,13 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
     message = f"{scores._layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
-        known = ", and each probe is nearest to the template in its own place"
+        message += "; probe and gallery labels are the same list"
+        if self_compared:
+            message += ", and each probe is nearest to the template in its own place"
         return Finding(
             "layout",
             "warning" if self_compared else "note",
-            f"{message}; probe and gallery labels are the same list{known * bool(self_compared)}",
+            message,
             count=m,
             remedy="if these are the same templates, leave `gallery_labels` out: else each is "
             "compared with itself, a genuine attempt that never fails",
@@ -478,7 +480,7 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
             judged = counted(suspects.judged, "templates")
             said = f"{judged} compared: none is much nearer to another subject than to its own"
         return Finding("label-errors", "ok", said)
-    least = "at least " * (number == MOST_NAMED)
+    least = "at least " if number == MOST_NAMED else ""
     row, are, their = ("row", "is", "its") if number == 1 else ("rows", "are", "their")
     return Finding(
         "label-errors",

@@ -30,7 +30,9 @@ class FindingsTable:
         table.add_column(overflow="fold")
         ordered = sorted(self.check, key=lambda x: -SEVERITIES.index(x.severity))
         for finding in ordered:
-            text = Text(self._reword(finding.message), _STYLES["ok"] * (finding.severity == "ok"))
+            text = Text(
+                self._reword(finding.message), _STYLES["ok"] if finding.severity == "ok" else ""
+            )
             if finding.where:
                 text.append(f"\nwhere: {self._reword(finding.where)}", "dim")
             if finding.remedy:

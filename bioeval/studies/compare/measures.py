@@ -392,7 +392,7 @@ def _drawn(a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions) -> _
         paired.points(1, weights, a.targets, a.frr_targets),
     )
     for system, replicated in zip((a, b), points, strict=True):
-        for name, value in Replicates.itself(system.points).items():
+        for name, value in Replicates.on_the_data(system.points).items():
             replicated[name][..., 0] = value
     return _Drawn(points, paired, interval.trials_of(paired.genuine_subjects), first.disjoint_pairs)
 

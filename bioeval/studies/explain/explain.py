@@ -31,8 +31,8 @@ from bioeval.studies.explain.lists import (
     RowCells,
     RowThreshold,
     adding,
+    ahead_of_first,
     explain_query,
-    facts_of_first,
     matches_of,
     places,
     subjects,
@@ -156,9 +156,9 @@ class BestMate:
         mates = matches_of(candidates)
         if not mates:
             return None
-        facts = facts_of_first(mates)
-        ranks = tuple(places(facts, ties))
-        expected = tuple(places(facts, "expected"))
+        ahead = ahead_of_first(mates)
+        ranks = tuple(places(ahead, ties))
+        expected = tuple(places(ahead, "expected"))
         return cls(mates[0].candidate, mates[0].tied, ranks, expected)
 
     def counts(self, name: str) -> tuple[Count, ...]:

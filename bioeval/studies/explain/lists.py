@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -366,13 +366,18 @@ def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
     return sorted(usable(candidates), key=key)
 
 
-def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
-    """Return the possible ranks of a best mate with their weights.
+class AheadOfMate(NamedTuple):
+    """What the rank of a best mate depends on."""
 
-    `facts` are: others closer, others exactly as close, those of them in earlier columns, and mates
-    exactly as close, itself among them.
-    """
-    closer, tied, before, mates = np.array(facts, dtype=np.int64)[:, None]
+    closer: int  # others that are closer
+    tied: int  # others exactly as close
+    before: int  # those of the tied in earlier columns
+    mates: int  # mates exactly as close, itself among them
+
+
+def places(ahead: AheadOfMate, ties: str) -> list[tuple[int, float]]:
+    """Return the possible ranks of a best mate with their weights."""
+    closer, tied, before, mates = np.array(ahead, dtype=np.int64)[:, None]
     _, ranks, weights = place_weights(closer, tied, before, mates, ties)
     return list(zip(ranks.tolist(), weights.tolist(), strict=True))
 
@@ -401,9 +406,9 @@ class Match:
     before: int
 
     @property
-    def facts(self) -> tuple[int, int, int, int]:
-        """What its rank depends on where it is the only match; see :func:`places`."""
-        return self.closer, self.tied, self.before, 1
+    def ahead(self) -> AheadOfMate:
+        """What its rank depends on where it is the only match."""
+        return AheadOfMate(self.closer, self.tied, self.before, mates=1)
 
     def rank(self, ties: str) -> int:
         """Return the rank; with expected ties the stable rank."""
@@ -491,11 +496,11 @@ def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     return matches
 
 
-def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
-    """Return what the rank of the first match depends on; see :func:`places`."""
+def ahead_of_first(matches: Sequence[Match]) -> AheadOfMate:
+    """Return what the rank of the first match depends on."""
     first = matches[0]
     equal = sum(m.candidate.distance == first.candidate.distance for m in matches)
-    return first.closer, first.tied, first.before, equal
+    return AheadOfMate(first.closer, first.tied, first.before, mates=equal)
 
 
 def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
@@ -534,16 +539,16 @@ def cmc_counts(
     if counts == "allshots":
         shares = {}
         for match in matches:
-            shares[match.candidate.column] = _shares(places(match.facts, ties), 1 / len(matches))
+            shares[match.candidate.column] = _shares(places(match.ahead, ties), 1 / len(matches))
         return shares
     if counts == "first-match":
-        return {at: _shares(places(facts_of_first(matches), ties))}
+        return {at: _shares(places(ahead_of_first(matches), ties))}
     if counts == "identity-dedup":
         listed = [first.candidate]
         for group in by_group(ordered(candidates, "stable")).values():
             if not group[0].own:
                 listed.append(group[0])
-        return {at: _shares(places(matches_of(listed)[0].facts, ties))}
+        return {at: _shares(places(matches_of(listed)[0].ahead, ties))}
     return _single_shots(candidates, matches, convention)
 
 

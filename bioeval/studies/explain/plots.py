@@ -333,7 +333,10 @@ def _names(shown: ShownList) -> list[str]:
         if line.number > 1:
             texts.append(line.template)
         else:
-            texts.append(f"{line.place}.  {_cut(first)}" + f" ({_cut(second)})" * bool(second))
+            text = f"{line.place}.  {_cut(first)}"
+            if second:
+                text += f" ({_cut(second)})"
+            texts.append(text)
     return texts
 
 

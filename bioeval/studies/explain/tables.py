@@ -76,7 +76,8 @@ class Line:
     @property
     def role_text(self) -> str:
         """The role in words, with a note on ties."""
-        return (self.word or self.role) + ", tie" * self.tied
+        text = self.word or self.role
+        return f"{text}, tie" if self.tied else text
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,9 @@ class FoldsDisplay(OneResultDisplay):
             self._in_per_cent(axis)
         translate = self._translate
         x, y = translate("False accept rate, FAR"), translate("False reject rate, FRR")
+        self._legend()
         self._labelled(x, y, translate.other("far"), translate.other("frr"))
         self._titled(words.title, name, map(translate, words.lines))
-        self._key_below()
         return self
 
     def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
@@ -307,7 +307,7 @@ class RepeatedDisplay(CurvesDisplay):
         first = self.systems[0].dataset
         if "threshold" in first.dims:
             label = self._over_thresholds(ax, name, style, thin=False)
-            return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")), at=0.5)
+            return self._finish(x_label=label, y_label="Rate", terms=("", ("far", "frr")))
         ax, lowest = self._start(ax, name), 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)
@@ -335,7 +335,6 @@ class RepeatedDisplay(CurvesDisplay):
             x_label="Rank k",
             y_label=rate,
             terms=("ISO: rank R", (of,)),
-            at=0.3,
             details=lambda _: beyond,
         )
 

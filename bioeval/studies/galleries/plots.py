@@ -129,7 +129,6 @@ class GallerySizeDisplay(CurvesDisplay):
         "Subjects in the gallery, N",
         y_label="Cumulative match score, CMS",
         terms=("ISO: gallery size N", ("cms",)),
-        at=0.3,
     )
 
     @classmethod
@@ -147,7 +146,7 @@ class GallerySizeDisplay(CurvesDisplay):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`gallery_size`."""
         ax = self._start(ax, name)
-        lowest, exact_up_to, others = 1.0, set(), []
+        lowest, exact_up_to = 1.0, set()
         details = ["means over all galleries of N subjects; ranks count subjects"]
         for curve in self.defined:
             dataset = curve.system.dataset
@@ -159,7 +158,7 @@ class GallerySizeDisplay(CurvesDisplay):
             line = {"drawstyle": "default", **style}
             self._line(curve, curve.x[:exact], curve.y[:exact], line, marked=True)
             if exact < len(curve.x):
-                others.append(self._extrapolated(curve, exact))
+                self._extrapolated(curve, exact)
                 exact_up_to.add(int(dataset.attrs["exact_up_to"]))
             lowest = float(np.nanmin(curve.y, initial=lowest))
         sizes = np.concatenate([curve.x for curve in self.curves.values()])
@@ -167,23 +166,22 @@ class GallerySizeDisplay(CurvesDisplay):
         if not self.lines_:
             lowest = 0.0
         self._rates_from(lowest)
-        keep_free = []
         if len(exact_up_to) == 1:
             (end,) = exact_up_to
             ax.axvline(end, color=Style.rule, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-            keep_free.append(self._note(f"data end: {end:,}", (end, 0), (3, 6), va="bottom"))
+            self._note(f"data end: {end:,}", (end, 0), (3, 6), va="bottom")
         if exact_up_to:
             details.append("dotted, hollow: extrapolated by a beta-binomial model")
-        return self._finish(details=lambda _: details, others=others, keep_free=keep_free)
+        return self._finish(details=lambda _: details)
 
-    def _extrapolated(self, curve: Curve, exact: int) -> Any:
+    def _extrapolated(self, curve: Curve, exact: int) -> None:
         """Draw the modelled part, hollow and dotted, after the last exact point."""
         start = max(exact - 1, 0)
         x, y = curve.x[start:], curve.y[start:]
         marks = {"marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
         marks["markevery"] = list(range(exact - start, len(x)))
         colour = Style.colour(curve.hue)
-        return self._reference(x, y, color=colour, linewidth=1.1, zorder=1.9, **marks)
+        self._reference(x, y, color=colour, linewidth=1.1, zorder=1.9, **marks)
 
 
 def gallery_size(

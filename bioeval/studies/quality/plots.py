@@ -42,7 +42,7 @@ def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:
 def _with_area(curve: Curve, _: bool) -> str:
     area = float(curve.system.dataset["pauc"])
     if area == area:
-        return f"{curve.name}\npAUC {area:.3f}".lstrip()
+        return f"{curve.name}, pAUC {area:.3f}" if curve.name else f"pAUC {area:.3f}"
     return curve.name
 
 

@@ -33,7 +33,6 @@ class PrecisionRecallDisplay(CurvesDisplay):
         details=lambda systems: [System.convention(systems)],
         by_itself="recall level",
         marked=True,
-        at=0.3,
     )
 
 
@@ -77,7 +76,7 @@ _SIZE = (6.4, 6.8)
 class _Panel(CurvesDisplay):
     """Curves of mFR over the thresholds, on the lower pair of axes."""
 
-    spec = CurveSpec("gom", "", "threshold", {"mfr": ""}, y_label="Mean false rate, mFR", at=0.5)
+    spec = CurveSpec("gom", "", "threshold", {"mfr": ""}, y_label="Mean false rate, mFR")
 
 
 class GomDisplay(CurvesDisplay):
@@ -90,9 +89,7 @@ class GomDisplay(CurvesDisplay):
     """
 
     false_rate: _Panel
-    spec = CurveSpec(
-        "gom", "", "threshold", {"mrep": ""}, y_label="Mean re-ID precision, mReP", at=0.9
-    )
+    spec = CurveSpec("gom", "", "threshold", {"mrep": ""}, y_label="Mean re-ID precision, mReP")
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -135,10 +132,8 @@ class GomDisplay(CurvesDisplay):
                 title = " and ".join(shown)
             if lowest:
                 below = x_label
-            panel._finish(title=title, x_label=below, details=lambda _: details)
+            panel._finish(title=title, x_label=below, details=lambda _: details, has_legend=lowest)
             place.tick_params(labelbottom=lowest)
-        if len(shown) > 1:
-            self.labels_.heir = self.false_rate.labels_
         return self
 
     def _mark_largest(self) -> None:

@@ -196,7 +196,7 @@ MOST_KEPT = 1 << 20
 def _kept_at_most(points: Any) -> int:
     """Return how many scores are kept for points at most; 0 where no points are wanted."""
     if isinstance(points, (bool, np.bool_)):
-        return MOST_KEPT * bool(points)
+        return MOST_KEPT if points else 0
     if not isinstance(points, (int, np.integer)) or points < 1:
         raise DataError(
             f"{Argument('points')} is {received(points)}; expected True, False, or the "

@@ -150,12 +150,12 @@ class AssuredDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         _rate_axis(self, np.append(positive, target))
         x, y = self._threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        self._legend()
         self._labelled(x, y, "", translate.other("far"))
         rule = ds.attrs["assured_rule"]
         self._titled(
             "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
         )
-        self._key_below()
         return self
 
 
@@ -253,6 +253,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         positive = rates[np.isfinite(rates) & (rates > 0)]
         if len(positive):
             _rate_axis(self, positive)
+        self._legend()
         self._labelled(
             self._threshold_label(ds.attrs["kind"]),
             translate("False accept rate, FAR"),
@@ -261,7 +262,6 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         )
         lines = [LABEL, str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
-        self._key_below()
         return self
 
 

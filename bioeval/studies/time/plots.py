@@ -151,19 +151,19 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
-        at_rank, lowest, named = ds.sel(rank=rank), 1.0, {}
-        across = np.repeat(self.edges, 2)[1:-1]
+        at_rank, lowest = ds.sel(rank=rank), 1.0
         for hue, name in ((2, "dir"), (3, "cms")):
             values, band = at_rank[name].values, _band(at_rank, name)
-            text = translate(name.upper()) + ", no threshold" * (name == "cms")
+            text = translate(name.upper())
+            if name == "cms":
+                text += ", no threshold"
             self._steps(ax, values, hue, band, label=text, **style)
-            named[text] = (Style.colour(hue), across, np.repeat(values, 2))
             lowest = float(np.nanmin(values, initial=lowest))
             if band is not None:
                 lowest = float(np.nanmin(band[0], initial=lowest))
         self._rates_from(lowest, ax)
         self._in_per_cent(ax.yaxis)
-        self._name_lines(named, ax)
+        self._legend(ax, x_label=False)
         self._labelled("", f"Rank {rank}", ax=ax)
 
 

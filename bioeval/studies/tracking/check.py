@@ -407,7 +407,8 @@ def _identities(comparisons: Sequence[_Comparison]) -> Finding:
     )
     if beside:
         message += f"; {beside[0]}"
-        message += f", and {len(beside) - 1:,} more like it" * (len(beside) > 1)
+        if len(beside) > 1:
+            message += f", and {len(beside) - 1:,} more like it"
         remedy = (
             "inspect their boxes: they may be of another place or scale than those of the others"
         )

@@ -492,7 +492,7 @@ def _by_name(sources: Mapping[Any, Any], role: str) -> dict[str, Any]:
         name = str(key)
         if not name or name in by_name:
             raise DataError(
-                f"{role} has the name {name!r}{' twice' * bool(name)}; expected each sequence "
+                f"{role} has the name {name!r}{' twice' if name else ''}; expected each sequence "
                 "or camera once, by its name"
             )
         by_name[name] = value

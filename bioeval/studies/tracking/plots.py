@@ -295,7 +295,6 @@ class HotaDisplay(CurvesDisplay):
         text=_with_mean,
         once=_with_mean,
         limits=lambda _: {"xlim": (0, 1), "ylim": (-0.015, 1.015)},
-        at=0.3,
     )
 
 

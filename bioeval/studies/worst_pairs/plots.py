@@ -137,7 +137,8 @@ class WorstPairsDisplay(Display):
         """Return the points that words and gaps take, and the number of lines of pictures."""
         lines, words = 0, 0.0
         for rows in self.pairs.values():
-            words += _HEAD * (len(self.pairs) > 1)
+            if len(self.pairs) > 1:
+                words += _HEAD
             for row in rows.values():
                 number = max(-(-len(row) // across), 1)
                 words += _HEAD + number * (2 * _LINE + _BETWEEN)
@@ -189,7 +190,7 @@ class WorstPairsDisplay(Display):
             )
             frame.set(clip_on=False, zorder=3)
             self.ax_.add_patch(frame)
-            words = scores[i] + ", labels?" * pair.doubtful
+            words = f"{scores[i]}, labels?" if pair.doubtful else scores[i]
             self._word(x + side, top + high + 1.55 * _LINE, words, color=Style.text)
         return y + max(-(-len(pairs) // across), 1) * below
 

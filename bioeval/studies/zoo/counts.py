@@ -347,7 +347,7 @@ class _Chunk:
         self.genuine: list[tuple[np.ndarray, ...]] = []
         self.rows: list[tuple[np.ndarray, np.ndarray]] = []
         self.column_sums = np.zeros((impostors.tables, n))
-        self.column_counts = np.zeros((impostors.tables, 3, n), dtype=np.int32)
+        self.column_counts = np.zeros((impostors.tables, kernel.BY_GROUP, n), dtype=np.int32)
 
     def add(self, block: Block) -> None:
         """Add the scores of the next rows."""
@@ -358,7 +358,7 @@ class _Chunk:
         self.genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
         sums = np.zeros((pieces, b, GROUPS))
-        counts = np.zeros((pieces, b, 3 + GROUPS), dtype=np.int64)
+        counts = np.zeros((pieces, b, kernel.BY_GROUP + GROUPS), dtype=np.int64)
         kernel.sum_scores(
             block.values,
             np.ascontiguousarray(self.impostors.own[:, rows]),
@@ -408,19 +408,22 @@ class _Sums:
 
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
-        within, missing, infinite = self.row_counts[:, :3].T
-        attempts = len(self.group) - (self.own[1] - self.own[0]) - missing
-        return BySubject(attempts, attempts - infinite, within, self.row_sums.sum(axis=1))
+        counts = self.row_counts.T
+        attempts = len(self.group) - (self.own[1] - self.own[0]) - counts[kernel.MISSING]
+        known = attempts - counts[kernel.INFINITE]
+        return BySubject(attempts, known, counts[kernel.WITHIN], self.row_sums.sum(axis=1))
 
     def by_column(self) -> BySubject:
         """Return the attempts of each column."""
-        within, missing, infinite = self.column_counts.sum(axis=0, dtype=np.int64)
-        attempts = self._foreign().sum(axis=0) - missing
-        return BySubject(attempts, attempts - infinite, within, self.column_sums.sum(axis=0))
+        counts = self.column_counts.sum(axis=0, dtype=np.int64)
+        attempts = self._foreign().sum(axis=0) - counts[kernel.MISSING]
+        known = attempts - counts[kernel.INFINITE]
+        return BySubject(attempts, known, counts[kernel.WITHIN], self.column_sums.sum(axis=0))
 
     def of_groups(self) -> tuple[np.ndarray, np.ndarray]:
         """Return sum and number of the finite scores of each row and group of columns."""
-        number = np.bincount(self.group, minlength=GROUPS) - self.row_counts[:, 3:]
+        number = np.bincount(self.group, minlength=GROUPS)
+        number = number - self.row_counts[:, kernel.BY_GROUP :]
         start, stop = self.own
         own = self.group[np.minimum(start, len(self.group) - 1)]  # of one subject, one group
         number[np.arange(len(number)), own] -= stop - start
@@ -428,7 +431,8 @@ class _Sums:
 
     def by_table(self) -> tuple[np.ndarray, np.ndarray]:
         """Return sum and number of the finite scores of each table and column."""
-        return self.column_sums, self._foreign() - self.column_counts[:, 1:].sum(axis=1)
+        lacking = self.column_counts[:, [kernel.MISSING, kernel.INFINITE]].sum(axis=1)
+        return self.column_sums, self._foreign() - lacking
 
     def _foreign(self) -> np.ndarray:
         """Return the rows of other subjects, by table and column."""

@@ -10,6 +10,10 @@ from numba.extending import register_jitable
 
 from bioeval.kernels import parallel_rows
 
+#: Columns of the counts of a row; the first three are also those of a column. From `BY_GROUP` on
+#: there is a column for each group.
+WITHIN, MISSING, INFINITE, BY_GROUP = range(4)
+
 
 @register_jitable
 def add_to_groups(part, group, sums):
@@ -38,7 +42,7 @@ def count_accepted(part, threshold, columns):
 
 
 @register_jitable
-def add_with_care(part, group, sums, columns, lacking, row):
+def add_with_care(part, group, sums, columns, counts, row):
     """Add the finite scores alone, and count the others: NaN, infinite and by group."""
     for j in range(len(part)):
         x = np.float64(part[j])
@@ -46,10 +50,10 @@ def add_with_care(part, group, sums, columns, lacking, row):
             sums[group[j]] += x
             columns[j] += x
         else:
-            kind = 0 if x != x else 1
-            lacking[kind, j] += 1
-            row[1 + kind] += 1
-            row[3 + group[j]] += 1
+            kind = MISSING if x != x else INFINITE
+            counts[kind, j] += 1
+            row[kind] += 1
+            row[BY_GROUP + group[j]] += 1
 
 
 @parallel_rows("row_sums")
@@ -68,8 +72,8 @@ def sum_scores(
     - `group` (int64 (n,)): the group of each column
     - `threshold`: of the dtype of the block
     - `row_sums` (float64 (pieces, b, groups), added to): sums of the finite scores of each group
-    - `row_counts` (int64 (pieces, b, 3 + groups), added to): scores within the threshold, NaN,
-      infinite, and those of either kind in each group
+    - `row_counts` (int64 (pieces, b, `BY_GROUP` + groups), added to): scores within the threshold,
+      NaN, infinite, and those of either kind in each group
     - `column_sums` (float64 (tables, n), added to): sums of the finite scores, by table
     - `column_counts` (int32 (tables, 3, n), added to): scores within the threshold, NaN and
       infinite ones, by table
@@ -103,11 +107,11 @@ def sum_scores(
                         sums[j] = 0.0
                     add_with_care(
                         part, of_part, sums, column_sums[to, low:high],
-                        column_counts[to, 1:, low:high], row,
+                        column_counts[to, :, low:high], row,
                     )  # fmt: skip
                 for j in range(groups):
                     row_sums[k, i, j] += sums[j]
-                row[0] += count_accepted(part, threshold, column_counts[to, 0, low:high])
+                row[WITHIN] += count_accepted(part, threshold, column_counts[to, WITHIN, low:high])
 
 
 @register_jitable

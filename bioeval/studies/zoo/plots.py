@@ -113,7 +113,7 @@ class ZooDisplay(Display):
             self._empty("No subject has both genuine and impostor attempts")
         if name is None:
             name = self.system.name
-        self._titled("Zoo" + " of subjects" * (not name), name, said)
+        self._titled("Zoo" if name else "Zoo of subjects", name, said)
         self._labelled(
             f"Mean genuine {noun_of(kind)} ({better} is better)",
             f"Mean impostor {noun_of(kind)} ({worse} is better)",
@@ -278,7 +278,6 @@ class LorenzDisplay(CurvesDisplay):
         marked=False,
         size=(5.8, 6.0),
         limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)},
-        at=0.7,
         reference=lambda display: display._diagonal(linewidth=0.9, linestyle="-"),
     )
 

@@ -392,7 +392,9 @@ def blocks(found: Found) -> Iterator[Block]:
     animals = []
     for i, animal in enumerate(ds["animal"].values.tolist()):
         who = ds["subject"].values[ds["animal_of_subject"].values == animal].tolist()
-        named = ", ".join(short_name(str(x)) for x in who[:_WORST]) + ", ..." * (len(who) > _WORST)
+        named = ", ".join(short_name(str(x)) for x in who[:_WORST])
+        if len(who) > _WORST:
+            named += ", ..."
         expected = number(float(ds["animal_expected"][i]), "z.2f")
         more, fewer = float(ds["animal_p_more"][i]), float(ds["animal_p_fewer"][i])
         cells = [f"{int(ds['animal_count'][i]):,}", expected, number(more, "p"), number(fewer, "p")]

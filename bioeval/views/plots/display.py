@@ -12,9 +12,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 
@@ -24,7 +24,7 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
 from bioeval.results.words import percent
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, KeyBelow, Labelled
+from bioeval.views.plots.legend import draw_legend, name_in_legend
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
@@ -143,15 +143,9 @@ class Display:
         """Write sentences on why nothing is drawn, in the middle of empty axes."""
         look.empty(self.ax_, map(look.sentence, lines))
 
-    def _key_below(self) -> None:
-        """Name the labelled artists in a key below the axes."""
-        KeyBelow(self.ax_)
-
-    def _name_lines(
-        self, lines: Mapping[str, tuple[Any, np.ndarray, np.ndarray]], ax: Axes | None = None
-    ) -> None:
-        """Write the names of lines beside them, given the colour, `x` and `y` of each."""
-        DirectLabels(ax or self.ax_, [Labelled(name, *line) for name, line in lines.items()])
+    def _legend(self, ax: Axes | None = None, *, x_label: bool = True) -> Legend | None:
+        """Name the labelled artists in a legend, below the axes where there is room."""
+        return draw_legend(ax or self.ax_, x_label=x_label)
 
     def _log_axis(self, low: float, high: float) -> None:
         """Make the axis of rates logarithmic, with ticks at powers of ten."""
@@ -190,11 +184,11 @@ class Display:
         confidence = 100 * float(attrs["confidence"])
         return f"bands{of}: {confidence:g} % {where}, {interval_method(attrs)}"
 
-    def _threshold_line(self, at: float, text: str) -> Labelled:
-        """Draw a threshold as a vertical line over the whole axes, to be named near its top."""
-        dash, ends = (0, (4, 2)), np.array(self.ax_.get_ylim())
-        self.ax_.axvline(at, color=look.Style.text, linewidth=0.9, linestyle=dash, zorder=4)
-        return Labelled(text, look.Style.text, np.array([at, at]), ends, 0.97, dash)
+    def _threshold_line(self, at: float, text: str, number: int = 0) -> None:
+        """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
+        dash = look.Style.dash(number + 1)
+        line = self.ax_.axvline(at, color=look.Style.text, linewidth=0.9, linestyle=dash, zorder=4)
+        name_in_legend(line, text)
 
     def _rates_in_cells(
         self, ax: Axes, rates: np.ndarray, grounds: np.ndarray, starred: np.ndarray
@@ -374,13 +368,11 @@ class CurveSpec:
     size: tuple[float, float] = look.SIZE
     limits: Callable[[Any], Mapping[str, Any]] = on_unit_axes
     #: Draws a line to compare the curves with.
-    reference: Callable[[Any], Labelled] | None = None
-    at: float | Mapping[str, float] = 0.4  # preferred place of the labels along the curves, 0 to 1
+    reference: Callable[[Any], None] | None = None
     # Known when the curves are drawn:
     texts: Mapping[str, str] = field(default_factory=dict)  # labels other than those by `text`
     unseen: Mapping[str, str] = field(default_factory=dict)  # curves off the axes, and why
-    others: Sequence[Labelled] = ()  # marks and lines that labels avoid, or that have their own
-    keep_free: Sequence[Any] = ()  # texts that labels avoid
+    has_legend: bool = True  # False for a panel above another one with the same curves
 
     def curves_of(self, systems: Sequence[System]) -> list[Curve]:
         """Return the curves of the systems.
@@ -439,8 +431,8 @@ class CurvesDisplay(Display):
     pointwise_ : dict of str to PolyCollection
         Beside simultaneous bands, the pointwise limits where those are not defined: lighter, with
         dashed ends.
-    labels_ : DirectLabels
-        The names beside the lines.
+    legend_ : Legend or None
+        The names of the lines; None where no line has one.
     """
 
     spec: ClassVar[CurveSpec]
@@ -448,7 +440,7 @@ class CurvesDisplay(Display):
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
     pointwise_: dict[str, Any]
-    labels_: DirectLabels
+    legend_: Legend | None
 
     def __init__(self, curves: Iterable[Curve]):
         self.curves: dict[str, Curve] = {}
@@ -466,12 +458,11 @@ class CurvesDisplay(Display):
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See the function of :mod:`bioeval.plot`."""
         ax = self._start(ax, name)
-        others = []
         if self.spec.reference:
-            others.append(self.spec.reference(self))
+            self.spec.reference(self)
         self._lines(style, self.spec.marked)
         ax.set(**self.spec.limits(self))
-        return self._finish(others=others)
+        return self._finish()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(map(repr, self.curves))}>"
@@ -571,16 +562,15 @@ class CurvesDisplay(Display):
             self._band(curve, shown)
         return self._threshold_label(kind)
 
-    def _diagonal(self, **style: Any) -> Labelled:
-        """Draw the line from (0, 0) to (1, 1); labels of curves avoid it."""
+    def _diagonal(self, **style: Any) -> None:
+        """Draw the line from (0, 0) to (1, 1)."""
         ends = np.array([0.0, 1.0])
-        return self._reference(ends, ends, **style)
+        self._reference(ends, ends, **style)
 
-    def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
-        """Draw a thin reference line; labels of curves avoid it."""
+    def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
+        """Draw a thin reference line."""
         usual = {"color": look.Style.rule, "linewidth": 0.8, "linestyle": ":", "zorder": 1}
         self.ax_.plot(x, y, **{**usual, **style})
-        return Labelled("", look.Style.rule, x, y)
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
         """Draw the confidence limits of a curve where `shown`, in steps like its line.
@@ -674,31 +664,16 @@ class CurvesDisplay(Display):
         labels, styles = self._once_a_system()
         labels |= spec.texts
         look.titled(self.ax_, translate(title), map(translate, [*lines, *styles]))
+        for name, line in self.lines_.items():
+            text = translate(labels.get(name, spec.text(self.curves[name], len(systems) > 1)))
+            name_in_legend(line, joined(self._name, text))
+        self.legend_ = self._legend() if spec.has_legend else None
         self._labelled(
             translate(spec.x_label),
             translate(spec.y_label),
             _term(spec.terms[0], systems),
             _term(spec.terms[1], systems),
         )
-        lines_named = []
-        for name, line in self.lines_.items():
-            curve = self.curves[name]
-            text = translate(labels.get(name, spec.text(curve, len(systems) > 1)))
-            at = spec.at
-            if not isinstance(at, float):
-                at = at[name]
-            x, y = corners(line)
-            lines_named.append(
-                Labelled(
-                    joined(self._name, text),
-                    line.get_color(),
-                    x,
-                    y,
-                    at,
-                    look.Style.dash(curve.dash),
-                )
-            )
-        self.labels_ = DirectLabels(self.ax_, [*lines_named, *spec.others], spec.keep_free)
         return self
 
     def _once_a_system(self) -> tuple[dict[str, str], list[str]]:
@@ -757,17 +732,6 @@ def _term(given: str | tuple[str, ...], systems: Sequence[System]) -> str:
     if isinstance(given, str):
         return given
     return other_term(systems, *given)
-
-
-def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a line as drawn, including steps."""
-    given_x, given_y = line.get_data(orig=False)
-    x, y = np.asarray(given_x, dtype=float), np.asarray(given_y, dtype=float)
-    steps = line.get_drawstyle()
-    if not len(x) or steps == "default":
-        return x, y
-    out = STEP_LOOKUP_MAP[steps](x, y)
-    return np.asarray(out[0]), np.asarray(out[1])
 
 
 def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:

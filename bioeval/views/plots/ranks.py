@@ -40,7 +40,7 @@ from bioeval.views.plots.systems import (
 class CmcDisplay(CurvesDisplay):
     """CMC curves; ``x`` of a curve is the rank and ``y`` is CMS, one value per rank."""
 
-    spec = CurveSpec("cmc", "CMC", x_label="Rank k", at=0.3)
+    spec = CurveSpec("cmc", "CMC", x_label="Rank k")
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -242,7 +242,7 @@ class DirSurfaceDisplay(Display):
         look.titled(
             ax,
             translate(title_of("DIR(t, k)", systems)),
-            [*over(systems), *details, *beyond * (not self._why)],
+            [*over(systems), *details, *([] if self._why else beyond)],
             share=0.86,
             gap=0.0 if self._why else _NAMES,
         )

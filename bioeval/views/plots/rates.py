@@ -14,18 +14,18 @@ from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import larger_is_closer
 from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec
+from bioeval.views.plots.legend import name_in_legend
 from bioeval.views.plots.systems import (
     System,
     attempts,
     identification_details,
     in_words,
+    joined,
     kind_of,
     scalar,
 )
@@ -125,24 +125,23 @@ class FarCurvesDisplay(CurvesDisplay):
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             look.log_axis(ax, "x", low)
             ax.set_ylim(look.rate_limits(lowest if self.defined else 0.0))
-            shaded = shade_below_floor(ax, floors, in_words(self.systems))
-            return self._finish(at=0.15, keep_free=shaded)
-        others = []
+            shade_below_floor(ax, floors, in_words(self.systems))
+            return self._finish()
         if self.spec.reference:
-            others.append(self.spec.reference(self))
+            self.spec.reference(self)
         ax.set(**self.spec.limits(self))
         # With ax.set_xscale("log") the limits are those of the rates above 0.
         ax.set_xmargin(0.015)
         ax.set_autoscalex_on(True)
-        return self._finish(others=others)
+        return self._finish()
 
 
-def _chance(display: CurvesDisplay) -> Labelled:
+def _chance(display: CurvesDisplay) -> None:
     """Draw the line of a system that decides at random, in a square."""
     floor = least([floor_of(curve.system) for curve in display.defined], none=0.1)
     rates = np.append(0, np.geomspace(floor, 1, 50))  # for either scale
     display.ax_.set_box_aspect(1)
-    return display._reference(rates, rates)
+    display._reference(rates, rates)
 
 
 class RocDisplay(FarCurvesDisplay):
@@ -251,20 +250,18 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below_floor(
-    ax: Axes, floors: Mapping[str, float], translate: TermTranslator
-) -> list[Any]:
-    """Shade FAR below one of the impostor attempts; return the text about it."""
+def shade_below_floor(ax: Axes, floors: Mapping[str, float], translate: TermTranslator) -> None:
+    """Shade FAR below one of the impostor attempts, with a text about it."""
     floor = least(floors.values())
     low = min(ax.get_xlim())
     if low >= floor:
-        return []
+        return
     ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
     text = "FAR below 1 impostor attempt"
     if len({round(1 / f) for f in floors.values() if f == f}) == 1:
         text = f"FAR < 1 / {round(1 / floor):,}"
     style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
-    return [look.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)]
+    look.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -382,7 +379,6 @@ class DetDisplay(CurvesDisplay):
         "False reject rate, FRR (%)",
         terms=(("far",), ("frr",)),
         size=look.SQUARE,
-        at=0.5,
         details=folds_in_words,
     )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
@@ -408,7 +404,7 @@ class DetDisplay(CurvesDisplay):
         ax.set_xscale("function", functions=(deviate, ndtr))
         ax.set_yscale("function", functions=(deviate, ndtr))
         low_x, low_y, high_x, high_y = self._limits()
-        unseen, texts, others = {}, {}, []
+        unseen, texts = {}, {}
         for curve in self.defined:
             x, y = by_far(curve.x, curve.y)
             self._line(curve, x, y, draw_folds(self, curve, style))
@@ -419,12 +415,11 @@ class DetDisplay(CurvesDisplay):
             dataset = curve.system.dataset
             eer, called = scalar(dataset, self._eer[0]), self._eer[1]
             if eer == eer and len(self.curves) <= MOST_MEASURED:
-                texts[curve.name] = f"{curve.name}\n{called} {percent(eer, 'fine')}".lstrip("\n")
+                texts[curve.name] = joined(curve.name, f"{called} {percent(eer, 'fine')}")
             far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-                others.append(Labelled("", "k", np.array([far]), np.array([frr])))
         wide, tall = look.room(ax)
         ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
         ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
@@ -436,8 +431,8 @@ class DetDisplay(CurvesDisplay):
             ax.set_aspect("equal")
         first, last = max(low_x, low_y), min(high_x, high_y)
         equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
-        others.append(self._reference(equal, equal))
-        return self._finish(unseen=unseen, texts=texts, others=others)
+        self._reference(equal, equal)
+        return self._finish(unseen=unseen, texts=texts)
 
     def _limits(self) -> tuple[float, float, float, float]:
         """Return the lower limits of both axes, and their upper limits."""
@@ -602,12 +597,8 @@ class ErrorRatesDisplay(CurvesDisplay):
         if not self.lines_:
             self.ax_.set_xticks([])
         details = self._limit()
-        others = self._eer(log)
-        falling = "far" if larger_is_closer(self.kind) else "frr"
-        at = {}
-        for name in self.lines_:
-            at[name] = 0.2 if self.curves[name].variable == falling else 0.8
-        return self._finish(x_label=label, details=lambda _: details, at=at, others=others)
+        self._mark_eer(log)
+        return self._finish(x_label=label, details=lambda _: details)
 
     def _limit(self) -> list[str]:
         """Limit the axis to the range where rates change, and return a note on the rest."""
@@ -632,9 +623,8 @@ class ErrorRatesDisplay(CurvesDisplay):
             off.append(f"up to {last:.4g}")
         return [f"off the axis: thresholds {' and '.join(off)}; no rate changes there by over 1 %"]
 
-    def _eer(self, log: bool) -> list[Labelled]:
+    def _mark_eer(self, log: bool) -> None:
         """Mark the EER of each system where the result has it."""
-        marks = []
         for system in self.systems:
             eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
             if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
@@ -647,13 +637,9 @@ class ErrorRatesDisplay(CurvesDisplay):
                 curve = next(c for c in self.curves.values() if c.system is system)
                 colour = look.Style.colour(curve.hue)
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
-            self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
-            if len(self.curves) > MOST_NAMED:
-                continue
-            x, y = np.array([threshold]), np.array([eer])
-            marks.append(Labelled(text, colour, x, y))
-            marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))
-        return marks
+            (point,) = self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
+            if len(self.curves) <= MOST_NAMED:
+                name_in_legend(point, text)
 
 
 def error_rates(

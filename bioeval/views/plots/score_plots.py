@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
+from matplotlib.legend import Legend
+from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from bioeval.base.arguments import require_flag, require_number, require_numbers
@@ -18,8 +20,8 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import MOST_NAMED, Display
+from bioeval.views.plots.legend import name_in_legend
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
@@ -39,11 +41,11 @@ class ScoreDistributionsDisplay(Display):
         By the name of the system, which is ``""`` for a single system given without one.
     kind : str
         ``"distance"`` or ``"similarity"``.
-    labels_ : DirectLabels
-        The names beside the histograms.
+    legend_ : Legend or None
+        The names of the histograms; None where there are none.
     """
 
-    labels_: DirectLabels
+    legend_: Legend | None
     _plot, _title = "score_distributions", "Genuine and impostor scores"
     _off = "infinite, or far from all others"  # where scores lie that have no bin
     _class_words: ClassVar = {"genuine": "Genuine", "impostor": "Impostor"}
@@ -86,7 +88,6 @@ class ScoreDistributionsDisplay(Display):
         several = len(self.genuine) > 1
         # Of many histograms each system is named once, and the line styles are explained.
         once = len(self.classes) * len(self.genuine) > MOST_NAMED and several
-        labels = []
         missing = []
         for number, system in enumerate(self.genuine):
             label = joined(name or "", system)
@@ -104,13 +105,13 @@ class ScoreDistributionsDisplay(Display):
                     missing.append(f"{text} scores: {some}")
                     continue
                 colour = look.Style.colour(number if several else i)  # of a class, as of its errors
-                line = {"color": colour, "linestyle": look.Style.dash(i), "label": text, **style}
-                x, y = _outline(ax, histogram, line, fill=not several)
+                line = {"color": colour, "linestyle": look.Style.dash(i), **style}
+                outline = _outline(ax, histogram, line, fill=not several)
                 if once:
-                    text = label * (i == 0)
-                labels.append(Labelled(text, colour, x, y, _peak(x, y, log), look.Style.dash(i)))
+                    text = label if i == 0 else ""
+                name_in_legend(outline, text)
         self._limit(log)
-        labels += self._mark(thresholds)
+        self._mark(thresholds)
         remarks = self._unplaced()
         if once:
             styles = (f"{look.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
@@ -120,8 +121,8 @@ class ScoreDistributionsDisplay(Display):
             look.empty(ax, missing)
         else:
             remarks += missing
-        self.labels_ = DirectLabels(ax, labels)
         self._titled(self._title, None, [*self._over(), *remarks])
+        self.legend_ = self._legend()
         self._labelled(self._score_label(self.kind), "Density within each class")
         return self
 
@@ -142,9 +143,7 @@ class ScoreDistributionsDisplay(Display):
         else:
             self.ax_.set_ylim(0, 1.1 * top)
 
-    def _mark(
-        self, thresholds: float | Sequence[float] | Mapping[str, float] | None
-    ) -> list[Labelled]:
+    def _mark(self, thresholds: float | Sequence[float] | Mapping[str, float] | None) -> None:
         """Draw thresholds as vertical lines."""
         marks = {}
         if isinstance(thresholds, Mapping):
@@ -153,7 +152,9 @@ class ScoreDistributionsDisplay(Display):
         elif thresholds is not None:
             for threshold in np.ravel(require_numbers("thresholds", thresholds)).tolist():
                 marks[f"t = {float(threshold):.4g}"] = float(threshold)
-        return [self._threshold_line(t, text) for text, t in marks.items() if np.isfinite(t)]
+        for number, (text, threshold) in enumerate(marks.items()):
+            if np.isfinite(threshold):
+                self._threshold_line(threshold, text, number)
 
     def _unplaced(self) -> list[str]:
         """Say how many scores have no bin."""
@@ -167,26 +168,12 @@ class ScoreDistributionsDisplay(Display):
         return []
 
 
-def _outline(
-    ax: Axes, histogram: Histogram, line: Mapping[str, Any], fill: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a histogram; return the corners of its outline."""
+def _outline(ax: Axes, histogram: Histogram, line: Mapping[str, Any], fill: bool) -> StepPatch:
+    """Draw a histogram; return its outline."""
     density, edges = histogram.density, histogram.edges
     if fill:
         ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
-    ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
-    return np.repeat(edges, 2), np.concatenate([[0], np.repeat(density, 2), [0]])
-
-
-def _peak(x: np.ndarray, y: np.ndarray, log: bool) -> float:
-    """Return the place of the peak along a histogram's outline, measured on a square plot."""
-    corner = int(np.argmax(y)) + 1
-    height = y
-    if log:
-        height = np.log(np.fmax(y, 0.5 * y[y > 0].min()))
-    wide, tall = np.ptp(x) or 1.0, np.ptp(height) or 1.0
-    length = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x) / wide, np.diff(height) / tall))])
-    return float(length[min(corner, len(length) - 1)] / (length[-1] or 1.0))
+    return ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
 
 
 # ---------------------------------------------------------------------------- the matrix

@@ -144,7 +144,10 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def room(ax: Axes) -> tuple[float, float]:
-    """Return the approximate width and height of the axes after layout, in points."""
+    """Return the approximate width and height of the axes after layout, in points.
+
+    A legend that has been drawn below them is taken off the height.
+    """
     figure = figure_of(ax)
     place = ax.get_position()
     factor = 1.0
@@ -154,7 +157,12 @@ def room(ax: Axes) -> tuple[float, float]:
         if others:
             factor = 0.85
     wide, high = figure.get_size_inches() * 72 * factor
-    return float(place.width * wide), float(place.height * high)
+    legend, below = ax.get_legend(), 0.0
+    if legend is not None:
+        box = legend.get_window_extent()
+        if box.y1 < ax.get_window_extent().y0:
+            below = box.height / figure.dpi * 72
+    return float(place.width * wide), float(place.height * high - below)
 
 
 def scale(ax: Axes) -> float:

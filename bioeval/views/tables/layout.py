@@ -143,7 +143,7 @@ def value(row: Row, fraction: int) -> str:
     """Return the value, padded so that decimal points are aligned."""
     if not row.is_defined:
         return NOT_DEFINED
-    unit = " %" * (row.unit == "%")
+    unit = " %" if row.unit == "%" else ""
     return number(row) + unit + " " * (fraction + 2 - row.decimals - len(unit))
 
 

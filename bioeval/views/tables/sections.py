@@ -102,7 +102,9 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     attempts = int(value_of(dataset, "attempts") or 0)
     over = SampleSize(attempts, None, _classes(dataset).genuine.subjects)
     for rank, value, ends in _at_ranks(dataset, "cms"):
-        name = f"CMS, rank {rank:,}" + " (recognition rate)" * (rank == 1)
+        name = f"CMS, rank {rank:,}"
+        if rank == 1:
+            name += " (recognition rate)"
         yield Row(name, value, over, decimals=numbers.decimals_for(attempts), ends=ends)
 
 

@@ -32,8 +32,10 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
         if any(figure.at is not None for figure in shown):
             heads.append("threshold")
         for figure in shown:
-            at = threshold_text(None if figure.at is None else float(figure.at))
-            rows.append([figure.label, figure.written(figure.value), at][: len(heads)])
+            cells = [figure.label, figure.written(figure.value)]
+            if "threshold" in heads:
+                cells.append(threshold_text(None if figure.at is None else float(figure.at)))
+            rows.append(cells)
         yield Table(heads, rows, said="labels")
         for name, number in numbers.items():
             if name.endswith("attempts") or name == "queries":

@@ -74,7 +74,7 @@ def test_three_histograms_count_the_attempts_of_the_result(scores, result):
         np.testing.assert_array_equal(found.counts, counts)
         if name != "attack":
             assert not found.unplaced
-    colours = [to_rgb(c.colour) for c in display.labels_.curves[:3]]
+    colours = [to_rgb(x.get_color()) for x in display.legend_.legend_handles[:3]]
     assert colours == [look.Style.colour(k) for k in (look.GENUINE, look.IMPOSTOR, look.ATTACK)]
     used = float(result["threshold_used"])
     assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)

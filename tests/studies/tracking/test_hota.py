@@ -183,7 +183,7 @@ def test_the_plot():
         np.testing.assert_array_equal(curve.x, one.localisation_threshold)
         np.testing.assert_array_equal(curve.y, one[f"{label.lower()}_by_threshold"])
     display.figure_.canvas.draw()
-    texts = [text.get_text() for text in display.labels_.texts]
+    texts = [text.get_text() for text in display.legend_.get_texts()]
     assert texts[0] == f"HOTA {100 * float(one.hota):.1f} %"
     several = be.plot.hota({"a": one, "b": two})
     assert list(several.curves)[:4] == ["a, HOTA", "a, DetA", "a, AssA", "b, HOTA"]

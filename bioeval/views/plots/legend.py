@@ -1,0 +1,74 @@
+"""The legend of a plot: below its axes where the figure makes room for it, else inside them."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.legend import Legend
+from matplotlib.transforms import ScaledTranslation
+
+from bioeval.views.plots.style import LABEL_SIZE, LABELS, Style, figure_of, room
+
+# All lengths in points.
+_SIZE = Style.small + 0.5  # of the type
+_LETTER = 0.53 * _SIZE  # mean width of a letter
+_BESIDE = 5.0 * _SIZE  # of the line beside a name, and of the gap to the next column
+_LEAST = 85.0  # height that a legend below leaves to its axes, unless it takes at most a third
+
+
+def name_in_legend(artist: Artist, text: str) -> None:
+    """Give an artist its name in the legend; an artist without a text has none."""
+    if text.startswith("_"):  # matplotlib would leave it out
+        text = f" {text}"
+    artist.set_label(text or "_nolegend_")
+
+
+def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
+    """Name the labelled artists of axes in a legend, in the order in which they were drawn.
+
+    It is below the axes, in as many columns as have room, if the figure has a layout engine, which
+    makes room for it, and the axes stay high enough; else in the emptiest corner of the axes.
+    Without an `x_label` it is nearer to the axes.
+    """
+    artists, texts = ax.get_legend_handles_labels()
+    if not artists:
+        return None
+    width, high = room(ax)
+    letters = max(16, int((width - _BESIDE) / _LETTER))
+    texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
+    style: dict[str, Any] = {
+        "alignment": "left",
+        "borderpad": 0.1,
+        "columnspacing": 1.6,
+        "edgecolor": "none",
+        "facecolor": "white",
+        "fontsize": _SIZE,
+        "framealpha": 0.8,
+        "handlelength": 2.6,
+        "handletextpad": 0.7,
+        "labelcolor": Style.text,
+        "labelspacing": 0.35,
+    }
+    figure = figure_of(ax)
+    if figure.get_layout_engine() is not None:
+        longest = max(len(line) for text in texts for line in text.splitlines())
+        columns = max(1, min(len(texts), int(width / (longest * _LETTER + _BESIDE))))
+        drop = LABELS if x_label else LABELS - 1.6 * LABEL_SIZE
+        down = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
+        legend = ax.legend(
+            artists,
+            texts,
+            loc="upper left",
+            bbox_to_anchor=(0, 0),
+            bbox_transform=ax.transAxes + down,
+            borderaxespad=0.0,
+            ncols=columns,
+            **style,
+        )
+        left = room(ax)[1]
+        if left >= _LEAST or left >= 2 * (high - left):
+            return legend
+    return ax.legend(artists, texts, loc="best", borderaxespad=0.4, **style)
