@@ -302,6 +302,58 @@ def rank_mates(begin, end, queries, gallery, mates):
         _rank_row(queries, gallery, mates, near, i)
 
 
+class ByGroup(NamedTuple):
+    """The candidates of each group of people around the mates of each query; all written.
+
+    int32 (groups, places), with the places of :class:`Mates`: candidates of other identities that
+    are closer than the mate, exactly as close, and those of the latter in an earlier column.
+    """
+
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+@parallel_rows("queries.values")
+def count_by_group(begin, end, queries, gallery, mates, group, counts):
+    """Count the candidates of each group around the mates of each query; ``counts`` is written.
+
+    `group` (int64 (n,)) is that of each column, from 0; -1 for none.
+    """
+    for i in range(begin, end):
+        number = mates.found[i]
+        if number == 0:
+            continue
+        row = queries.values[i]
+        low = mates.offsets[i]
+        distance = mates.distance[low : low + number]
+        columns = mates.column[low : low + number]
+        closer = counts.closer[:, low : low + number]
+        tied = counts.tied[:, low : low + number]
+        before = counts.before[:, low : low + number]
+        for g in range(len(closer)):
+            for t in range(number):
+                closer[g, t] = tied[g, t] = before[g, t] = 0
+        which = queries.which[i]
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            for j in range(gallery.run_first[r], gallery.run_stop[r]):
+                x = row[j]
+                g = group[j]
+                if not (x <= distance[-1]) or g < 0 or gallery.identity[j] == queries.own[i]:
+                    continue
+                farther = _first_above(distance, 0, number, x)
+                if farther < number:
+                    closer[g, farther] += 1
+                t = farther - 1
+                while t >= 0 and distance[t] == x:
+                    tied[g, t] += 1
+                    before[g, t] += j < columns[t]
+                    t -= 1
+        for g in range(len(closer)):
+            for t in range(1, number):
+                closer[g, t] += closer[g, t - 1]
+
+
 # Odd constants of splitmix64, which turns a counter into random bits.
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_A = np.uint64(0xBF58476D1CE4E5B9)
