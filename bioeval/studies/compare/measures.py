@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -623,7 +623,9 @@ class ComparedRetrieval:
             people = np.flatnonzero(side & ~self.no_person)
             people = people[np.argsort(numbers[people])]
             group[people] = np.arange(len(people)) * self.groups // max(len(people), 1)
-        left_out = RetrievalWithoutGroups(self.scores, self.rules, group, self._named)
+        most = min(self.rules.max_rank, _RANKS[-1])  # the ranks that are compared
+        rules = replace(self.rules, max_rank=most)
+        left_out = RetrievalWithoutGroups(self.scores, rules, group, self._named)
         with rows_reported_to(None):
             return dict(zip(self.measures, left_out.run(), strict=True))
 

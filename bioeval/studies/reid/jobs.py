@@ -369,9 +369,6 @@ class LazyMask:
 # Places of the guide into the thresholds of GOM.
 PLACES = 1 << 12
 
-#: Fields of a tally with the facts that a CMC over identities needs, by the name of the CMC.
-EXTRA = {"identity-dedup": "identities", "single-gallery-shot": "shots"}
-
 # Nodes of Gauss and Legendre for the mean over the orders of tied identities.
 NODES = 32
 
@@ -423,7 +420,7 @@ class RetrievalJob(InBlocks):
             parts[ranked.rule].append(matches_of_rows(self, ranked))
             if ranked.rule == over:
                 removed.append(ranked.mates.removed)
-                extra += self.extra(ranked, lists)
+                extra += self._extra(ranked)
             if ranked.rule == own and counter is not None:
                 within.append(counter.count(ranked))
             if ranked.rule == last_rule:
@@ -444,14 +441,18 @@ class RetrievalJob(InBlocks):
         parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
         removed = counted["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
-        extra, shots_of = {}, ""
-        if convention.cmc in EXTRA:
-            extra[EXTRA[convention.cmc]] = counted["extra"].array()
+        extra: dict[str, Any] = {}
+        shots_of = ""
+        if convention.cmc == "identity-dedup":
+            extra["identities"] = counted["extra"].array()
         if convention.cmc == "single-gallery-shot":
             sampled = "exact"
             if self.repeats:
                 sampled = f"{self.repeats} draws, seed {self.seed}"
-            shots_of = f"{convention.ties} ties, {sampled}"
+            extra["shots"], shots_of = (
+                counted["extra"].array(),
+                f"{convention.ties} ties, {sampled}",
+            )
         cmc_matches = None
         if over != own:
             cmc_matches = parts[over]
@@ -478,16 +479,32 @@ class RetrievalJob(InBlocks):
             **extra,
         )
 
-    def extra(self, ranked: RankedRows, lists: Lists) -> list[np.ndarray]:
-        """Return the facts of a block of rows, ranked on some lists, that a CMC may need."""
-        if self.convention.cmc not in EXTRA:
-            return []
-        queries, gallery = lists.groups(ranked.rule, ranked.low, ranked.values)
-        number = len(ranked.values)
+    def _extra(self, ranked: RankedRows) -> list[np.ndarray]:
+        """Return the facts of a block of rows that a CMC over identities needs."""
         if self.convention.cmc == "identity-dedup":
-            counts = np.empty((number, 3), dtype=np.int64)
-            kernel.rank_identities(queries, gallery, ranked.mates, counts)
-            return [counts]
+            one_group = np.zeros(self.lists.identities, dtype=np.int64)
+            return [self.identities_before(ranked, one_group, 1)[:, 0]]
+        if self.convention.cmc == "single-gallery-shot":
+            return [self.single_shots(ranked, self.lists)]
+        return []
+
+    def identities_before(self, ranked: RankedRows, group: np.ndarray, groups: int) -> np.ndarray:
+        """Return the identities before the best match of each row, by their group.
+
+        `group` (int64 (identities,)) is the group of each, below `groups`. The shape is (rows,
+        groups, 3), as the columns of :attr:`ReidTally.identities`.
+        """
+        queries, gallery = self.lists.groups(ranked.rule, ranked.low, ranked.values)
+        counts = np.empty((len(ranked.values), groups, 3), dtype=np.int64)
+        kernel.rank_identities(queries, gallery, ranked.mates, group, counts)
+        return counts
+
+    def single_shots(self, ranked: RankedRows, lists: Lists) -> np.ndarray:
+        """Return the distribution of the rank of each row in galleries of one entry of each.
+
+        The entries are those of `lists`, which has all matches.
+        """
+        queries, gallery = lists.groups(ranked.rule, ranked.low, ranked.values)
         ties = self.convention.ties
         nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
         if ties == "expected":
@@ -501,9 +518,9 @@ class RetrievalJob(InBlocks):
             seed=self.seed,
             keys=np.array(self.scores.probe_ids[ranked.low : ranked.stop]),
         )
-        at_rank = np.empty((number, self.convention.max_rank))
+        at_rank = np.empty((len(ranked.values), self.convention.max_rank))
         kernel.single_shots(queries, gallery, ranked.mates, draws, at_rank)
-        return [at_rank]
+        return at_rank
 
 
 class GomJob(InBlocks):

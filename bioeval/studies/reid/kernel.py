@@ -391,16 +391,17 @@ def _uniform(state, key):
 
 
 @parallel_rows("queries.values")
-def rank_identities(begin, end, queries, gallery, mates, counts):
-    """Count the identities before the best mate of each row, each at its first entry.
+def rank_identities(begin, end, queries, gallery, mates, group, counts):
+    """Count the identities of each group before the best mate of each row, each at its first entry.
 
-    ``counts[i]`` gets the other identities with an entry closer than the best mate, with the
-    nearest entry exactly as close, and those of the latter in an earlier column; 0 without a mate.
+    ``counts[i, group[c]]`` gets the other identities ``c`` with an entry closer than the best mate,
+    with the nearest entry exactly as close, and those of the latter in an earlier column; 0 without
+    a mate.
     """
     # 3 closer, 2 and 1 tied and before or behind
     mark = np.zeros(len(gallery.own_starts) - 1, np.int8)
     for i in range(begin, end):
-        counts[i, :] = 0
+        counts[i, :, :] = 0
         if mates.found[i] == 0:
             continue
         row = queries.values[i]
@@ -413,18 +414,18 @@ def rank_identities(begin, end, queries, gallery, mates, counts):
                 if x < best:
                     mark[gallery.identity[j]] = 3
                 elif x == best:
-                    g = gallery.identity[j]
-                    mark[g] = max(mark[g], 1 + (j < place))
+                    c = gallery.identity[j]
+                    mark[c] = max(mark[c], 1 + (j < place))
         if queries.own[i] >= 0:
             mark[queries.own[i]] = 0
-        for g in range(len(mark)):
-            level = mark[g]
+        for c in range(len(mark)):
+            level = mark[c]
             if level == 3:
-                counts[i, 0] += 1
+                counts[i, group[c], 0] += 1
             elif level > 0:
-                counts[i, 1] += 1
-                counts[i, 2] += level == 2
-            mark[g] = 0
+                counts[i, group[c], 1] += 1
+                counts[i, group[c], 2] += level == 2
+            mark[c] = 0
 
 
 @register_jitable

@@ -6,7 +6,7 @@ the candidates of each group around each match say what a count without the grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,6 @@ from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.counts import ReidTally
 from bioeval.studies.reid.jobs import (
-    EXTRA,
     Lists,
     RankedRows,
     RetrievalJob,
@@ -60,7 +59,7 @@ class RetrievalWithoutGroups(InBlocks):
         self.options = ReidOptions(**convention.result_options())
         codes = codes_of(scores)
         self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
-        self.groups = int(group.max(initial=-1)) + 1
+        self.group, self.groups = group, int(group.max(initial=-1)) + 1
         self.depends_on = (group,)
 
     def run(self) -> np.ndarray:
@@ -81,9 +80,7 @@ class RetrievalWithoutGroups(InBlocks):
         counted = []
         for first in range(low, high, step):
             ranked = list(lists.ranked(lists.rules, reader, first, min(first + step, high)))
-            matches = {block.rule: self._matches(block) for block in ranked}
-            for group in range(self.groups):
-                tally = self._without(group, ranked, matches)
+            for group, tally in enumerate(self._without_each(ranked)):
                 means = self.means(reid_measures(tally, self.options, curves=False))
                 for k, mean in enumerate(means.values()):
                     values.setdefault(f"{k} without {group}", []).append(mean.values)
@@ -105,46 +102,50 @@ class RetrievalWithoutGroups(InBlocks):
         used = places_used(block.mates)
         return match_lists(block.mates), ByGroup(*(each[:, used] for each in counts))
 
-    def _without(
-        self,
-        group: int,
-        ranked: Sequence[RankedRows],
-        matches: Mapping[str, tuple[MatchLists, ByGroup]],
-    ) -> ReidTally:
-        """Return the counts of a block of rows, ranked under each rule, without a group."""
+    def _without_each(self, ranked: Sequence[RankedRows]) -> Iterator[ReidTally]:
+        """Yield the counts of a block of rows, ranked under each rule, without each group."""
         convention, lists = self.job.convention, self.lists
-        over, rows = convention.removed, slice(ranked[0].low, ranked[0].stop)
-        kept = self.of_query[rows] != group
-        by_rule = {}
-        for rule, (every, by_group) in matches.items():
-            chosen = kept[every.query]
-            by_rule[rule] = MatchLists(
-                np.append(0, np.cumsum(every.counts[kept])),
-                every.distance[chosen],
-                closer=(every.closer - by_group.closer[group])[chosen],
-                tied=(every.tied - by_group.tied[group])[chosen],
-                before=(every.before - by_group.before[group])[chosen],
+        (over,) = (block for block in ranked if block.rule == convention.removed)
+        matches = {block.rule: self._matches(block) for block in ranked}
+        rows = slice(over.low, over.stop)
+        if convention.cmc == "identity-dedup":
+            numbered = np.where(self.group < 0, self.groups, self.group)
+            identities = self.job.identities_before(over, numbered, self.groups + 1)
+            of_all = identities.sum(axis=1)
+        for group in range(self.groups):
+            kept = self.of_query[rows] != group
+            by_rule = {}
+            for rule, (every, by_group) in matches.items():
+                chosen = kept[every.query]
+                by_rule[rule] = MatchLists(
+                    np.append(0, np.cumsum(every.counts[kept])),
+                    every.distance[chosen],
+                    closer=(every.closer - by_group.closer[group])[chosen],
+                    tied=(every.tied - by_group.tied[group])[chosen],
+                    before=(every.before - by_group.before[group])[chosen],
+                )
+            extra: dict[str, Any] = {}
+            if convention.cmc == "identity-dedup":
+                extra["identities"] = (of_all - identities[:, group])[kept]
+            elif convention.cmc == "single-gallery-shot":
+                shots = self.job.single_shots(over, self._lists_without[group])
+                extra["shots"] = shots[kept]
+            if convention.removed != convention.ap_removed:
+                extra["cmc_matches"] = by_rule[convention.removed]
+            yield ReidTally(
+                about=self.reader.about,
+                convention=convention.name,
+                removed=convention.removed,
+                removed_for_ap=convention.ap_removed,
+                junk=convention.junk_in_words,
+                cmc=convention.cmc,
+                shots_of="",
+                enrolled=lists.enrolled[rows][kept],
+                left_out=lists.left_out[rows][kept],
+                removed_entries=np.zeros(int(kept.sum()), dtype=np.int64),
+                matches=by_rule[convention.ap_removed],
+                **extra,
             )
-        extra = {}
-        if convention.cmc in EXTRA:
-            (block,) = (block for block in ranked if block.rule == over)
-            (facts,) = self.job.extra(block, self._lists_without[group])
-            extra[EXTRA[convention.cmc]] = facts[kept]
-        return ReidTally(
-            about=self.reader.about,
-            convention=convention.name,
-            removed=over,
-            removed_for_ap=convention.ap_removed,
-            junk=convention.junk_in_words,
-            cmc=convention.cmc,
-            shots_of="",
-            enrolled=lists.enrolled[rows][kept],
-            left_out=lists.left_out[rows][kept],
-            removed_entries=np.zeros(int(kept.sum()), dtype=np.int64),
-            matches=by_rule[convention.ap_removed],
-            cmc_matches=None if over == convention.ap_removed else by_rule[over],
-            **extra,
-        )
 
     @cached_property
     def _lists_without(self) -> list[Lists]:
