@@ -305,8 +305,9 @@ def rank_mates(begin, end, queries, gallery, mates):
 class ByGroup(NamedTuple):
     """The candidates of each group of people around the mates of each query; all written.
 
-    int32 (groups, places), with the places of :class:`Mates`: candidates of other identities that
-    are closer than the mate, exactly as close, and those of the latter in an earlier column.
+    int32 (groups, places), with the places of :class:`Mates`: candidates closer than the mate,
+    exactly as close, and those of the latter in an earlier column. Those of the query's own group
+    include its mates, and say nothing.
     """
 
     closer: np.ndarray
@@ -339,7 +340,7 @@ def count_by_group(begin, end, queries, gallery, mates, group, counts):
             for j in range(gallery.run_first[r], gallery.run_stop[r]):
                 x = row[j]
                 g = group[j]
-                if not (x <= distance[-1]) or g < 0 or gallery.identity[j] == queries.own[i]:
+                if not (x <= distance[-1]) or g < 0:
                     continue
                 farther = _first_above(distance, 0, number, x)
                 if farther < number:
