@@ -220,7 +220,7 @@ def compare(
     replicate. EER, FRR and FAR have percentile limits of the bootstrap; AUC, recognition rate and
     DIR those of the studentised jackknife (DIR: the wider of both), as all of re-identification.
     The jackknife leaves out each person, or, of re-identification, each of 20 groups of more than
-    40 people, whose rates are counted anew: with ``gallery="fixed"`` that takes no time. With a
+    40 people, whose rates are counted anew, all in one more pass over the scores. With a
     margin, limits of EER, FRR and FAR are the wider of the jackknife's and of percentiles that are
     widened as Student's quantile is beyond the normal one.
     Where every decision is the same in both systems, the difference is exactly 0. A difference of

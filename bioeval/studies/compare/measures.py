@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bioeval import ProtocolError, Scores, TopKScores, stats
-from bioeval.base import SCALARS, Scalar, offered, report, rows_reported_to, stage
+from bioeval.base import SCALARS, Scalar, offered, rows_reported_to, stage
 from bioeval.protocol import OpenSet
 from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
@@ -35,6 +36,7 @@ from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.intervals import QuerySubjects
 from bioeval.studies.reid.jobs import RetrievalJob
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
+from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
 from bioeval.tallies import (
     Claim,
     IdentificationJob,
@@ -584,7 +586,8 @@ class ComparedRetrieval:
             job = RetrievalJob(scores, rules)
             self.no_person = scores._no_person | job.lists.marked | job.lists.distractors
             tally, options = job.run(), ReidOptions(**rules.result_options())
-            dataset, measures = reid_dataset(tally, options), reid_measures(tally, options)
+            dataset = reid_dataset(tally, options)
+            measures = reid_measures(tally, options, curves=False)
             if rules.unmatched == "skip":
                 require_matches(dataset)
         self.counted = measures.counted
@@ -593,10 +596,8 @@ class ComparedRetrieval:
         self.remarks = str(dataset.attrs["warnings"]).splitlines()
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
-        self._cut, self._ranks = (
-            rules.rank_k or int(dataset.get("rank_k", 0)),
-            dataset.sizes["rank"],
-        )
+        cut = rules.rank_k or int(dataset.get("rank_k", 0))
+        self._named = partial(_named, cut=cut, ranks=dataset.sizes["rank"])
         self.measures = self._named(measures)
         #: Groups of people that are left out in turn, as queries and from the gallery: each person,
         #: or :data:`GROUPS` where there are more than twice as many. 0 where the gallery is fixed:
@@ -609,23 +610,11 @@ class ComparedRetrieval:
                 self.groups, by = GROUPS, f"by {GROUPS} groups of subjects"
         self.details["jackknifed"] = f"all measures: limits by the studentised jackknife {by}"
 
-    def _named(self, measures: QueryMeasures) -> dict[tuple[str, str], QueryMean]:
-        """Return the means that are compared, by the names and labels of their scalars."""
-        named = {}
-        for scalar in SCALARS.query_means.values():
-            if (mean := measures.means.get(scalar.name)) is not None:
-                named[scalar.name, scalar.label.format(rank=self._cut)] = mean
-        for rank in _RANKS:
-            if rank <= self._ranks:
-                label = SCALARS.compared["cmc"].label.format(rank=rank)
-                named["cmc", label] = measures.cmc.within(rank)
-        return named
-
     def without_each(self, numbers: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
         """Return each mean without each group of people, as queries and in the gallery.
 
-        Those who are left are counted anew. The people of a group are next to each other by their
-        `numbers`, which are random; those of no person stay.
+        The people of a group are next to each other by their `numbers`, which are random; those of
+        no person stay.
         """
         codes = codes_of(self.scores)
         group = np.full(len(numbers), -1)
@@ -634,21 +623,11 @@ class ComparedRetrieval:
             people = np.flatnonzero(side & ~self.no_person)
             people = people[np.argsort(numbers[people])]
             group[people] = np.arange(len(people)) * self.groups // max(len(people), 1)
-        options = ReidOptions(**self.rules.result_options())
-        values: dict[tuple[str, str], list[float]] = {name: [] for name in self.measures}
+        most = min(self.rules.max_rank, _RANKS[-1])  # the ranks that are compared
+        rules = replace(self.rules, max_rank=most)
+        left_out = RetrievalWithoutGroups(self.scores, rules, group, self._named)
         with rows_reported_to(None):
-            for left_out in range(self.groups):
-                probes = np.flatnonzero(group[codes.probe] != left_out)
-                gallery = np.flatnonzero(group[codes.gallery] != left_out)
-                rules = self.rules
-                if rules.max_rank is not None:
-                    rules = replace(rules, max_rank=min(rules.max_rank, len(gallery)))
-                others = self.scores.select(probes=probes, gallery=gallery)
-                means = self._named(reid_measures(RetrievalJob(others, rules).run(), options))
-                for name in values:
-                    values[name].append(float(means[name].mean))
-                report(left_out + 1, self.groups)
-        return {name: np.array(x) for name, x in values.items()}
+            return dict(zip(self.measures, left_out.run(), strict=True))
 
     @property
     def rows(self) -> np.ndarray:
@@ -658,6 +637,22 @@ class ComparedRetrieval:
     def attempts_of(self, queries: np.ndarray) -> SubjectAttempts:
         """Return the comparisons of some queries with all of the gallery."""
         return SubjectAttempts(VerificationJob(BlockReader(self.scores.select(probes=queries))))
+
+
+def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, str], QueryMean]:
+    """Return the means that are compared, by the names and labels of their scalars.
+
+    Lists are cut at rank `cut`, if at all, and curves end at rank `ranks`.
+    """
+    named = {}
+    for scalar in SCALARS.query_means.values():
+        if (mean := measures.means.get(scalar.name)) is not None:
+            named[scalar.name, scalar.label.format(rank=cut)] = mean
+    for rank in _RANKS:
+        if rank <= ranks:
+            label = SCALARS.compared["cmc"].label.format(rank=rank)
+            named["cmc", label] = measures.cmc.within(rank)
+    return named
 
 
 def retrieval_measures(

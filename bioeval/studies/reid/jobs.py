@@ -8,6 +8,7 @@ templates of the query's own identity that its camera removes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -192,14 +193,25 @@ class Lists:
         self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
         removes = convention.junk == "remove"
         if removes:
-            junk = self.marked[self.identity]
+            self.junk = self.marked[self.identity]
         else:
-            junk = np.zeros(n, dtype=bool)
+            self.junk = np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()
-        self.rules = {
-            rule: Candidates.of(rule, junk, self.camera, self.query_camera)
+        self.rules = self._rules_without(self.junk)
+
+    def _rules_without(self, columns: np.ndarray) -> dict[str, Candidates]:
+        """Return the lists under each rule, without some columns (bool (n,))."""
+        convention = self.convention
+        return {
+            rule: Candidates.of(rule, columns, self.camera, self.query_camera)
             for rule in dict.fromkeys([convention.ap_removed, convention.removed])
         }
+
+    def without(self, columns: np.ndarray) -> Lists:
+        """Return the lists of a gallery that lacks some columns (bool (n,)) of others."""
+        lists = copy(self)
+        lists.rules = self._rules_without(self.junk | columns)
+        return lists
 
     def _cameras(self) -> tuple[np.ndarray, np.ndarray]:
         m, n = self.scores.shape
@@ -222,16 +234,20 @@ class Lists:
             reading = (*reading, f"distractors: identity {_listed(self.distractor_ids)}")
         return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
 
+    def rows_per_block(self, reader: RowReader) -> int:
+        """Return the number of rows of a block."""
+        scores = self.scores
+        if isinstance(scores._base, np.ndarray) and scores._reads_in_place:
+            return max(1, SWEEP_VALUES // scores.shape[1])
+        return reader.rows_per_block()
+
     def blocks(self, reader: RowReader, first: int, last: int) -> Iterator[RowsAsRead]:
         """Yield blocks of the raw distances of rows ``first:last``; each holds until the next."""
         scores = self.scores
-        n = scores.shape[1]
         base = scores._base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores._has_mask and not scores.exclude
-        step, given = reader.rows_per_block(), reader.given
-        if isinstance(base, np.ndarray) and scores._reads_in_place:
-            step = max(1, SWEEP_VALUES // n)
+        step, given = self.rows_per_block(reader), reader.given
         for low in range(first, last, step):
             high = min(low + step, last)
             if direct:
@@ -421,19 +437,22 @@ class RetrievalJob(InBlocks):
         """Count all queries in one sweep."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
-        counted = _count_all(self)
+        counted = count_all(self)
         parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
         removed = counted["removed"].array()
         removed += self.lists.rules[over].off_list(self.lists.self_column)
-        extra = counted["extra"].arrays
-        shots_of, shots, identities = "", None, None
+        extra: dict[str, Any] = {}
+        shots_of = ""
+        if convention.cmc == "identity-dedup":
+            extra["identities"] = counted["extra"].array()
         if convention.cmc == "single-gallery-shot":
             sampled = "exact"
             if self.repeats:
                 sampled = f"{self.repeats} draws, seed {self.seed}"
-            shots_of, shots = f"{convention.ties} ties, {sampled}", np.concatenate(extra)
-        elif convention.cmc == "identity-dedup":
-            identities = np.concatenate(extra)
+            extra["shots"], shots_of = (
+                counted["extra"].array(),
+                f"{convention.ties} ties, {sampled}",
+            )
         cmc_matches = None
         if over != own:
             cmc_matches = parts[over]
@@ -455,22 +474,37 @@ class RetrievalJob(InBlocks):
             removed_entries=removed,
             matches=parts[own],
             cmc_matches=cmc_matches,
-            shots=shots,
-            identities=identities,
             thresholds=taus,
             retrieved=within,
+            **extra,
         )
 
     def _extra(self, ranked: RankedRows) -> list[np.ndarray]:
         """Return the facts of a block of rows that a CMC over identities needs."""
-        if self.convention.cmc not in ("identity-dedup", "single-gallery-shot"):
-            return []
-        queries, gallery = self.lists.groups(ranked.rule, ranked.low, ranked.values)
-        number = len(ranked.values)
         if self.convention.cmc == "identity-dedup":
-            counts = np.empty((number, 3), dtype=np.int64)
-            kernel.rank_identities(queries, gallery, ranked.mates, counts)
-            return [counts]
+            one_group = np.zeros(self.lists.identities, dtype=np.int64)
+            return [self.identities_before(ranked, one_group, 1)[:, 0]]
+        if self.convention.cmc == "single-gallery-shot":
+            return [self.single_shots(ranked, self.lists)]
+        return []
+
+    def identities_before(self, ranked: RankedRows, group: np.ndarray, groups: int) -> np.ndarray:
+        """Return the identities before the best match of each row, by their group.
+
+        `group` (int64 (identities,)) is the group of each, below `groups`. The shape is (rows,
+        groups, 3), as the columns of :attr:`ReidTally.identities`.
+        """
+        queries, gallery = self.lists.groups(ranked.rule, ranked.low, ranked.values)
+        counts = np.empty((len(ranked.values), groups, 3), dtype=np.int64)
+        kernel.rank_identities(queries, gallery, ranked.mates, group, counts)
+        return counts
+
+    def single_shots(self, ranked: RankedRows, lists: Lists) -> np.ndarray:
+        """Return the distribution of the rank of each row in galleries of one entry of each.
+
+        The entries are those of `lists`, which has all matches.
+        """
+        queries, gallery = lists.groups(ranked.rule, ranked.low, ranked.values)
         ties = self.convention.ties
         nodes, weights = np.array([float(ties == "pessimistic")]), np.ones(1)
         if ties == "expected":
@@ -484,9 +518,9 @@ class RetrievalJob(InBlocks):
             seed=self.seed,
             keys=np.array(self.scores.probe_ids[ranked.low : ranked.stop]),
         )
-        at_rank = np.empty((number, self.convention.max_rank))
+        at_rank = np.empty((len(ranked.values), self.convention.max_rank))
         kernel.single_shots(queries, gallery, ranked.mates, draws, at_rank)
-        return [at_rank]
+        return at_rank
 
 
 class GomJob(InBlocks):
@@ -553,7 +587,7 @@ class GomJob(InBlocks):
         lists, reader = self.lists, self.reader
         span = high_end - low_end
         self.raw = unscaled(self.thresholds, low_end, span)
-        counted = _count_all(self)
+        counted = count_all(self)
         removed = counted["removed"].array()
         removed += lists.rules[self.rule].off_list(lists.self_column)
         matches = _matches_of(counted["matches"])
@@ -581,7 +615,7 @@ class GomJob(InBlocks):
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
         with rows_reported_to(None):
-            extent = _count_all(_Extent(self.lists, self.reader))["extent"]
+            extent = count_all(_Extent(self.lists, self.reader))["extent"]
         if self.appended is not None:
             low, high = self.appended.ends()
             extent = extent.merge(Extent(low, high))
@@ -649,7 +683,7 @@ def all_matches(job: RetrievalJob | GomJob) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
-    for rule, matches in _count_all(work)["rules"].items():
+    for rule, matches in count_all(work)["rules"].items():
         probe = matches["probe"].array()
         distance = matches["distance"].array()
         place = matches["place"].array()
@@ -710,7 +744,7 @@ class _Extent(InBlocks):
         return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
-def _count_all(work: RetrievalJob | GomJob | _AllMatches | _Extent) -> dict[str, Any]:
+def count_all(work: Any) -> dict[str, Any]:
     """Return the counts of all queries."""
     chosen = engine()
     with threads_for(work.scores):

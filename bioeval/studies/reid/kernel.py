@@ -302,6 +302,59 @@ def rank_mates(begin, end, queries, gallery, mates):
         _rank_row(queries, gallery, mates, near, i)
 
 
+class ByGroup(NamedTuple):
+    """The candidates of each group of people around the mates of each query; all written.
+
+    int32 (groups, places), with the places of :class:`Mates`: candidates closer than the mate,
+    exactly as close, and those of the latter in an earlier column. Those of the query's own group
+    include its mates, and say nothing.
+    """
+
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+@parallel_rows("queries.values")
+def count_by_group(begin, end, queries, gallery, mates, group, counts):
+    """Count the candidates of each group around the mates of each query; ``counts`` is written.
+
+    `group` (int64 (n,)) is that of each column, from 0; -1 for none.
+    """
+    for i in range(begin, end):
+        number = mates.found[i]
+        if number == 0:
+            continue
+        row = queries.values[i]
+        low = mates.offsets[i]
+        distance = mates.distance[low : low + number]
+        columns = mates.column[low : low + number]
+        closer = counts.closer[:, low : low + number]
+        tied = counts.tied[:, low : low + number]
+        before = counts.before[:, low : low + number]
+        for g in range(len(closer)):
+            for t in range(number):
+                closer[g, t] = tied[g, t] = before[g, t] = 0
+        which = queries.which[i]
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            for j in range(gallery.run_first[r], gallery.run_stop[r]):
+                x = row[j]
+                g = group[j]
+                if not (x <= distance[-1]) or g < 0:
+                    continue
+                farther = _first_above(distance, 0, number, x)
+                if farther < number:
+                    closer[g, farther] += 1
+                t = farther - 1
+                while t >= 0 and distance[t] == x:
+                    tied[g, t] += 1
+                    before[g, t] += j < columns[t]
+                    t -= 1
+        for g in range(len(closer)):
+            for t in range(1, number):
+                closer[g, t] += closer[g, t - 1]
+
+
 # Odd constants of splitmix64, which turns a counter into random bits.
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -339,16 +392,17 @@ def _uniform(state, key):
 
 
 @parallel_rows("queries.values")
-def rank_identities(begin, end, queries, gallery, mates, counts):
-    """Count the identities before the best mate of each row, each at its first entry.
+def rank_identities(begin, end, queries, gallery, mates, group, counts):
+    """Count the identities of each group before the best mate of each row, each at its first entry.
 
-    ``counts[i]`` gets the other identities with an entry closer than the best mate, with the
-    nearest entry exactly as close, and those of the latter in an earlier column; 0 without a mate.
+    ``counts[i, group[c]]`` gets the other identities ``c`` with an entry closer than the best mate,
+    with the nearest entry exactly as close, and those of the latter in an earlier column; 0 without
+    a mate.
     """
     # 3 closer, 2 and 1 tied and before or behind
     mark = np.zeros(len(gallery.own_starts) - 1, np.int8)
     for i in range(begin, end):
-        counts[i, :] = 0
+        counts[i, :, :] = 0
         if mates.found[i] == 0:
             continue
         row = queries.values[i]
@@ -361,18 +415,18 @@ def rank_identities(begin, end, queries, gallery, mates, counts):
                 if x < best:
                     mark[gallery.identity[j]] = 3
                 elif x == best:
-                    g = gallery.identity[j]
-                    mark[g] = max(mark[g], 1 + (j < place))
+                    c = gallery.identity[j]
+                    mark[c] = max(mark[c], 1 + (j < place))
         if queries.own[i] >= 0:
             mark[queries.own[i]] = 0
-        for g in range(len(mark)):
-            level = mark[g]
+        for c in range(len(mark)):
+            level = mark[c]
             if level == 3:
-                counts[i, 0] += 1
+                counts[i, group[c], 0] += 1
             elif level > 0:
-                counts[i, 1] += 1
-                counts[i, 2] += level == 2
-            mark[g] = 0
+                counts[i, group[c], 1] += 1
+                counts[i, group[c], 2] += level == 2
+            mark[c] = 0
 
 
 @register_jitable

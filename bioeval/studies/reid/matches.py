@@ -42,12 +42,12 @@ class MatchLists:
         """The number of matches of each query."""
         return np.diff(self.starts)
 
-    @property
+    @cached_property
     def query(self) -> np.ndarray:
         """The query of each match."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
-    @property
+    @cached_property
     def order(self) -> np.ndarray:
         """The place of each match among the matches of its query, from 1."""
         return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)

@@ -178,13 +178,30 @@ _OVER = {
 }
 
 
-def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
-    """Return the measures of re-identification, by the contribution of each query."""
-    counted = _counted(tally, options)
-    curves = ranked_curves(
-        tally.matches, counted, options.ties, options.max_rank, tally.matches.counts
-    )
-    return QueryMeasures(_curve(tally, options, counted), _means(tally, options, counted), curves)
+def reid_measures(tally: ReidTally, options: ReidOptions, *, curves: bool = True) -> QueryMeasures:
+    """Return the measures of re-identification, by the contribution of each query.
+
+    Without `curves`, of those that are curves the CMC alone.
+    """
+    counted, matches = _counted(tally, options), tally.matches
+    cmc, means = _curve(tally, options, counted), _means(tally, options, counted)
+    if not curves:
+        return QueryMeasures(cmc, means)
+    query, entries = np.flatnonzero(matches.counts), tally.about.gallery_templates
+    levels = np.full((len(counted), TENTHS + 1), np.nan)
+    if options.ties != "expected" or not _ambiguous(tally):
+        levels = interpolated_precision(matches, _plain(options.ties))
+    name = "interpolated_precision"
+    means[name] = QueryMean.of(name, levels, counted, query, entries)
+    over_ranks = ranked_curves(matches, counted, options.ties, options.max_rank, matches.counts)
+    return QueryMeasures(cmc, means, over_ranks)
+
+
+def _plain(ties: str) -> str:
+    """Return a policy for lists without ties under expected ones: all are the same there."""
+    if ties == "expected":
+        return "stable"
+    return ties
 
 
 def _counted(tally: ReidTally, options: ReidOptions) -> np.ndarray:
@@ -213,23 +230,17 @@ def _ambiguous(tally: ReidTally) -> int:
 
 
 def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
-    """Return the means, curves over the ranks left out; NaN if ties leave them undefined."""
-    matches, expected = tally.matches, options.ties == "expected"
-    ties = options.ties
-    if expected:
-        ties = "stable"  # the same without ties
-    undefined = expected and _ambiguous(tally) > 0
+    """Return the means, curves left out; NaN if ties leave them undefined."""
+    matches, ties = tally.matches, _plain(options.ties)
+    undefined = options.ties == "expected" and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
-    no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
     sums = SCALARS.match_sums
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
-    values["interpolated_precision"] = no_levels
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
     if not undefined:
         for name in sums:
             values[name] = match_sum(matches, ties, name)
-        values["interpolated_precision"] = interpolated_precision(matches, ties)
     if options.rank_k is not None:
         if undefined:
             values["rank_k_mean_ap"] = nothing

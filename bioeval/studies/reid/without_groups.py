@@ -1,0 +1,153 @@
+"""Re-identification without each of some groups of people, in one sweep over all scores.
+
+A query's match keeps its distance whoever else is left out, and has fewer candidates before it. So
+the candidates of each group around each match say what a count without the group would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval import Scores
+from bioeval.base import reporter
+from bioeval.results import QueryMean, QueryMeasures, rate
+from bioeval.scores import codes_of
+from bioeval.studies.reid import kernel
+from bioeval.studies.reid.convention import Convention
+from bioeval.studies.reid.counts import ReidTally
+from bioeval.studies.reid.jobs import (
+    Lists,
+    RankedRows,
+    RetrievalJob,
+    count_all,
+    match_lists,
+    places_used,
+)
+from bioeval.studies.reid.kernel import ByGroup
+from bioeval.studies.reid.matches import MatchLists
+from bioeval.studies.reid.results import ReidOptions, reid_measures
+from bioeval.tallies import ConcatenatedRows, InBlocks
+
+# Counts of a match and a group, at most, that are in memory at a time.
+ROOM = 1 << 21
+
+
+class RetrievalWithoutGroups(InBlocks):
+    """Means over queries without each group of people, as queries and in the gallery.
+
+    - `group` (int64 (subjects,)): the group of each subject's code, from 0; -1 for those who stay
+    - `means`: chooses means of all measures, always the same ones; it can be sent to another
+      process
+    """
+
+    what = "people left out"
+
+    def __init__(
+        self,
+        scores: Scores,
+        convention: Convention,
+        group: np.ndarray,
+        means: Callable[[QueryMeasures], Mapping[Any, QueryMean]],
+    ):
+        """Prepare the lists."""
+        self.job, self.means = RetrievalJob(scores, convention), means
+        self.scores, self.lists, self.reader = scores, self.job.lists, self.job.reader
+        self.options = ReidOptions(**convention.result_options())
+        codes = codes_of(scores)
+        self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
+        self.group, self.groups = group, int(group.max(initial=-1)) + 1
+        self.depends_on = (group,)
+
+    def run(self) -> np.ndarray:
+        """Return each mean without each group, float64 of shape (means, groups)."""
+        counts = count_all(self)
+        means = np.empty(counts["counted"].shape)
+        for (k, group), counted in np.ndenumerate(counts["counted"]):
+            values = counts["values"][f"{k} without {group}"].array()
+            means[k, group] = rate(values.sum(axis=0), int(counted))
+        return means
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Evaluate queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        lists, reader = self.lists, self.reader.for_rows(low, high)
+        room = max(int(lists.room[low:high].max(initial=1)) * self.groups, 1)
+        step = min(lists.rows_per_block(reader), max(1, ROOM // room))
+        values: dict[str, list[np.ndarray]] = {}
+        counted = []
+        for first in range(low, high, step):
+            ranked = list(lists.ranked(lists.rules, reader, first, min(first + step, high)))
+            for group, tally in enumerate(self._without_each(ranked)):
+                means = self.means(reid_measures(tally, self.options, curves=False))
+                for k, mean in enumerate(means.values()):
+                    values.setdefault(f"{k} without {group}", []).append(mean.values)
+                    counted.append(int(mean.counted.sum()))
+            reporter()(ranked[-1].stop, self.scores.shape[0])
+        by_block = np.array(counted, dtype=np.int64).reshape(-1, self.groups, len(means))
+        return {
+            "values": {name: ConcatenatedRows(tuple(each)) for name, each in values.items()},
+            "counted": by_block.sum(axis=0).T,
+            "watch": self.watched(reader, low, high),
+        }
+
+    def _matches(self, block: RankedRows) -> tuple[MatchLists, ByGroup]:
+        """Return the matches of a block of rows, with the candidates of each group around them."""
+        shape = self.groups, len(block.mates.column)
+        counts = ByGroup(*(np.empty(shape, dtype=np.int32) for _ in ByGroup._fields))
+        queries, gallery = self.lists.groups(block.rule, block.low, block.values)
+        kernel.count_by_group(queries, gallery, block.mates, self.of_column, counts)
+        used = places_used(block.mates)
+        return match_lists(block.mates), ByGroup(*(each[:, used] for each in counts))
+
+    def _without_each(self, ranked: Sequence[RankedRows]) -> Iterator[ReidTally]:
+        """Yield the counts of a block of rows, ranked under each rule, without each group."""
+        convention, lists = self.job.convention, self.lists
+        (over,) = (block for block in ranked if block.rule == convention.removed)
+        matches = {block.rule: self._matches(block) for block in ranked}
+        rows = slice(over.low, over.stop)
+        if convention.cmc == "identity-dedup":
+            numbered = np.where(self.group < 0, self.groups, self.group)
+            identities = self.job.identities_before(over, numbered, self.groups + 1)
+            of_all = identities.sum(axis=1)
+        for group in range(self.groups):
+            kept = self.of_query[rows] != group
+            by_rule = {}
+            for rule, (every, by_group) in matches.items():
+                chosen = kept[every.query]
+                by_rule[rule] = MatchLists(
+                    np.append(0, np.cumsum(every.counts[kept])),
+                    every.distance[chosen],
+                    closer=(every.closer - by_group.closer[group])[chosen],
+                    tied=(every.tied - by_group.tied[group])[chosen],
+                    before=(every.before - by_group.before[group])[chosen],
+                )
+            extra: dict[str, Any] = {}
+            if convention.cmc == "identity-dedup":
+                extra["identities"] = (of_all - identities[:, group])[kept]
+            elif convention.cmc == "single-gallery-shot":
+                shots = self.job.single_shots(over, self._lists_without[group])
+                extra["shots"] = shots[kept]
+            if convention.removed != convention.ap_removed:
+                extra["cmc_matches"] = by_rule[convention.removed]
+            yield ReidTally(
+                about=self.reader.about,
+                convention=convention.name,
+                removed=convention.removed,
+                removed_for_ap=convention.ap_removed,
+                junk=convention.junk_in_words,
+                cmc=convention.cmc,
+                shots_of="",
+                enrolled=lists.enrolled[rows][kept],
+                left_out=lists.left_out[rows][kept],
+                removed_entries=np.zeros(int(kept.sum()), dtype=np.int64),
+                matches=by_rule[convention.ap_removed],
+                **extra,
+            )
+
+    @cached_property
+    def _lists_without(self) -> list[Lists]:
+        """The candidate lists without each group."""
+        return [self.lists.without(self.of_column == group) for group in range(self.groups)]
