@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval.base.engines import computed_by
+from bioeval.base.executors import computed_by
 from bioeval.tallies.parts import RowRangeCounts
 
 

@@ -17,7 +17,7 @@ _NAMES: NamesByModule = {
         "require_text",
     ),
     "bioeval.base.plugins": ("offered_value",),
-    "bioeval.base.engines": ("Client", "computed_here", "engine"),
+    "bioeval.base.executors": ("Client", "computed_here", "engine"),
     "bioeval.base.environment": ("source_date",),
     "bioeval.base.errors": (
         "Argument",

@@ -12,7 +12,7 @@ from bioeval.base.arguments import (
     require_path as require_path,
     require_text as require_text,
 )
-from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
+from bioeval.base.executors import Client as Client, computed_here as computed_here, engine as engine
 from bioeval.base.environment import source_date as source_date
 from bioeval.base.errors import (
     Argument as Argument,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.engines import Client
+from bioeval.base.executors import Client
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState

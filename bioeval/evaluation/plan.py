@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.engines import refuse_engine
+from bioeval.base.executors import refuse_executor
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.studies import offered
@@ -24,14 +24,14 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies.identification_counter import check_max_rank
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.passes import count_together
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 
 #: The tasks that one sweep counts; studies offer others.
 _OWN_TASKS = frozenset({"verification", "open_set", "closed_set"})
@@ -125,7 +125,7 @@ class _Finding(NamedTuple):
     """A tally whose operating points are looked for, the job that made it, and the finder."""
 
     tally: VerificationTally
-    job: VerificationJob
+    job: VerificationCounter
     finder: PointFinder
 
 
@@ -200,7 +200,7 @@ class Plan:
         """Return the plan of a card, and the counts of all tasks with their operating points."""
         limits = options.interval
         if limits is not None and limits.needs_all_pairs and card.verification:
-            refuse_engine()  # before anything is counted
+            refuse_executor()  # before anything is counted
         if card.verification is not None:  # its operating points take a second sweep
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
@@ -227,7 +227,7 @@ class Plan:
             for templates in card.verification.templates:
                 if self.automatic and templates == "multi" and not self.scores._labelled:
                     continue  # a mask alone does not say which templates belong together
-                job = VerificationJob(
+                job = VerificationCounter(
                     self.attempts_reader,
                     templates=templates,
                     fusion=card.verification.fusion,
@@ -277,7 +277,7 @@ class Plan:
         for jobs in sweeps:
             if jobs:
                 reader = jobs[0].reader
-                results = run_jobs(reader, jobs)
+                results = count_together(reader, jobs)
                 by_job |= dict(zip(jobs, results, strict=True))
         counts = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         for node, search in self.searches.items():
@@ -378,7 +378,7 @@ class Plan:
 
     def _verified(
         self, counted: dict[str, TaskCounts]
-    ) -> Iterator[tuple[VerificationJob, VerificationTally]]:
+    ) -> Iterator[tuple[VerificationCounter, VerificationTally]]:
         """Yield the jobs of verification with their tallies."""
         jobs = {node: task.job for node, task in self.tasks.items()}
         for node, job in jobs.items():

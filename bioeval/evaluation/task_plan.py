@@ -13,7 +13,7 @@ from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
+from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
 from bioeval.tallies.thresholds import require_values
 
 
@@ -44,7 +44,7 @@ class TaskPlanner:
     reader: BlockReader
     thresholds: np.ndarray | int | None = None
     far_targets: np.ndarray | None = None
-    _shared: dict[tuple[str, str], IdentificationJob] = field(default_factory=dict)
+    _shared: dict[tuple[str, str], IdentificationCounter] = field(default_factory=dict)
 
     def identification(
         self, task: OpenSet | ClosedSet, drawn: DrawnGalleries | None = None
@@ -67,5 +67,5 @@ class TaskPlanner:
             options["thresholds"] = self.thresholds
         key = task.rank_unit, task.fusion
         if key not in self._shared:  # open and closed set share the job where their ranks are alike
-            self._shared[key] = IdentificationJob(self.reader, task)
+            self._shared[key] = IdentificationCounter(self.reader, task)
         return TaskPlan(self._shared[key], options)

@@ -12,11 +12,11 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.passes import count_together
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import to_internal
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 
 
 def chosen_threshold(
@@ -36,14 +36,14 @@ def chosen_threshold(
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":
         return rule.values[0]
-    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    job = VerificationCounter(reader, templates=templates, fusion=fusion)
     targets = np.array(rule.values if rule.name == "far" else ())
     if rule.name == "cost":
         costs = np.array([rule.values])
     else:
         costs = np.empty((0, 3))
     job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
-    (tally,) = run_jobs(reader, [job])
+    (tally,) = count_together(reader, [job])
     tally = replace(tally, missed=missed)
     attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
@@ -86,8 +86,8 @@ def attempts_within(
 ) -> AttemptsWithin:
     """Count the attempts of verification accepted at increasing thresholds, in one sweep."""
     reader = BlockReader(scores)
-    job = VerificationJob(reader, templates=templates, fusion=fusion, thresholds=thresholds)
-    (tally,) = run_jobs(reader, [job])
+    job = VerificationCounter(reader, templates=templates, fusion=fusion, thresholds=thresholds)
+    (tally,) = count_together(reader, [job])
     assert tally.given is not None
     at = to_internal(thresholds, scores.kind)
     within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)

@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.engines import Client, refuse_engine
+from bioeval.base.executors import Client, refuse_executor
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
@@ -24,9 +24,9 @@ from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.passes import count_together
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import Templates, UnenrolledClaims, VerificationJob
+from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 
 
 @leaves_out_attacks
@@ -182,7 +182,7 @@ def verification(
                 scores, templates, others, fusion=fusion, thresholds=thresholds, far_targets=targets
             )
     if limits is not None and limits.needs_all_pairs:
-        refuse_engine()  # before anything is counted
+        refuse_executor()  # before anything is counted
     reader = BlockReader(scores)
     reader.scores = scores._held()  # operating points take a second sweep
     if attempts is not None:
@@ -190,7 +190,7 @@ def verification(
 
         reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
     scores = reader.scores
-    job = VerificationJob(
+    job = VerificationCounter(
         reader,
         templates=templates,
         fusion=fusion,
@@ -201,7 +201,7 @@ def verification(
     )
     job.wanted = PointsWanted(targets, weights, require_flag("auc", auc), frr_targets=at_frr)
     with rows_reported_to(progress):
-        (result,) = run_jobs(reader, [job])
+        (result,) = count_together(reader, [job])
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = PointFinder.points_of(result, [job], job.wanted, symmetric=symmetric)

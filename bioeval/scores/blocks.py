@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.engines import refuse_engine
+from bioeval.base.executors import refuse_executor
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
@@ -527,7 +527,7 @@ class BlockReader:
         kept. Raise :class:`EngineError` if another engine than this process is to compute what is
         counted here.
         """
-        refuse_engine()
+        refuse_executor()
         tell = reporter() if reported else report
         m = self.scores.shape[0]
         step = self.rows_per_block()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_list, require_text
-from bioeval.base.engines import engine
+from bioeval.base.executors import engine
 from bioeval.base.errors import (
     Argument,
     DataError,

@@ -36,11 +36,11 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.tallies.exact_sums": ("ExactSums",),
     "bioeval.tallies.fold_counts": (
-        "FoldSweep",
+        "FoldPasses",
         "Subset",
     ),
-    "bioeval.tallies.identification_job": (
-        "IdentificationJob",
+    "bioeval.tallies.identification_counter": (
+        "IdentificationCounter",
         "RankUnit",
         "check_max_rank",
     ),
@@ -54,7 +54,7 @@ _NAMES: NamesByModule = {
     "bioeval.tallies.parts": (
         "ConcatenatedRows",
         "Extent",
-        "InBlocks",
+        "RowPass",
         "counts_of",
     ),
     "bioeval.tallies.point_search": ("PointFinder",),
@@ -77,7 +77,7 @@ _NAMES: NamesByModule = {
         "SelectionAttempts",
         "SelectionCounts",
     ),
-    "bioeval.tallies.sweep": ("run_jobs",),
+    "bioeval.tallies.passes": ("count_together",),
     "bioeval.tallies.symmetry": ("is_symmetric",),
     "bioeval.tallies.threshold_rules": ("Rule",),
     "bioeval.tallies.threshold_search": ("Attempts",),
@@ -93,10 +93,10 @@ _NAMES: NamesByModule = {
         "Ties",
         "place_weights",
     ),
-    "bioeval.tallies.verification_job": (
+    "bioeval.tallies.verification_counter": (
         "Claim",
         "Templates",
-        "VerificationJob",
+        "VerificationCounter",
     ),
 }
 

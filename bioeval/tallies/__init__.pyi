@@ -28,9 +28,9 @@ from bioeval.tallies.counts import (
     role_of as role_of,
 )
 from bioeval.tallies.exact_sums import ExactSums as ExactSums
-from bioeval.tallies.fold_counts import FoldSweep as FoldSweep, Subset as Subset
-from bioeval.tallies.identification_job import (
-    IdentificationJob as IdentificationJob,
+from bioeval.tallies.fold_counts import FoldPasses as FoldPasses, Subset as Subset
+from bioeval.tallies.identification_counter import (
+    IdentificationCounter as IdentificationCounter,
     RankUnit as RankUnit,
     check_max_rank as check_max_rank,
 )
@@ -44,7 +44,7 @@ from bioeval.tallies.left_out import LeftOut as LeftOut
 from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,
     Extent as Extent,
-    InBlocks as InBlocks,
+    RowPass as RowPass,
     counts_of as counts_of,
 )
 from bioeval.tallies.point_search import PointFinder as PointFinder
@@ -64,7 +64,7 @@ from bioeval.tallies.selections import (
     SelectionAttempts as SelectionAttempts,
     SelectionCounts as SelectionCounts,
 )
-from bioeval.tallies.sweep import run_jobs as run_jobs
+from bioeval.tallies.passes import count_together as count_together
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
 from bioeval.tallies.threshold_rules import Rule as Rule
 from bioeval.tallies.threshold_search import Attempts as Attempts
@@ -80,8 +80,8 @@ from bioeval.tallies.tied_places import (
     Ties as Ties,
     place_weights as place_weights,
 )
-from bioeval.tallies.verification_job import (
+from bioeval.tallies.verification_counter import (
     Claim as Claim,
     Templates as Templates,
-    VerificationJob as VerificationJob,
+    VerificationCounter as VerificationCounter,
 )

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from bioeval.base.engines import engine
+from bioeval.base.executors import engine
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
@@ -21,7 +21,7 @@ from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_s
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.points import EqualError
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of tables that are listed at once.
 _TABLE_ROOM = 1 << 20
@@ -205,7 +205,7 @@ class SubjectAttempts:
             f"of the templates. Give labels{instead('attempts')}"
         )
 
-    def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):
+    def __init__(self, job: VerificationCounter, numbers: np.ndarray | None = None):
         """Number the people of the attempts; `numbers` has an order for them."""
         scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.engines import engine
+from bioeval.base.executors import engine
 from bioeval.base.progress import report_rows, rows_reported_to
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
@@ -29,7 +29,7 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import gather
-from bioeval.tallies.parts import ConcatenatedRows, Extent, InBlocks
+from bioeval.tallies.parts import ConcatenatedRows, Extent, RowPass
 from bioeval.tallies.threshold_search import Attempts, runs_of
 
 # Scores in one call of the kernels, where they are read from memory as they are.
@@ -345,7 +345,7 @@ class RowWindows(NamedTuple):
     scores: int  # in them, at most
 
 
-class FoldPass(InBlocks):
+class FoldPass(RowPass):
     """A pass over the rows for some partitions, in blocks that may be read in any order."""
 
     what = "folds"
@@ -583,7 +583,7 @@ SAMPLE_ROWS = 16
 REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
 
 
-class FoldSweep:
+class FoldPasses:
     """Counts the attempts of verification by the folds of probe and gallery template.
 
     Several partitions share each look at the scores. With ``templates="multi"`` all templates of a

@@ -18,7 +18,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_subject import FEW, SubjectAttempts
 from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Weighted
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldPasses, Groups, Subset, Weighted
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -41,7 +41,7 @@ class Judged:
     @classmethod
     def of_folds(
         cls,
-        sweep: FoldSweep,
+        sweep: FoldPasses,
         rule: Rule,
         folds: Sequence[Sequence[tuple[Subset, Subset]]],
         *,
@@ -115,7 +115,7 @@ class _Fold:
 
     @classmethod
     def of(
-        cls, sweep: FoldSweep, partition: DivisionIntoFolds, rule: Rule, train: Subset, test: Subset
+        cls, sweep: FoldPasses, partition: DivisionIntoFolds, rule: Rule, train: Subset, test: Subset
     ) -> Self:
         """Return the attempts of a fold, as far as they have been counted."""
         training = sweep.attempts(partition, train)
@@ -165,7 +165,7 @@ class GroupTally:
         `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
         fusion.
         """
-        sweep = FoldSweep(reader, *options, [groups], Groups)
+        sweep = FoldPasses(reader, *options, [groups], Groups)
         (pairs,) = sweep.partitions
         number = pairs.folds
         diagonal = np.arange(number) * (number + 1)

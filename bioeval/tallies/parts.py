@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.engines import engine
+from bioeval.base.executors import engine
 from bioeval.base.errors import MergeError
 from bioeval.base.progress import rows_reported_to
 from bioeval.kernels import count as kernel
@@ -175,10 +175,10 @@ def counts_of(
     chosen = engine()
     if chosen is None or not reader.of_rows:
         return count(reader)
-    return chosen.count(BlockWork(what, reader, count, depends_on))
+    return chosen.count(BlockPass(what, reader, count, depends_on))
 
 
-class InBlocks:
+class RowPass:
     """Work over all rows, in the blocks of its `reader`."""
 
     reader: Any
@@ -205,7 +205,7 @@ class InBlocks:
             setattr(self.reader.watch, name, joined.array())
 
 
-class BlockWork(InBlocks):
+class BlockPass(RowPass):
     """Counts of a function, over blocks of rows that may be read in any order."""
 
     def __init__(

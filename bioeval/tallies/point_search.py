@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.engines import computed_by, engine
+from bioeval.base.executors import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
 from bioeval.base.progress import rows_reported_to, stage
@@ -27,7 +27,7 @@ from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import InBlocks
+from bioeval.tallies.parts import RowPass
 from bioeval.tallies.points import (
     ErrorCurve,
     Moments,
@@ -39,9 +39,9 @@ from bioeval.tallies.points import (
 )
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 
-SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
+SecondPasses = Sequence[tuple[VerificationCounter, SecondPass]]
 
 
 def _add(second_passes: SecondPasses, block: Block) -> None:
@@ -50,7 +50,7 @@ def _add(second_passes: SecondPasses, block: Block) -> None:
             second_pass.add(impostors)
 
 
-class SecondPassWork(InBlocks):
+class SecondReading(RowPass):
     """Second passes over impostor scores, in blocks of rows that are read in any order."""
 
     what = "looks"  # in the names of checkpoint files
@@ -155,14 +155,14 @@ class PointFinder:
             for block in reader.blocks(in_place=by_row):
                 _add(second_passes, block)
         else:
-            work = SecondPassWork(second_passes)
+            work = SecondReading(second_passes)
             work.include(chosen.count(work))
 
     @staticmethod
     @stage("finding operating points")
     def points_of(
         tally: VerificationTally,
-        jobs: Sequence[VerificationJob],
+        jobs: Sequence[VerificationCounter],
         wanted: PointsWanted,
         *,
         symmetric: bool | None,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.engines import engine
+from bioeval.base.executors import engine
 from bioeval.base.scalars import SCALARS
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order

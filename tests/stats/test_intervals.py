@@ -21,8 +21,8 @@ from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.verification_counter import VerificationCounter
 
 TARGETS = (0.5, 0.1, 0.0)
 
@@ -34,8 +34,8 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 
 def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
-    job = VerificationJob(reader, **options)
-    (tally,) = run_jobs(reader, [job])
+    job = VerificationCounter(reader, **options)
+    (tally,) = count_together(reader, [job])
     tally.points = PointFinder.points_of(
         tally,
         [job],

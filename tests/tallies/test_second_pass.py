@@ -68,7 +68,7 @@ def _small(monkeypatch, request):
 
 def without_looks(monkeypatch, scores, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping.RowSweep, "_want_second_passes", lambda self: None)
+        patch.setattr(sweeping.KernelPass, "_want_second_passes", lambda self: None)
         return points(scores, **options)
 
 

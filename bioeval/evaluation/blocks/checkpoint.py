@@ -22,7 +22,7 @@ import numpy as np
 import xxhash
 
 from bioeval.base.arguments import require_path
-from bioeval.base.engines import RowWork
+from bioeval.base.executors import Pass
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted, received
 from bioeval.base.json_text import parse_json
 from bioeval.base.version import __version__
@@ -332,7 +332,7 @@ class Checkpoint:
         body = {**manifest, "checksum": _checksum(manifest)}
         write_file(path, json.dumps(body, indent=1).encode())
 
-    def begin(self, work: RowWork, ranges: Sequence[tuple[int, int]]) -> Pass:
+    def begin(self, work: Pass, ranges: Sequence[tuple[int, int]]) -> Pass:
         """Return the next pass over the scores; an evaluation always makes the same passes."""
         self.passes += 1
         scores = work.scores
@@ -343,7 +343,7 @@ class Checkpoint:
         self._require_same(name, work)
         return Pass(self.folder, name, work, ranges, digests=not known)
 
-    def _require_same(self, name: str, work: RowWork) -> None:
+    def _require_same(self, name: str, work: Pass) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
         scores = work.scores
         arrays = list(getattr(work, "depends_on", ()))
@@ -379,7 +379,7 @@ class Pass:
         self,
         folder: Path,
         name: str,
-        work: RowWork,
+        work: Pass,
         ranges: Sequence[tuple[int, int]],
         *,
         digests: bool,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.distribution import how_to_install
-from bioeval.base.engines import RowWork, counts_here
+from bioeval.base.executors import Pass, counts_here
 from bioeval.base.errors import (
     Argument,
     BioevalError,
@@ -22,7 +22,7 @@ from bioeval.base.errors import (
     EngineError,
     MissingDependencyError,
 )
-from bioeval.evaluation.blocks.sent_work import (
+from bioeval.evaluation.blocks.sent_passes import (
     FileMissingOnWorker,
     Packed,
     count_rows,
@@ -51,7 +51,7 @@ _LOG = logging.getLogger("bioeval")
 Range = tuple[int, int]
 
 
-class ClusterExecutor:
+class ClusterWorkers:
     """Computes blocks of rows on a cluster.
 
     - `client`: distributed.Client
@@ -77,7 +77,7 @@ class ClusterExecutor:
         return sum(self._workers.values()) or 1
 
     def parts(
-        self, work: RowWork, ranges: Sequence[Range], *, merging: bool
+        self, work: Pass, ranges: Sequence[Range], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks as they finish, of several blocks at once if `merging`."""
         packed = pack(work, by_path=self._by_path)
@@ -96,7 +96,7 @@ class ClusterExecutor:
             yield from self.parts(work, rest, merging=merging)
 
     def _counted(
-        self, work: RowWork, packed: Packed, groups: deque[Sequence[Range]]
+        self, work: Pass, packed: Packed, groups: deque[Sequence[Range]]
     ) -> Iterator[tuple[Sequence[Range], RowRangeCounts]]:
         """Yield the counts of groups of blocks, a few of which are sent ahead."""
         self._heard = time.monotonic()
@@ -155,7 +155,7 @@ class ClusterExecutor:
                 function, *given, key=f"bioeval-{name}", pure=False, retries=RETRIES
             )
 
-    def _result(self, work: RowWork, future: Future, group: Sequence[Range]) -> RowRangeCounts:
+    def _result(self, work: Pass, future: Future, group: Sequence[Range]) -> RowRangeCounts:
         """Return the counts that a task has made, or raise what it failed with."""
         from distributed.scheduler import KilledWorker
 

@@ -21,10 +21,10 @@ from bioeval.tallies import (
     PairCounts,
     SecondPass,
     SubjectAttempts,
-    VerificationJob,
+    VerificationCounter,
     VerificationTally,
     counts_of,
-    run_jobs,
+    count_together,
     summed,
 )
 
@@ -109,7 +109,7 @@ class PairShares(AttainableThresholds):
     ):
         """Count the impostors of each pair of people up to a mean `rate`, or up to a distance."""
         reader = BlockReader(scores)
-        job = VerificationJob(reader, templates=templates, fusion=fusion)
+        job = VerificationCounter(reader, templates=templates, fusion=fusion)
         self.about = reader.about
         attempts = SubjectAttempts(job)
         self.people = attempts.people
@@ -118,7 +118,7 @@ class PairShares(AttainableThresholds):
             with threads_for(scores):
                 self._collect(attempts, np.array([at]))
         elif rate is not None:
-            (tally,) = run_jobs(reader, [job])
+            (tally,) = count_together(reader, [job])
             self._collect_up_to(rate, attempts, tally)
         self._who(scores, attempts, new_gallery)
 

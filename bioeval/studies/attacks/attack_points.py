@@ -39,10 +39,10 @@ from bioeval.tallies import (
     Rule,
     SecondPass,
     SubjectAttempts,
-    VerificationJob,
+    VerificationCounter,
     VerificationPoints,
     VerificationTally,
-    run_jobs,
+    count_together,
     to_user,
 )
 
@@ -71,7 +71,7 @@ class CountedBonaFide:
     """Bona fide attempts as counted, and how their impostor scores are swept again."""
 
     tally: VerificationTally
-    job: VerificationJob
+    job: VerificationCounter
     reader: BlockReader
     sweep: Any
     about: Provenance
@@ -117,16 +117,16 @@ def count_bona_fide(
     if passing is not None and not passing.all():
         rejected = bona_fide.select(probes=np.flatnonzero(~passing))
         reader = BlockReader(rejected)
-        job = VerificationJob(reader, **options)
+        job = VerificationCounter(reader, **options)
         with rows_reported_to(None):
-            (tally,) = run_jobs(reader, [job])
+            (tally,) = count_together(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
         if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
-    job = VerificationJob(reader, thresholds=thresholds, **options)
+    job = VerificationCounter(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
-    (tally,) = run_jobs(reader, [job])
+    (tally,) = count_together(reader, [job])
     sweep: Any = job.sweep
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)

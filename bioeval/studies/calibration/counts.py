@@ -16,7 +16,7 @@ import scipy
 from bioeval import Scores
 from bioeval.scores import BlockReader, Provenance, threads_for
 from bioeval.studies.calibration import kernel as log_odds
-from bioeval.tallies import ErrorCurve, ImpostorBlock, ThresholdCounter, VerificationJob
+from bioeval.tallies import ErrorCurve, ImpostorBlock, ThresholdCounter, VerificationCounter
 
 LOG2 = float(np.log(2.0))
 
@@ -121,7 +121,7 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     reader = BlockReader(scores)
-    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    job = VerificationCounter(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
         parts = [own for own, _ in job.attempts(reader)]
         genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)

@@ -34,21 +34,21 @@ from bioeval.studies.compare.counts import (
 )
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.intervals import QuerySubjects
-from bioeval.studies.reid.jobs import RetrievalJob
+from bioeval.studies.reid.passes import RetrievalPass
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
 from bioeval.tallies import (
     Claim,
-    IdentificationJob,
+    IdentificationCounter,
     LeftOut,
     PointFinder,
     PointsWanted,
     SubjectAttempts,
-    VerificationJob,
+    VerificationCounter,
     VerificationPoints,
     is_symmetric,
     per_cent,
-    run_jobs,
+    count_together,
 )
 
 #: Populations that an interval is for: people left out as probes and in the gallery, or as probes
@@ -134,16 +134,16 @@ class ComparedSystem:
         self.reader = BlockReader(scores)
         jobs: dict[str, Any] = {}
         if scores.kind != "order":
-            job = VerificationJob(self.reader, **asdict(claim))
+            job = VerificationCounter(self.reader, **asdict(claim))
             wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
             job.wanted, jobs["verification"] = wanted, job
         if not are_pairs(scores):
-            jobs["identification"] = IdentificationJob(self.reader, search)
+            jobs["identification"] = IdentificationCounter(self.reader, search)
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        tallies = dict(zip(jobs, run_jobs(self.reader, list(jobs.values())), strict=True))
+        tallies = dict(zip(jobs, count_together(self.reader, list(jobs.values())), strict=True))
         #: The job of verification and both tallies; None of a task that the scores do not support.
-        self.verification: VerificationJob | None = jobs.get("verification")
+        self.verification: VerificationCounter | None = jobs.get("verification")
         self.claimed: Any = tallies.get("verification")
         self.searched: Any = tallies.get("identification")
         if self.claimed is not None:
@@ -193,7 +193,7 @@ class ComparedSystem:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        return SubjectAttempts(VerificationJob(reader, **asdict(self.claim)))
+        return SubjectAttempts(VerificationCounter(reader, **asdict(self.claim)))
 
     @property
     def people(self) -> int:
@@ -583,7 +583,7 @@ class ComparedRetrieval:
             self.no_person = scores._no_person
             dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
         else:
-            job = RetrievalJob(scores, rules)
+            job = RetrievalPass(scores, rules)
             self.no_person = scores._no_person | job.lists.marked | job.lists.distractors
             tally, options = job.run(), ReidOptions(**rules.result_options())
             dataset = reid_dataset(tally, options)
@@ -636,7 +636,7 @@ class ComparedRetrieval:
 
     def attempts_of(self, queries: np.ndarray) -> SubjectAttempts:
         """Return the comparisons of some queries with all of the gallery."""
-        return SubjectAttempts(VerificationJob(BlockReader(self.scores.select(probes=queries))))
+        return SubjectAttempts(VerificationCounter(BlockReader(self.scores.select(probes=queries))))
 
 
 def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, str], QueryMean]:

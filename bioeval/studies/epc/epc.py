@@ -59,10 +59,10 @@ from bioeval.tallies import (
     PointFinder,
     PointsWanted,
     Templates,
-    VerificationJob,
+    VerificationCounter,
     VerificationTally,
     require_values,
-    run_jobs,
+    count_together,
     to_user,
 )
 
@@ -151,17 +151,17 @@ def epc(
     options = asdict(claim)
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    job = VerificationJob(dev_reader, **options)
+    job = VerificationCounter(dev_reader, **options)
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported_to(progress):
-        (made,) = run_jobs(dev_reader, [job])
+        (made,) = count_together(dev_reader, [job])
     with threads_for(dev):
         points = PointFinder.points_of(made, [job], job.wanted, symmetric=False)
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    judge = VerificationJob(test_reader, thresholds=known if len(known) else None, **options)
+    judge = VerificationCounter(test_reader, thresholds=known if len(known) else None, **options)
     with rows_reported_to(progress):
-        (judged,) = run_jobs(test_reader, [judge])
+        (judged,) = count_together(test_reader, [judge])
     attempts = attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)

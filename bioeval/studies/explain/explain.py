@@ -52,7 +52,7 @@ from bioeval.studies.explain.results import (
     amounts,
     total,
 )
-from bioeval.tallies import IdentificationJob, Rule, VerificationJob, role_of, run_jobs, to_user
+from bioeval.tallies import IdentificationCounter, Rule, VerificationCounter, role_of, count_together, to_user
 from bioeval.views import Shown
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ _RULES = {
 
 
 def explain_verification(
-    row: RowCells, i: int, job: VerificationJob, threshold: RowThreshold, ties: str
+    row: RowCells, i: int, job: VerificationCounter, threshold: RowThreshold, ties: str
 ) -> TaskExplanation:
     """Return the explanation of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
@@ -123,7 +123,7 @@ def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
     return adding(entry, (Count(accepted, None, times),), (Count(rejected, None, times),))
 
 
-def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
+def _claims(job: VerificationCounter, i: int) -> tuple[dict[int, int] | None, bool]:
     """Return how often row `i` claims each group (None: each once), and whether it is enrolled.
 
     Of drawn claims, those of a probe who is not enrolled have counters of their own.
@@ -193,7 +193,7 @@ class SearchedRow:
 
     row: RowCells
     i: int
-    job: IdentificationJob
+    job: IdentificationCounter
     options: dict[str, Any]
     threshold: RowThreshold
 
@@ -429,10 +429,10 @@ class RowExplainer:
         tasks = []
         notes = []
         for node, (job, options) in self.plan.tasks.items():
-            if isinstance(job, VerificationJob):
+            if isinstance(job, VerificationCounter):
                 job = self._claiming(job, i)
                 tasks.append(explain_verification(self.cells, i, job, threshold, self._ties()))
-            elif not isinstance(job, IdentificationJob):
+            elif not isinstance(job, IdentificationCounter):
                 notes.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
                     "template per subject"
@@ -475,19 +475,19 @@ class RowExplainer:
                 return str(ties)
         return "pessimistic"
 
-    def _claiming(self, job: VerificationJob, i: int) -> VerificationJob:
+    def _claiming(self, job: VerificationCounter, i: int) -> VerificationCounter:
         """Return the job of the one claim of row `i`, if one is given."""
         if self.claim is None:
             return job
         claims = np.array([i]), [self.claim]
-        return VerificationJob(
+        return VerificationCounter(
             self.plan.reader, templates=job.templates, fusion=job.fusion, claims=claims
         )
 
-    def _verification(self) -> VerificationJob | None:
+    def _verification(self) -> VerificationCounter | None:
         """Return the first verification of the protocol; None without one."""
         for task in self.plan.tasks.values():
-            if isinstance(task.job, VerificationJob):
+            if isinstance(task.job, VerificationCounter):
                 return task.job
         return None
 
@@ -523,7 +523,7 @@ class RowExplainer:
                 f"where {job.templates}-template verification has {rule.words}, on these data",
             )
         search = self.plan.tasks.get("open_set")
-        if search is not None and isinstance(search.job, IdentificationJob):
+        if search is not None and isinstance(search.job, IdentificationCounter):
             return self._of_open_set(search.job, search.options, rule.name)
         if threshold is not None:
             raise ProtocolError(
@@ -533,7 +533,7 @@ class RowExplainer:
         return None, ""
 
     def _of_open_set(
-        self, job: IdentificationJob, options: dict[str, Any], rule: str
+        self, job: IdentificationCounter, options: dict[str, Any], rule: str
     ) -> tuple[float | None, str]:
         """Return the EER threshold of open-set identification, as a distance."""
         if rule != "eer":
@@ -541,7 +541,7 @@ class RowExplainer:
                 f"protocol {self.card.name} has no verification for a rule to choose on; give "
                 f"{Argument('threshold')} as a number, or eer"
             )
-        (tally,) = run_jobs(self.plan.reader, [job])
+        (tally,) = count_together(self.plan.reader, [job])
         scalars = TaskCounts(tally, options).scalars("open_set").variables
         if math.isnan(float(scalars["eer"][1])):
             return None, "none: there are no genuine, or no impostor attempts to choose it on"

@@ -20,7 +20,7 @@ from bioeval.studies.folds.splits import IndexSet, Place
 from bioeval.tallies import (
     Attempts,
     ConcatenatedRows,
-    IdentificationJob,
+    IdentificationCounter,
     IdentificationRules,
     IdentificationTally,
     ImpostorBlock,
@@ -28,11 +28,11 @@ from bioeval.tallies import (
     PointFinder,
     PointsWanted,
     SelectionAttempts,
-    VerificationJob,
+    VerificationCounter,
     counts_of,
     gather,
     role_of,
-    run_jobs,
+    count_together,
 )
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
@@ -135,7 +135,7 @@ Listed = dict[str, np.ndarray]
 
 
 def list_attempts(
-    job: VerificationJob, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
+    job: VerificationCounter, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
 ) -> Listed:
     """Return the scores of all attempts of a job; `blocks` are those of the reader."""
     if engine() is None:
@@ -145,7 +145,7 @@ def list_attempts(
     return {name: joined.array() for name, joined in listed.items()}
 
 
-def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
+def _list_blocks(job: VerificationCounter, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
     """Return the scores of the attempts in some blocks."""
     genuine = []
     impostor = []
@@ -332,9 +332,9 @@ class FoldSide:
         """Attempts of drawn claims by probes who are not enrolled, found with the others."""
         return Attempts.listed(np.empty(0), self._strangers)
 
-    def _job(self, options: FoldOptions) -> VerificationJob:
+    def _job(self, options: FoldOptions) -> VerificationCounter:
         assert self.scores is not None
-        return VerificationJob(
+        return VerificationCounter(
             self.reader, templates=options.templates, fusion=options.fusion, claims=self.claims
         )
 
@@ -356,7 +356,7 @@ class FoldSide:
             assert self.scores is not None
             job = self._job(options)
             job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
-            (tally,) = run_jobs(self.reader, [job])
+            (tally,) = count_together(self.reader, [job])
             with threads_for(self.scores):
                 refined = PointFinder.points_of(tally, [job], job.wanted, symmetric=None)
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
@@ -421,14 +421,14 @@ class FoldSide:
         key = search.rank_unit, search.fusion
         if key not in self._tallies:
             assert self.scores is not None
-            job = IdentificationJob(self.reader, search)
+            job = IdentificationCounter(self.reader, search)
             if "_kept" in self.__dict__:
                 with threads_for(self.scores):
                     for block in self._kept:
                         job.add(block)
                 self._tallies[key] = job.result()
             else:
-                (self._tallies[key],) = run_jobs(self.reader, [job])
+                (self._tallies[key],) = count_together(self.reader, [job])
         return self._tallies[key]
 
     @cached_property

@@ -19,7 +19,7 @@ from bioeval.scores import (
     threads_for,
     without_attacks,
 )
-from bioeval.tallies import Templates, VerificationJob, check_targets, run_jobs, to_user
+from bioeval.tallies import Templates, VerificationCounter, check_targets, count_together, to_user
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -156,8 +156,8 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
             f"measure that is counted in blocks: {', '.join(MEASURES)}"
         )
     reader = BlockReader(scores)
-    job = VerificationJob(reader, templates=templates)
-    (tally,) = run_jobs(reader, [job])
+    job = VerificationCounter(reader, templates=templates)
+    (tally,) = count_together(reader, [job])
     with threads_for(scores):
         others = job.impostor_scores()
     genuine = to_user(tally.genuine.astype(np.float64), scores.kind)

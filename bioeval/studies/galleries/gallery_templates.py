@@ -60,7 +60,7 @@ from bioeval.studies.galleries.random_claims import (
     NearestCells,
     are_few,
 )
-from bioeval.studies.galleries.random_galleries import GalleryJob, thresholds_over
+from bioeval.studies.galleries.random_galleries import GalleryCounter, thresholds_over
 from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
     FAR_TARGETS,
@@ -72,7 +72,7 @@ from bioeval.tallies import (
     per_cent,
     require_values,
     role_of,
-    run_jobs,
+    count_together,
     to_user,
 )
 from bioeval.views import report_ranks
@@ -110,7 +110,7 @@ class _Part:
 
     sizes: list[int]
     claims: ExpectedClaims
-    galleries: list[GalleryJob]
+    galleries: list[GalleryCounter]
     choices: EveryChoice | None = None
 
     form = "templates"
@@ -161,7 +161,7 @@ class _Request:
             claims = ExpectedClaims(NearestCells(reader, sizes), grid)
             galleries = []
             if ranking:
-                galleries = [GalleryJob(reader, size=size, **ranking) for size in sizes]
+                galleries = [GalleryCounter(reader, size=size, **ranking) for size in sizes]
             return [_Part([*sizes], claims, galleries)]
         return [self._of_choices(reader, size, grid, ranking) for size in sizes]
 
@@ -193,7 +193,7 @@ class _Request:
         jobs = []
         if ranking:
             alike = {"starts": choices.starts, "in_order": choices.in_order, **ranking}
-            jobs.append(GalleryJob(reader, size=1, **alike))
+            jobs.append(GalleryCounter(reader, size=1, **alike))
         return _Part([size], claims, jobs, choices)
 
 
@@ -381,7 +381,7 @@ def _count(
     if rule is not None and rule.name == "fixed":
         fixed = rule.as_distance(reader.scores.kind).values
     with threads_for(reader.scores), rows_reported_to(reporter(), passes=2):
-        run_jobs(reader, parts)
+        count_together(reader, parts)
         for part in parts:
             part.claims.want(targets, fixed)
         if rule is not None:
@@ -389,7 +389,7 @@ def _count(
             for part in parts[1:]:  # the threshold of all is of the first
                 assert part.claims.wanted is not None and of_first is not None
                 part.claims.wanted |= of_first
-        run_jobs(reader, parts)
+        count_together(reader, parts)
 
 
 def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:

@@ -121,7 +121,7 @@ _NUMBERS = (
 )
 
 
-class GalleryJob:
+class GalleryCounter:
     """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
     Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
@@ -331,7 +331,7 @@ FACTS = ("mate", "closer", "tied", "tied_before", "other")
 CURVES = 5_000
 
 
-class SampledJob:
+class SampledGalleryCounter:
     """Draws galleries for each probe, and records the facts of each search in them."""
 
     form = "sampled galleries"

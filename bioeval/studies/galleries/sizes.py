@@ -18,7 +18,7 @@ from bioeval import MergeError
 from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies import IdentificationJob, IdentificationTally, ThresholdCounter, require_alike
+from bioeval.tallies import IdentificationCounter, IdentificationTally, ThresholdCounter, require_alike
 
 MODEL = (
     "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "
@@ -181,14 +181,14 @@ class SizeTally:
         )
 
 
-class SizeJob:
+class SizeCounter:
     """Counts the ranks among subjects, and the candidates within each threshold."""
 
     form = "gallery sizes"
 
     def __init__(self, reader: BlockReader, search: Search, thresholds: np.ndarray):
         """Prepare empty counts of a search whose ranks count subjects."""
-        self.ranks = IdentificationJob(reader, search)
+        self.ranks = IdentificationCounter(reader, search)
         self.thresholds = thresholds
         self.counter = ThresholdCounter(thresholds)
         subjects = len(reader.gallery.subjects)

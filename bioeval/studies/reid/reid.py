@@ -57,7 +57,7 @@ from bioeval.studies.reid.convention import (
     convention_of,
 )
 from bioeval.studies.reid.intervals import query_mean_intervals
-from bioeval.studies.reid.jobs import GomJob, RetrievalJob, kept_scores
+from bioeval.studies.reid.passes import GomPass, RetrievalPass, kept_scores
 from bioeval.studies.reid.matches import ApForm, RankKOver, Unmatched
 from bioeval.studies.reid.results import (
     GOM,
@@ -268,7 +268,7 @@ def reid(
         )
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
-    job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
+    job = RetrievalPass(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
     with rows_reported_to(progress):
         tally = job.run()
@@ -432,7 +432,7 @@ def plan_gom(
     normalize: bool | tuple[float, float] | None = None,
     given: Mapping[str, Any] | None = None,
     open_queries: Scores | None = None,
-) -> tuple[GomJob, GomOptions]:
+) -> tuple[GomPass, GomOptions]:
     """Return the job of GOM and the options of its result, as given by a card.
 
     - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
@@ -448,7 +448,7 @@ def plan_gom(
         from bioeval.studies.reid.reid import as_open_queries
 
         appended = as_open_queries(open_queries, scores, rules)
-    job = GomJob(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
+    job = GomPass(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
     return job, options
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from bioeval.scores import Block
 from bioeval.studies.reid.kernel import CandidateBlock, MatesAround, count_around
 from bioeval.studies.reid.matches import MatchLists, concatenated, joined_starts
-from bioeval.tallies import ConcatenatedRows, IdentificationJob, IdentificationTally, gather
+from bioeval.tallies import ConcatenatedRows, IdentificationCounter, IdentificationTally, gather
 
 # A place behind all others.
 BEHIND = np.iinfo(np.int64).max
@@ -112,12 +112,12 @@ class SharedMates:
         return matches
 
 
-class NearestMatesJob:
+class NearestMatesCounter:
     """Gathers the nearest mate of each probe, for identification."""
 
     form = "nearest mates"
 
-    def __init__(self, job: IdentificationJob, *, places: bool):
+    def __init__(self, job: IdentificationCounter, *, places: bool):
         self.scores, self.reader, self.ranked, self.places = job.scores, job.reader, job, places
         self.found: list[MateLists] = []
 
@@ -167,12 +167,12 @@ class NearestMatesJob:
         return MateLists(joined_starts(self.found), **each, nearest=True)
 
 
-class SharedRanksJob:
+class SharedRanksCounter:
     """Ranks the nearest mates of all sites among the candidates of one."""
 
     form = "shared ranks"
 
-    def __init__(self, job: IdentificationJob, shared: SharedMates):
+    def __init__(self, job: IdentificationCounter, shared: SharedMates):
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
         self.joint = job.fresh()  # ranks of all sites
         self.joint.template_facts = self.joint.facts

@@ -16,7 +16,7 @@ from bioeval.stats import IntervalOptions
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.intervals import query_mean_intervals
-from bioeval.studies.reid.jobs import RetrievalJob, kept_scores
+from bioeval.studies.reid.passes import RetrievalPass, kept_scores
 from bioeval.studies.reid.reid import gom, plan_gom, reid, retrieval_thresholds
 from bioeval.studies.reid.results import (
     GOM,
@@ -45,7 +45,7 @@ def plan(
         if tasks == {"reid"} and options.thresholds is not None:
             taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")
-        job = RetrievalJob(scores, rules, thresholds=taus)
+        job = RetrievalPass(scores, rules, thresholds=taus)
         result_options = rules.result_options()
         if options.per_query:
             result_options["per_query"] = True

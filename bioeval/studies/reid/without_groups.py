@@ -19,10 +19,10 @@ from bioeval.scores import codes_of
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.counts import ReidTally
-from bioeval.studies.reid.jobs import (
+from bioeval.studies.reid.passes import (
     Lists,
     RankedRows,
-    RetrievalJob,
+    RetrievalPass,
     count_all,
     match_lists,
     places_used,
@@ -30,13 +30,13 @@ from bioeval.studies.reid.jobs import (
 from bioeval.studies.reid.kernel import ByGroup
 from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.results import ReidOptions, reid_measures
-from bioeval.tallies import ConcatenatedRows, InBlocks
+from bioeval.tallies import ConcatenatedRows, RowPass
 
 # Counts of a match and a group, at most, that are in memory at a time.
 ROOM = 1 << 21
 
 
-class RetrievalWithoutGroups(InBlocks):
+class RetrievalWithoutGroups(RowPass):
     """Means over queries without each group of people, as queries and in the gallery.
 
     - `group` (int64 (subjects,)): the group of each subject's code, from 0; -1 for those who stay
@@ -54,7 +54,7 @@ class RetrievalWithoutGroups(InBlocks):
         means: Callable[[QueryMeasures], Mapping[Any, QueryMean]],
     ):
         """Prepare the lists."""
-        self.job, self.means = RetrievalJob(scores, convention), means
+        self.job, self.means = RetrievalPass(scores, convention), means
         self.scores, self.lists, self.reader = scores, self.job.lists, self.job.reader
         self.options = ReidOptions(**convention.result_options())
         codes = codes_of(scores)

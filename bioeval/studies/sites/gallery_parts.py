@@ -22,16 +22,16 @@ from bioeval.scores import (
     leaves_out_attacks,
     require_scores,
 )
-from bioeval.studies.reid.jobs import GomJob, all_matches
+from bioeval.studies.reid.passes import GomPass, all_matches
 from bioeval.studies.reid.shared_mates import (
     MateLists,
-    NearestMatesJob,
+    NearestMatesCounter,
     SharedMates,
-    SharedRanksJob,
+    SharedRanksCounter,
 )
 from bioeval.studies.sites.file_values import is_array, rises
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
-from bioeval.tallies import IdentificationJob, read_counts, run_jobs, write_counts
+from bioeval.tallies import IdentificationCounter, read_counts, count_together, write_counts
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -364,16 +364,16 @@ def best_mates(
     plan = Plan(scores, card, options, automatic=protocol == "auto")
     _require_addable(plan, card)
     lists = {}
-    ranked: dict[IdentificationJob, None] = {}
+    ranked: dict[IdentificationCounter, None] = {}
     places = False
     for task in plan.tasks.values():
-        if isinstance(task.job, IdentificationJob):
+        if isinstance(task.job, IdentificationCounter):
             ranked[task.job] = None
         places = places or task.options.get("ties") == "stable"
-    jobs = [NearestMatesJob(job, places=places) for job in ranked]
+    jobs = [NearestMatesCounter(job, places=places) for job in ranked]
     with rows_reported_to(progress):
         if jobs:
-            for job, nearest in zip(jobs, run_jobs(plan.reader, jobs), strict=True):
+            for job, nearest in zip(jobs, count_together(plan.reader, jobs), strict=True):
                 lists[_name(job.ranked)] = nearest
         for word, search in plan.searches.items():
             for rule, matches in all_matches(search.job).items():
@@ -446,7 +446,7 @@ def _share(plan: Plan, mates: BestMates, number: int) -> None:
         job = task.job
         if job.form == "identification":
             if job not in shared:
-                shared[job] = SharedRanksJob(job, SharedMates(mates.lists[_name(job)], number))
+                shared[job] = SharedRanksCounter(job, SharedMates(mates.lists[_name(job)], number))
             plan.tasks[node] = task._replace(job=shared[job])
     for word, search in plan.searches.items():
         search.job.shared = {}
@@ -456,7 +456,7 @@ def _share(plan: Plan, mates: BestMates, number: int) -> None:
         gom.normalize = (mates.low, mates.high)
 
 
-def _normalised(plan: Plan) -> GomJob | None:
+def _normalised(plan: Plan) -> GomPass | None:
     """Return the job of GOM whose distances are scaled by those of the whole matrix."""
     search = plan.searches.get("gom")
     if search is not None and search.job.normalize is True:
@@ -549,7 +549,7 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     plan.reader.about = replace(about, notes=(*about.notes, note))
 
 
-def _name(job: IdentificationJob) -> str:
+def _name(job: IdentificationCounter) -> str:
     return f"identification {job.rank_unit} {job.search.fused}"
 
 

@@ -20,7 +20,7 @@ _PIECE = 1 << 20
 _NONE = np.empty(0, dtype=np.uint32)
 
 
-class RowDigestJob:
+class RowDigestCounter:
     """Adds up a digest of each attempt of a probe with a sample: its score and the other template.
 
     The sum is the same in any order of the gallery. A probe with fewer than 20 distinct scores

@@ -26,15 +26,15 @@ from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.tallies import (
     ConcatenatedRows,
-    FoldSweep,
-    IdentificationJob,
+    FoldPasses,
+    IdentificationCounter,
     IdentificationTally,
     Judged,
     Rule,
     Subset,
     ThresholdCounter,
     gather,
-    run_jobs,
+    count_together,
 )
 
 #: Calendar units, as numpy names them.
@@ -147,7 +147,7 @@ class SharedReader(BlockReader):
 _GENUINE = ("value", "row", "column")
 
 
-class ProbeAttemptsJob:
+class ProbeAttemptsCounter:
     """The genuine scores of each probe, and, at a threshold, its false accepts."""
 
     form = "attempts over time"
@@ -191,7 +191,7 @@ class ProbeAttemptsJob:
             accepted = self.counter.by_row(values, start, stop)
             self.impostors[block.low : block.low + len(values)] = accepted
 
-    def result(self) -> ProbeAttemptsJob:
+    def result(self) -> ProbeAttemptsCounter:
         """Return the attempts found."""
         return self
 
@@ -230,14 +230,14 @@ def attempts_over_time(
     """
     templates, fusion, rule = counting.templates, counting.fusion, counting.rule
     given = rule.values[0] if rule.name == "fixed" else None
-    job = ProbeAttemptsJob(reader, templates, fusion, given)
+    job = ProbeAttemptsCounter(reader, templates, fusion, given)
     jobs: list[Any] = [job]
     if counting.search is not None:
-        jobs.append(IdentificationJob(reader, counting.search))
+        jobs.append(IdentificationCounter(reader, counting.search))
     if given is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
     else:
-        run_jobs(reader, jobs)
+        count_together(reader, jobs)
         threshold, inside = given, codes >= 0
         by_bin = np.zeros((bins, 2), dtype=np.int64)  # accepted, and all others
         np.add.at(by_bin, codes[inside], job.impostors[inside])
@@ -259,12 +259,12 @@ def _by_rule(
     """
     everything, gallery = bins + 1, bins + 2  # the first is a fold that no template has
     folds = np.where(codes >= 0, codes, bins), np.full(reader.scores.shape[1], gallery)
-    sweep = FoldSweep(reader, counting.templates, counting.fusion, [folds])
+    sweep = FoldPasses(reader, counting.templates, counting.fusion, [folds])
     sweep.rows.from_memory = False  # the other jobs take blocks
     if engine() is None:
         reader.jobs = jobs
     else:
-        run_jobs(reader, jobs)
+        count_together(reader, jobs)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
     judged = Judged.of_folds(sweep, counting.rule, [parts])[0]
     reader.note_failure_codes()

@@ -31,7 +31,7 @@ from bioeval.studies.zoo import kernel
 from bioeval.tallies import (
     ConcatenatedRows,
     ExactSums,
-    InBlocks,
+    RowPass,
     gather,
     is_accepted,
     rounded_down,
@@ -174,7 +174,7 @@ def count_by_subject(
     - `stream`: draws the halves
     - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
-    work = SubjectWork(reader, threshold, stream, fusion)
+    work = SubjectPass(reader, threshold, stream, fusion)
     scores, chosen = reader.scores, engine()
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         if chosen is None:
@@ -199,7 +199,7 @@ def rows_per_chunk(scores: Scores) -> int:
     return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
 
 
-class SubjectWork(InBlocks):
+class SubjectPass(RowPass):
     """Attempts by subject, counted in blocks of rows in any place and order."""
 
     step = 0  # of the scores

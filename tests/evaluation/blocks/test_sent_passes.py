@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.evaluation.blocks.sent_work import (
+from bioeval.evaluation.blocks.sent_passes import (
     FileMissingOnWorker,
     pack,
     place_in_file,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numba
 import numpy as np
 
-from bioeval.base.engines import engine, refuse_engine
+from bioeval.base.executors import engine, refuse_executor
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most
@@ -48,7 +48,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import InBlocks, empty_facts, facts_of_rows
+from bioeval.tallies.parts import RowPass, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.second_pass import (
     PointsWanted,
@@ -57,10 +57,10 @@ from bioeval.tallies.second_pass import (
     expected_windows,
     scratch_of,
 )
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 
 if TYPE_CHECKING:
-    from bioeval.tallies.identification_job import IdentificationJob
+    from bioeval.tallies.identification_counter import IdentificationCounter
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
 # beforehand to place its cells.
@@ -92,23 +92,23 @@ NO_SECOND_PASS = SecondPass(())
 _KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
-def run_jobs(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
+def count_together(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
     scores = reader.scores
     swept = reader.of_rows and sweepable(scores, jobs)
-    run = run_blocks
+    run = count_blocks
     if swept:
-        run = run_sweep
+        run = count_rows
     with threads_for(scores):
         chosen = engine()
         if chosen is not None and _has_parts(reader, jobs):
-            work = SweepWork(reader, jobs, swept)
+            work = CounterPass(reader, jobs, swept)
             work.include(chosen.count(work))
             return _results(reader, jobs)
         return run(reader, jobs)
 
 
-def run_blocks(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
+def count_blocks(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs over the blocks of one sweep and return their tallies, in order."""
     if are_pairs(reader.scores):
         for job in jobs:
@@ -156,16 +156,16 @@ def _of_form(form: str, jobs: Sequence[Any]) -> list[Any]:
     return [job for job in jobs if job.form == form]
 
 
-def run_sweep(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
+def count_rows(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
-    sweep = RowSweep(reader, jobs)
+    sweep = KernelPass(reader, jobs)
     if sweep.rows_counted(0, reader.scores.shape[0]):
         for kind in sweep.kinds:
             kind.hand_on()
     return _results(reader, jobs)
 
 
-class SweepWork(InBlocks):
+class CounterPass(RowPass):
     """A sweep for some jobs, counted in blocks of rows in any place and order."""
 
     what = "counts"
@@ -176,7 +176,7 @@ class SweepWork(InBlocks):
         self.reader, self.jobs, self.swept = reader, jobs, swept
         self.kinds: Sequence[KindOfTemplates] = ()
         if swept:
-            sweep = RowSweep(reader, jobs)
+            sweep = KernelPass(reader, jobs)
             # The sample that places the cells is taken once, not by every block.
             sample = sweep._counted(0, scores.shape[0])
             if all(len(cells.counts) for cells in sample):
@@ -194,7 +194,7 @@ class SweepWork(InBlocks):
         looks = {}
         complete = True
         if self.swept:
-            sweep = RowSweep(reader, jobs, self.kinds)
+            sweep = KernelPass(reader, jobs, self.kinds)
             complete = sweep.rows_counted(low, high)
             for i, kind in enumerate(sweep.kinds):
                 if kind.second_pass is not None:
@@ -229,7 +229,7 @@ def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
     rows = reader.of_rows and not are_pairs(reader.scores)
     mergeable = rows and all(hasattr(job, "include_counts") for job in jobs)
     if not mergeable:
-        refuse_engine()
+        refuse_executor()
     return mergeable
 
 
@@ -238,7 +238,7 @@ class KindOfTemplates:
     """What a sweep knows of verification with single, or with multi templates."""
 
     templates: str
-    jobs: list[VerificationJob]  # they differ in their results only; there may be none
+    jobs: list[VerificationCounter]  # they differ in their results only; there may be none
     pilot: CellCounts | None = None  # counts of a few rows, which place the cells
     #: The points that are looked for, if there are genuine scores.
     wanted: PointsWanted | None = None
@@ -375,7 +375,7 @@ def _mask_in_place(scores: Scores) -> bool:
     return fits and mask.flags.c_contiguous
 
 
-class RowSweep:
+class KernelPass:
     """The arrays that the kernel needs, made once, and the jobs that receive its counts."""
 
     def __init__(
@@ -723,7 +723,7 @@ class RowSweep:
             give_back(self.scores)
         return copies
 
-    def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
+    def _facts(self, jobs: list[IdentificationCounter], rows: slice) -> RankFacts:
         """Return the arrays that the facts are written to: the first job's, or temporary ones."""
         if jobs:
             return facts_of_rows(jobs[0].facts, rows)
@@ -744,7 +744,7 @@ class RowSweep:
         return sample
 
 
-def _sample(job: VerificationJob, block: Block) -> CellCounts:
+def _sample(job: VerificationCounter, block: Block) -> CellCounts:
     """Count the impostor scores of a few rows of a block in cells, without compiling a kernel."""
     values, start, stop = block.values, block.mate_start, block.mate_stop
     if job.templates == "multi":

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval.base.engines import RowWork, counts_here
+from bioeval.base.executors import Pass, counts_here
 from bioeval.base.errors import Argument, BioevalError, EngineError
 from bioeval.base.progress import reporter
 from bioeval.scores.matrix import Scores
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CELLS, CELLS_STREAMED = 1 << 28, 1 << 25
 
 
-def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
+def row_ranges(work: Pass, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
     """Return the blocks of rows of some work.
 
     `rows` is how many rows a block has, rounded up to those that are read together; by default
@@ -45,7 +45,7 @@ class Executor(Protocol):
         """Number of blocks that are computed at a time."""
 
     def parts(
-        self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
+        self, work: Pass, ranges: Sequence[tuple[int, int]], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows, in any order."""
 
@@ -53,13 +53,13 @@ class Executor(Protocol):
         """Release the data sent."""
 
 
-class LocalExecutor:
+class LocalWorkers:
     """Computes blocks of rows in this process, one after the other."""
 
     distributes, workers = False, 1
 
     def parts(
-        self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
+        self, work: Pass, ranges: Sequence[tuple[int, int]], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows in order."""
         for low, high in ranges:
@@ -69,7 +69,7 @@ class LocalExecutor:
         """Do nothing: nothing was sent."""
 
 
-class BlockEngine:
+class BlockExecutor:
     """Engine that counts blocks of rows with an executor and merges the counts.
 
     `rows` is how many a block has. With a checkpoint, each block that is done is kept there, and
@@ -88,7 +88,7 @@ class BlockEngine:
         if self.checkpoint is not None:
             self.checkpoint.close()
 
-    def count(self, work: RowWork) -> Any:
+    def count(self, work: Pass) -> Any:
         """Return the counts of all rows."""
         total, done, parts = work.scores.shape[0], 0, []
         for part in self._parts(work):
@@ -97,7 +97,7 @@ class BlockEngine:
             reporter()(done, total)
         return merged_parts(parts).counts
 
-    def _parts(self, work: RowWork) -> Iterator[RowRangeCounts]:
+    def _parts(self, work: Pass) -> Iterator[RowRangeCounts]:
         """Yield the counts of all blocks, in any order."""
         if self.checkpoint is None:
             ranges = row_ranges(work, self.executor.workers, self.rows)
@@ -114,15 +114,15 @@ class BlockEngine:
 _ASIDE = ("client", "checkpoint", "progress", "protocol", "key", "margin", "band")
 
 
-def engine_of_call(
+def executor_of_call(
     client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]
-) -> BlockEngine:
+) -> BlockExecutor:
     """Return the engine of a call."""
-    executor: Executor = LocalExecutor()
+    executor: Executor = LocalWorkers()
     if client is not None:
-        from bioeval.evaluation.blocks.cluster import ClusterExecutor
+        from bioeval.evaluation.blocks.cluster import ClusterWorkers
 
-        executor = ClusterExecutor(client)
+        executor = ClusterWorkers(client)
     scores: dict[str, Scores] = {}
     options = {}
     for name, value in arguments.items():
@@ -137,7 +137,7 @@ def engine_of_call(
     if executor.distributes:
         _refuse_lists(scores)
     if checkpoint is None or not scores:  # nothing to keep: the function refuses what is no scores
-        return BlockEngine(executor)
+        return BlockExecutor(executor)
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
     card = arguments.get("protocol", "")
@@ -151,7 +151,7 @@ def engine_of_call(
     if "convention" in options:  # a card too, whose file may be changed
         options["convention"] = _loaded(options["convention"])
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
-    return BlockEngine(executor, checkpoint=kept)
+    return BlockExecutor(executor, checkpoint=kept)
 
 
 def _loaded(card: Any) -> Any:

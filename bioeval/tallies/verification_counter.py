@@ -64,7 +64,7 @@ class Claim:
         return {"templates": self.templates, "fusion": self.fused or "none"}
 
 
-class VerificationJob:
+class VerificationCounter:
     """Counts the genuine and impostor attempts of verification.
 
     With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its

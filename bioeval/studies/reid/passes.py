@@ -41,7 +41,7 @@ from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.tallies import (
     ConcatenatedRows,
     Extent,
-    InBlocks,
+    RowPass,
     check_max_rank,
     require_values,
     rounded_down,
@@ -373,7 +373,7 @@ PLACES = 1 << 12
 NODES = 32
 
 
-class RetrievalJob(InBlocks):
+class RetrievalPass(RowPass):
     """Counts the ranks of each query's matches, under a convention.
 
     For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
@@ -523,7 +523,7 @@ class RetrievalJob(InBlocks):
         return at_rank
 
 
-class GomJob(InBlocks):
+class GomPass(RowPass):
     """Counts the entries retrieved within each threshold, under a convention, for GOM.
 
     With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
@@ -542,9 +542,9 @@ class GomJob(InBlocks):
         appended: Scores | None = None,
     ):
         """Prepare the lists of both."""
-        self.appended: GomJob | None = None
+        self.appended: GomPass | None = None
         if appended is not None:
-            self.appended = GomJob(appended, convention, thresholds, variant=variant)
+            self.appended = GomPass(appended, convention, thresholds, variant=variant)
         self.scores, self.convention, self.thresholds = scores, convention, thresholds
         self.normalize, self.variant = normalize, variant
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
@@ -662,7 +662,7 @@ class _Retrieved:
         return counts
 
 
-def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchLists:
+def matches_of_rows(job: RetrievalPass | GomPass, ranked: RankedRows) -> MatchLists:
     """Return the ranks of the matches of a block of rows, at all sites where they share."""
     if ranked.rule not in job.shared:
         return match_lists(ranked.mates)
@@ -679,7 +679,7 @@ def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchList
     return job.shared[ranked.rule].around(ranked.low, candidates)
 
 
-def all_matches(job: RetrievalJob | GomJob) -> dict[str, MateLists]:
+def all_matches(job: RetrievalPass | GomPass) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
@@ -693,7 +693,7 @@ def all_matches(job: RetrievalJob | GomJob) -> dict[str, MateLists]:
     return found_by_rule
 
 
-class _AllMatches(InBlocks):
+class _AllMatches(RowPass):
     """All matches of some queries, by rule of removal."""
 
     what = "matches"
@@ -727,7 +727,7 @@ class _AllMatches(InBlocks):
         return {"rules": rules, "watch": self.watched(reader, low, high)}
 
 
-class _Extent(InBlocks):
+class _Extent(RowPass):
     """The smallest and the largest finite distance of some queries."""
 
     what = "extent"

@@ -19,30 +19,30 @@ from bioeval.tallies import counters, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.identification_counter import IdentificationCounter
 from bioeval.tallies.second_pass import SecondPass, scratch_of
-from bioeval.tallies.sweep import run_blocks
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.passes import count_blocks
+from bioeval.tallies.verification_counter import VerificationCounter
 
 
 def jobs_for(scores, reader, thresholds=None):
     return [
-        VerificationJob(reader, thresholds=thresholds),
-        VerificationJob(reader, templates="multi", thresholds=thresholds),
-        IdentificationJob(reader),
-        IdentificationJob(reader, Search(rank_unit="subject")),
+        VerificationCounter(reader, thresholds=thresholds),
+        VerificationCounter(reader, templates="multi", thresholds=thresholds),
+        IdentificationCounter(reader),
+        IdentificationCounter(reader, Search(rank_unit="subject")),
     ]
 
 
 def both_ways(scores, choose=slice(None), thresholds=None):
     """Tallies by the sweep and by blocks."""
     out = []
-    for run in (sweeping.run_sweep, run_blocks):
+    for run in (sweeping.count_rows, count_blocks):
         reader = BlockReader(scores)
         jobs = jobs_for(scores, reader, thresholds)[choose]
-        if run is sweeping.run_sweep and not sweeping.sweepable(scores, jobs):
+        if run is sweeping.count_rows and not sweeping.sweepable(scores, jobs):
             assert thresholds is not None  # too uneven for the sweep
-            run = run_blocks
+            run = count_blocks
         out.append(run(reader, jobs))
     return zip(*out, strict=True)
 
@@ -184,9 +184,9 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     check_same(scores, slice(1, 2))
     reader = BlockReader(scores)
     jobs = jobs_for(scores, reader)
-    for job in (VerificationJob, IdentificationJob):
+    for job in (VerificationCounter, IdentificationCounter):
         monkeypatch.setattr(job, "add", None)  # no general kernel
-    sweeping.run_sweep(reader, jobs)
+    sweeping.count_rows(reader, jobs)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])

@@ -46,7 +46,7 @@ RankUnit = Literal["template", "subject"]
 _BY_DEFAULT = Search()
 
 
-class IdentificationJob:
+class IdentificationCounter:
     """Ranks each probe's best mate: the facts behind open- and closed-set identification."""
 
     form = "identification"

@@ -21,7 +21,7 @@ else:
     Client = Any  # of an optional dependency, which type checkers have
 
 
-class RowWork(Protocol):
+class Pass(Protocol):
     """Work that counts over rows of scores; the counts of blocks add up to those of all rows.
 
     Work may have two more attributes: `depends_on`, arrays besides scores and options that the
@@ -53,7 +53,7 @@ class Engine(Protocol):
     #: Whether this process may not read all scores itself, since others are to do it.
     distributes: bool
 
-    def count(self, work: RowWork) -> Any:
+    def count(self, work: Pass) -> Any:
         """Return the counts of all rows."""
 
 
@@ -65,7 +65,7 @@ def engine() -> Engine | None:
     return _ENGINE.get()
 
 
-def refuse_engine(option: str = "interval") -> None:
+def refuse_executor(option: str = "interval") -> None:
     """Raise :class:`EngineError` where `option` may have work done here that an engine is to do."""
     chosen = engine()
     if chosen is not None and chosen.distributes:
@@ -78,7 +78,7 @@ def refuse_engine(option: str = "interval") -> None:
 
 def computed_here(option: str) -> contextlib.AbstractContextManager[None]:
     """Count in this process, as `option` has to; :class:`EngineError` where an engine is to."""
-    refuse_engine(option)
+    refuse_executor(option)
     return computed_by(None)
 
 
@@ -92,7 +92,7 @@ def computed_by(chosen: Engine | None) -> Iterator[None]:
         _ENGINE.reset(token)
 
 
-def counts_here(work: RowWork, low: int, high: int) -> Any:
+def counts_here(work: Pass, low: int, high: int) -> Any:
     """Return the counts of a block, made in this process; its rows are not reported."""
     with computed_by(None), rows_reported_to(lambda done, total: None):
         return work.part(low, high)

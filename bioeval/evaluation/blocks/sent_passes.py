@@ -21,7 +21,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.base.engines import RowWork, counts_here
+from bioeval.base.executors import Pass, counts_here
 from bioeval.base.errors import BioevalError
 from bioeval.base.progress import shown_by
 from bioeval.scores.embeddings import EmbeddingSource
@@ -143,7 +143,7 @@ class Packed:
     matrices: dict[str, tuple[Any, list[Scores]]]
 
 
-def pack(work: RowWork, by_path: bool = True) -> Packed:
+def pack(work: Pass, by_path: bool = True) -> Packed:
     """Return work as it is sent; `by_path` says whether workers read files of scores themselves."""
     import cloudpickle  # type: ignore[import-untyped]
 
@@ -173,7 +173,7 @@ def pack(work: RowWork, by_path: bool = True) -> Packed:
     return Packed(uuid.uuid4().hex, file.getvalue(), arrays, matrices)
 
 
-def _matrices(work: RowWork, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
+def _matrices(work: Pass, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
     """Return the matrices that are sent by rows, each once, and the scores that read them."""
     matrices: dict[int, tuple[str, Any, list[Scores]]] = {}
     for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
@@ -231,7 +231,7 @@ class RowsHere:
 _ALONE = threading.Lock()
 
 # The work that was unpacked last, by its token.
-_unpacked: dict[str, tuple[RowWork, dict[str, RowsHere]]] = {}
+_unpacked: dict[str, tuple[Pass, dict[str, RowsHere]]] = {}
 
 
 def returned(data: Any) -> Any:
@@ -239,7 +239,7 @@ def returned(data: Any) -> Any:
     return data
 
 
-def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str, RowsHere]]:
+def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[Pass, dict[str, RowsHere]]:
     """Return the work, and the matrices whose rows are sent separately."""
     matrices: dict[str, RowsHere] = {}
     # An array lies in its message at any byte, and a product would copy it for each block.
