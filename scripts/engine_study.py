@@ -18,10 +18,10 @@ import click
 import numpy as np
 
 import bioeval as be
-from bioeval.base.engines import computed_by
+from bioeval.base.executors import computed_by
 from bioeval.cli.cluster_options import started_cluster
-from bioeval.evaluation.blocks.cluster import ClusterExecutor
-from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
+from bioeval.evaluation.blocks.cluster import ClusterWorkers
+from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.tallies.parts import ConcatenatedRows
 
 
@@ -43,13 +43,13 @@ def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
 
 
 def overhead(templates: int, repeats: int) -> None:
-    """Compare blocks of the engine's own size with a sweep that knows no blocks."""
+    """Compare blocks of the executor's own size with a sweep that knows no blocks."""
     scores = population(templates)
     be.tally(scores.select(probes=range(0, templates, 8)))
     plain, blocks = [], []
     for _ in range(repeats):
         plain.append(timed(lambda: be.tally(scores)))
-        with computed_by(BlockEngine(LocalExecutor())):
+        with computed_by(BlockExecutor(LocalWorkers())):
             blocks.append(timed(lambda: be.tally(scores)))
     same = plain[0][2].tree().identical(blocks[0][2].tree())
     wall, processor = (min(x[i] for x in blocks) / min(x[i] for x in plain) for i in (0, 1))
@@ -143,10 +143,10 @@ def tasks(number: int, workers: int) -> None:
     ):
         client.wait_for_workers(workers)
         cluster.scheduler.transition_log.clear()
-        engine = BlockEngine(ClusterExecutor(client), rows=1)
+        executor = BlockExecutor(ClusterWorkers(client), rows=1)
         with get_task_stream(client) as stream:
             began = time.time()
-            wall, processor, found = timed(lambda: engine.count(work, None))
+            wall, processor, found = timed(lambda: executor.count(work, None))
         log = [x for x in cluster.scheduler.transition_log if x[-1] < began + wall]
     right = int(found["counts"][0, 0]) == number and len(found["rows"].array()) == number
     click.echo(

@@ -29,8 +29,8 @@ import numpy as np
 
 import bioeval as be
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.verification_counter import VerificationCounter
 
 KINDS = ("memmap", "hdf5", "zarr", "dask", "parquet", "parquet-whole")  # whole: in one group
 CHUNK, TEMPLATES, ROUNDS = (200, 500), 5, 3
@@ -146,7 +146,7 @@ def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
 
     def count(scores: be.Scores) -> None:
         reader = BlockReader(scores)
-        run_jobs(reader, [VerificationJob(reader)])
+        count_together(reader, [VerificationCounter(reader)])
 
     count(scores)
     count(held)

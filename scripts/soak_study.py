@@ -25,8 +25,8 @@ import click
 import numpy as np
 
 import bioeval as be
-from bioeval.evaluation.blocks import engine as ranges
-from bioeval.evaluation.blocks.cluster import ClusterExecutor
+from bioeval.evaluation.blocks import executor as ranges
+from bioeval.evaluation.blocks.cluster import ClusterWorkers
 
 # Comparisons of a block in these trials: small ones, so that there are many to be killed in.
 CELLS = 1 << 18
@@ -238,8 +238,8 @@ def at_moment(happens: Callable[[], None], moment: str, number: int = 0) -> Iter
     with contextlib.ExitStack() as inside:
         if moment in places:
             name = places[moment]
-            wrapped = before(getattr(ClusterExecutor, name))
-            inside.enter_context(unittest.mock.patch.object(ClusterExecutor, name, wrapped))
+            wrapped = before(getattr(ClusterWorkers, name))
+            inside.enter_context(unittest.mock.patch.object(ClusterWorkers, name, wrapped))
         yield now if moment == "counted" else None
 
 

@@ -13,7 +13,6 @@ from bioeval.base.arguments import (
     require_text as require_text,
 )
 from bioeval.base.elsewhere import offered_value as offered_value
-from bioeval.base.engines import Client as Client, computed_here as computed_here, engine as engine
 from bioeval.base.environment import source_date as source_date
 from bioeval.base.errors import (
     Argument as Argument,
@@ -25,6 +24,12 @@ from bioeval.base.errors import (
     renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,
+)
+from bioeval.base.executors import (
+    Client as Client,
+    Pass as Pass,
+    computed_here as computed_here,
+    executor as executor,
 )
 from bioeval.base.kinds import (
     Kind as Kind,

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.engines import Client
 from bioeval.base.errors import Argument, ProtocolError, counted
+from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
@@ -33,9 +33,9 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
-from bioeval.tallies.identification_job import IdentificationJob, RankUnit
+from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
+from bioeval.tallies.passes import count_together
 from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
 from bioeval.tallies.tied_places import Ties
 
@@ -314,9 +314,9 @@ def _identify(
     plan = partial(planner.identification, task, drawn)
     if drawn is not None:
         return drawn.identification(plan, limits), None
-    job, options = plan()
+    counter, options = plan()
     reader = planner.reader
-    (tally,) = run_jobs(reader, [job])
+    (tally,) = count_together(reader, [counter])
     node = "closed_set"
     if isinstance(task, OpenSet):
         node = "open_set"
@@ -325,7 +325,7 @@ def _identify(
     if limits is None:
         return dataset, tally
 
-    return counts.with_intervals(dataset, job, reader, limits), tally
+    return counts.with_intervals(dataset, counter, reader, limits), tally
 
 
 def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTally) -> xr.Dataset:
@@ -390,7 +390,7 @@ def ranks(
     search = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     reader = BlockReader(scores)
     with rows_reported_to(progress):
-        (result,) = run_jobs(reader, [IdentificationJob(reader, search)])
+        (result,) = count_together(reader, [IdentificationCounter(reader, search)])
     return ranks_dataset(result, ties)
 
 

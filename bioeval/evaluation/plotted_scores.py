@@ -21,8 +21,8 @@ from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.passes import count_together
+from bioeval.tallies.verification_counter import VerificationCounter
 
 NODE = "verification/single"
 
@@ -61,12 +61,14 @@ def _histograms(data: Any) -> ScoreHistograms:
         )
     data = without_attacks(data)
     reader = BlockReader(data)
-    job = VerificationJob(reader)
-    counts = run_jobs(reader, [job])[0]
+    counter = VerificationCounter(reader)
+    counts = count_together(reader, [counter])[0]
     if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
-        job = job.fresh()
-        job.given = ThresholdCounter(grid.boundaries)
-        below, *inside, above = run_jobs(reader, [job])[0].given.counts.tolist()
+        counter = counter.fresh()
+        counter.given = ThresholdCounter(grid.boundaries)
+        (tally,) = count_together(reader, [counter])
+        assert tally.given is not None
+        below, *inside, above = tally.given.counts.tolist()
         cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
         counts = replace(counts, impostor=cells.fitted())
     return score_histograms(counts, as_fine=True)

@@ -52,8 +52,8 @@ def verification_intervals(
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals.
 
-    `tally` has its operating points; `attempts`, of the same job, may be None for methods that do
-    not need the subjects.
+    `tally` has its operating points; `attempts`, of the same counter, may be None for methods that
+    do not need the subjects.
     """
     units: dict[str, int] = {}
     inside: dict[str, np.ndarray] = {}
@@ -124,7 +124,7 @@ class ErrorColumns:
         """Return the rates of attempts; `others` count the impostor attempts beside them."""
         forms = QuadraticForms(weights, len(thresholds) + 1)
         sink = MergingSinks((forms, *others))
-        genuine = attempts.sweep(thresholds, sink)
+        genuine = attempts.pass_over(thresholds, sink)
         accepted = np.cumsum(forms.totals, axis=0)
         columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
         columns.frr = columns.frr_at(thresholds)
@@ -247,8 +247,8 @@ class Replicates:
         Operating points are chosen anew in each replicate, as on the data themselves. Where there
         are more distinct scores than thresholds, they are interpolated linearly between two
         thresholds, and every replicate is corrected by the interpolation error of the data
-        themselves. `tally` has its operating points, `attempts` are of the same job, and `grid` is
-        the thresholds of the result as increasing distances.
+        themselves. `tally` has its operating points, `attempts` are of the same counter, and `grid`
+        is the thresholds of the result as increasing distances.
         """
         points = tally.points
         assert points is not None
@@ -538,7 +538,7 @@ def _analytic(
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
-    values, people = attempts.sweep(thresholds, Sinks((dense, erring)))
+    values, people = attempts.pass_over(thresholds, Sinks((dense, erring)))
     few = erring.few(copies_of(tally))
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())

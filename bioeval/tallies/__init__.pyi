@@ -12,6 +12,12 @@ from bioeval.tallies.counters import (
     gather as gather,
     grid_over_attempts as grid_over_attempts,
 )
+from bioeval.tallies.counting import (
+    Counter as Counter,
+    RawRowCounter as RawRowCounter,
+    RowPass as RowPass,
+    counts_of as counts_of,
+)
 from bioeval.tallies.counts import (
     IdentificationTally as IdentificationTally,
     ImpostorProbes as ImpostorProbes,
@@ -19,9 +25,9 @@ from bioeval.tallies.counts import (
     require_alike as require_alike,
     role_of as role_of,
 )
-from bioeval.tallies.fold_counts import FoldSweep as FoldSweep, Subset as Subset
-from bioeval.tallies.identification_job import (
-    IdentificationJob as IdentificationJob,
+from bioeval.tallies.fold_counts import FoldPasses as FoldPasses, Subset as Subset
+from bioeval.tallies.identification_counter import (
+    IdentificationCounter as IdentificationCounter,
     RankUnit as RankUnit,
     check_max_rank as check_max_rank,
 )
@@ -30,9 +36,13 @@ from bioeval.tallies.kept_points import at_most_kept as at_most_kept
 from bioeval.tallies.left_out import LeftOut as LeftOut
 from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,
+    Counts as Counts,
     Extent as Extent,
-    InBlocks as InBlocks,
-    counts_of as counts_of,
+    merged as merged,
+)
+from bioeval.tallies.passes import (
+    count_together as count_together,
+    count_with_points as count_with_points,
 )
 from bioeval.tallies.point_search import PointFinder as PointFinder
 from bioeval.tallies.points import (
@@ -51,7 +61,6 @@ from bioeval.tallies.selections import (
     SelectionAttempts as SelectionAttempts,
     SelectionCounts as SelectionCounts,
 )
-from bioeval.tallies.sweep import run_jobs as run_jobs
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
 from bioeval.tallies.threshold_rules import Rule as Rule
 from bioeval.tallies.threshold_search import Attempts as Attempts
@@ -67,8 +76,8 @@ from bioeval.tallies.tied_places import (
     Ties as Ties,
     place_weights as place_weights,
 )
-from bioeval.tallies.verification_job import (
+from bioeval.tallies.verification_counter import (
     Claim as Claim,
     Templates as Templates,
-    VerificationJob as VerificationJob,
+    VerificationCounter as VerificationCounter,
 )

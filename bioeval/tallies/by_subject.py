@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from bioeval.base.engines import engine
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.executors import executor
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader
@@ -17,10 +17,11 @@ from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
+from bioeval.tallies.counting import counts_of
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import EqualError
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of tables that are listed at once.
 _TABLE_ROOM = 1 << 20
@@ -148,7 +149,7 @@ _ROOM = 1 << 21
 
 
 class SubjectAttempts:
-    """The attempts of a verification job by subject, and by pair of subjects.
+    """The attempts of a verification counter by subject, and by pair of subjects.
 
     Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
 
@@ -186,16 +187,16 @@ class SubjectAttempts:
             f"of the templates. Give labels{instead('attempts')}"
         )
 
-    def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):
+    def __init__(self, counter: VerificationCounter, numbers: np.ndarray | None = None):
         """Number the people of the attempts; `numbers` has an order for them."""
-        scores, reader = job.scores, job.reader
-        self.scores, self.job, self.reader = scores, job.fresh(), reader
+        scores, reader = counter.scores, counter.reader
+        self.scores, self.counter, self.reader = scores, counter.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of(scores)
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
-        elif job.claims is not None:
-            probes, groups = job.claims
+        elif counter.claims is not None:
+            probes, groups = counter.claims
             codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
@@ -208,7 +209,7 @@ class SubjectAttempts:
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
         self.names = known.values[who].tolist()
         self.no_person = known.of_no_person((*scores._junk_ids, *scores.distractor_ids))[who]
-        if self._pairs is None and job.claims is None:
+        if self._pairs is None and counter.claims is None:
             everybody = np.arange(self.people)
             sizes = map(self.persons_among, (*self.sides, everybody))
             self.disjoint_pairs = disjoint_pairs(*sizes)
@@ -271,7 +272,7 @@ class SubjectAttempts:
 
     def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
         """Return the impostor scores of some blocks, or of all listed pairs."""
-        swept = self.job.attempts(blocks)
+        swept = self.counter.attempts(blocks)
         scores = [np.empty(0)]
         for _, impostors in swept:
             scores += [impostor_scores(x).astype(np.float64) for x in impostors]
@@ -302,8 +303,8 @@ class SubjectAttempts:
         probing = self._person[self.scores._codes.probe].astype(np.int32)
         values, left, right = [], [], []
         for block in blocks:
-            if self.job.templates == "multi":
-                block = block.fused(self.job.fusion)
+            if self.counter.templates == "multi":
+                block = block.fused(self.counter.fusion)
             rows, columns = block.values.shape
             others = np.arange(columns) != block.self_position[:, None]
             probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
@@ -317,7 +318,7 @@ class SubjectAttempts:
             "right": ConcatenatedRows(tuple(right)),
         }
 
-    def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+    def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
 
         Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
@@ -325,7 +326,7 @@ class SubjectAttempts:
         """
         if self._pairs is not None:
             return self._of_pairs(thresholds, sink)
-        if self.job.claims is not None:
+        if self.counter.claims is not None:
             return self._of_claims(thresholds, sink)
         return self._of_all(thresholds, sink)
 
@@ -339,9 +340,9 @@ class SubjectAttempts:
             reader = BlockReader(scores)
         people = self._person[scores._codes.probe], self._person[reader.gallery.subjects]
         fusion = None
-        if self.job.templates == "multi":
-            fusion = self.job.fusion
-        if engine() is None or not isinstance(sink, MergingSink):
+        if self.counter.templates == "multi":
+            fusion = self.counter.fusion
+        if executor() is None or not isinstance(sink, MergingSink):
             attempts = _PairCounter(people, fusion, thresholds, sink).into(sink, reader)
         else:
             counter = _PairCounter(people, fusion, thresholds, sink.fresh())
@@ -350,8 +351,8 @@ class SubjectAttempts:
         return attempts["genuine"].array(), attempts["people"].array()
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        assert self.job.claims is not None
-        probes, groups = self.job.claims
+        assert self.counter.claims is not None
+        probes, groups = self.counter.claims
         attempts = counts_of("claims", self.reader, self._gather_claims)
         values, claim = attempts["values"].array(), attempts["claims"].array()
         left = self._person[self.scores._codes.probe[probes[claim]]]
@@ -360,12 +361,12 @@ class SubjectAttempts:
 
     def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """Return the scores of the claims of the rows of blocks, and their numbers."""
-        assert self.job.claims is not None
+        assert self.counter.claims is not None
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
         for block in blocks:
-            if self.job.templates == "multi":
-                block = block.fused(self.job.fusion)
-            value, claim = gather_claims(block, self.job.claims)
+            if self.counter.templates == "multi":
+                block = block.fused(self.counter.fusion)
+            value, claim = gather_claims(block, self.counter.claims)
             values.append(value.astype(np.float64))
             claims.append(claim)
         return {

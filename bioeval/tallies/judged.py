@@ -18,7 +18,7 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
-from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldSweep, Groups, Subset, Weighted
+from bioeval.tallies.fold_counts import DivisionIntoFolds, FoldPasses, Groups, Subset, Weighted
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -33,27 +33,27 @@ class Judged:
 
     @classmethod
     def of_folds(
-        cls, sweep: FoldSweep, rule: Rule, folds: Sequence[Sequence[tuple[Subset, Subset]]]
+        cls, passes: FoldPasses, rule: Rule, folds: Sequence[Sequence[tuple[Subset, Subset]]]
     ) -> list[list[Self]]:
         """Choose a threshold on the first part of each fold and count both parts at it.
 
         `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
-        partition of the sweep. Two passes are made over the scores.
+        partition of the passes. Two passes are made over the scores.
         """
         judged = []
-        with threads_for(sweep.rows.scores):
-            sweep.count()
+        with threads_for(passes.rows.scores):
+            passes.count()
             while True:
                 counted = []
-                for partition, parts in zip(sweep.partitions, folds, strict=True):
-                    counted.append([_Fold.of(sweep, partition, rule, *both) for both in parts])
+                for partition, parts in zip(passes.partitions, folds, strict=True):
+                    counted.append([_Fold.of(passes, partition, rule, *both) for both in parts])
                 every = np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
-                if not sweep.narrow(every):
+                if not passes.narrow(every):
                     break
-            each = zip(sweep.partitions, counted, sweep.collect(every), strict=True)
+            each = zip(passes.partitions, counted, passes.collect(every), strict=True)
             for partition, some, scores in each:
                 for fold in some:
-                    fold.look_into(scores, partition, sweep.edges)
+                    fold.look_into(scores, partition, passes.edges)
                 judged.append([cls(choose(rule, x.train, x.wanted), x.train, x.test) for x in some])
         return judged
 
@@ -74,12 +74,17 @@ class _Fold:
 
     @classmethod
     def of(
-        cls, sweep: FoldSweep, partition: DivisionIntoFolds, rule: Rule, train: Subset, test: Subset
+        cls,
+        passes: FoldPasses,
+        partition: DivisionIntoFolds,
+        rule: Rule,
+        train: Subset,
+        test: Subset,
     ) -> Self:
         """Return the attempts of a fold, as far as they have been counted."""
-        training = sweep.attempts(partition, train)
+        training = passes.attempts(partition, train)
         wanted = wanted_bins(rule, training)
-        return cls((train, test), training, sweep.attempts(partition, test), wanted)
+        return cls((train, test), training, passes.attempts(partition, test), wanted)
 
     def look_into(self, scores: Weighted, partition: DivisionIntoFolds, edges: np.ndarray) -> None:
         """Divide the wanted bins of both parts by the scores collected."""
@@ -118,30 +123,30 @@ class GroupTally:
         `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
         fusion.
         """
-        sweep = FoldSweep(reader, *options, [groups], Groups)
-        (pairs,) = sweep.partitions
+        passes = FoldPasses(reader, *options, [groups], Groups)
+        (pairs,) = passes.partitions
         number = pairs.folds
         diagonal = np.arange(number) * (number + 1)
         with threads_for(reader.scores):
-            sweep.count()
+            passes.count()
             while True:
-                every = Attempts(sweep.genuine, sweep.edges, sweep.total)
+                every = Attempts(passes.genuine, passes.edges, passes.total)
                 own = [
-                    Attempts(sweep.genuine[pairs.pair == k], sweep.edges, pairs.counts[g, g])
+                    Attempts(passes.genuine[pairs.pair == k], passes.edges, pairs.counts[g, g])
                     for g, k in enumerate(diagonal)
                 ]
                 chosen_bins = wanted_bins(rule, every)
                 own_bins = np.array([_bins_of(one, targets) for one in own])
-                if not sweep.narrow(chosen_bins | own_bins.any(axis=0)):
+                if not passes.narrow(chosen_bins | own_bins.any(axis=0)):
                     break
 
-            keep = _Needed(pairs.bare(), sweep.edges, chosen_bins)
-            ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, keep)
-        places = within(values, sweep.edges, chosen_bins)
+            keep = _Needed(pairs.bare(), passes.edges, chosen_bins)
+            ((values, codes, weights),) = passes.collect(chosen_bins | own_bins, keep)
+        places = within(values, passes.edges, chosen_bins)
         every.look_into(values[places], weights[places])
         for one, flags, k in zip(own, own_bins, diagonal, strict=True):
             inside = np.flatnonzero(codes == k)
-            inside = inside[within(values[inside], sweep.edges, flags)]
+            inside = inside[within(values[inside], passes.edges, flags)]
             one.look_into(values[inside], weights[inside])
         chosen = choose(rule, every, chosen_bins)
         threshold = chosen.threshold
@@ -151,7 +156,7 @@ class GroupTally:
             rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
             b = int(every.bin_of(threshold))
             inside = places[is_accepted(values[places], threshold)]
-            inside = inside[sweep.edges.searchsorted(values[inside]) == b]
+            inside = inside[passes.edges.searchsorted(values[inside]) == b]
             more = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
             accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.engines import engine
+from bioeval.base.executors import executor
 from bioeval.base.scalars import SCALARS
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
@@ -79,7 +79,7 @@ class OrderedScores:
         """Whether partitions of scores can be counted together: all of a matrix in memory."""
         whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
         left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
-        if not whole or left_out or scores.kind == "order" or engine() or SCALARS.optima:
+        if not whole or left_out or scores.kind == "order" or executor() or SCALARS.optima:
             return False
         values = scores._codes.values.tolist()
         return len(set(map(repr, values))) == len(values)  # subjects are counted by their names

@@ -1166,8 +1166,8 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
     from bioeval.stats.options import BANDS
-    from bioeval.tallies.identification_job import RankUnit
-    from bioeval.tallies.verification_job import Templates
+    from bioeval.tallies.identification_counter import RankUnit
+    from bioeval.tallies.verification_counter import Templates
     from bioeval.views.plots.files import FORMATS
     from bioeval.views.terms import TERMS
 

@@ -206,10 +206,10 @@ def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
         "from bioeval.__main__ import main\n"
         "from bioeval.cli import cluster_options\n"
         "cluster_options._faster_here = lambda *_: ''\n"
-        "from bioeval.evaluation.blocks.cluster import ClusterExecutor\n"
+        "from bioeval.evaluation.blocks.cluster import ClusterWorkers\n"
         "def interrupt(*_):\n"
         "    os.killpg(os.getpgid(0), signal.SIGINT) or signal.pause()\n"
-        "ClusterExecutor._send = interrupt\n"
+        "ClusterWorkers._send = interrupt\n"
         "if __name__ == '__main__':\n"
         f"    sys.exit(main(['run', {file!r}, '--workers', '2']))\n"
     )

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from bioeval.base.engines import computed_by
+from bioeval.base.executors import computed_by
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,13 +25,13 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        from bioeval.evaluation.blocks.engine import engine_of_call
+        from bioeval.evaluation.blocks.executor import executor_of_call
 
-        engine = engine_of_call(client, checkpoint, function.__name__, given.arguments)
+        executor = executor_of_call(client, checkpoint, function.__name__, given.arguments)
         try:
-            with computed_by(engine):
+            with computed_by(executor):
                 return function(*args, **kwargs)
         finally:
-            engine.close()
+            executor.close()
 
     return call

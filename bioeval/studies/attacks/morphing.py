@@ -46,7 +46,7 @@ from bioeval.tallies import (
     FAR_TARGETS,
     Rule,
     SubjectAttempts,
-    VerificationJob,
+    VerificationCounter,
     check_targets,
     check_thresholds,
     require_values,
@@ -457,9 +457,9 @@ def _rates(
 
 def _genuine(bona_fide: Scores) -> GenuineAttempts:
     """Return the genuine attempts of a system."""
-    attempts = SubjectAttempts(VerificationJob(BlockReader(bona_fide)))
+    attempts = SubjectAttempts(VerificationCounter(BlockReader(bona_fide)))
     nothing = QuadraticForms(np.ones((attempts.people, 1), dtype=np.float32), 1)
-    distances, who = attempts.sweep(np.empty(0), nothing)
+    distances, who = attempts.pass_over(np.empty(0), nothing)
     return GenuineAttempts(distances, [str(attempts.names[i]) for i in who.tolist()])
 
 

@@ -33,20 +33,20 @@ from bioeval.studies.compare.counts import (
 )
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.intervals import QuerySubjects
-from bioeval.studies.reid.jobs import RetrievalJob
+from bioeval.studies.reid.passes import RetrievalPass
 from bioeval.studies.reid.results import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.tallies import (
     Claim,
-    IdentificationJob,
+    IdentificationCounter,
     LeftOut,
     PointFinder,
     PointsWanted,
     SubjectAttempts,
-    VerificationJob,
+    VerificationCounter,
     VerificationPoints,
+    count_with_points,
     is_symmetric,
     per_cent,
-    run_jobs,
 )
 
 #: Populations that an interval is for: people left out as probes and in the gallery, or as probes
@@ -116,7 +116,7 @@ class PairedMeasure:
 
 
 class ComparedSystem:
-    """One system: its jobs and its tallies."""
+    """One system: its counters and its tallies."""
 
     def __init__(
         self,
@@ -130,24 +130,29 @@ class ComparedSystem:
         self.scores, self.claim, self.search = scores, claim, search
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
-        jobs: dict[str, Any] = {}
+        counters: dict[str, Any] = {}
+        wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
         if scores.kind != "order":
-            job = VerificationJob(self.reader, **asdict(claim))
-            wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
-            job.wanted, jobs["verification"] = wanted, job
+            counter = VerificationCounter(self.reader, **asdict(claim))
+            counters["verification"] = counter
         if not are_pairs(scores):
-            jobs["identification"] = IdentificationJob(self.reader, search)
-        if not jobs:
+            counters["identification"] = IdentificationCounter(self.reader, search)
+        if not counters:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        tallies = dict(zip(jobs, run_jobs(self.reader, list(jobs.values())), strict=True))
-        #: The job of verification and both tallies; None of a task that the scores do not support.
-        self.verification: VerificationJob | None = jobs.get("verification")
+        results, second_passes = count_with_points(self.reader, list(counters.values()), wanted)
+        tallies = dict(zip(counters, results, strict=True))
+        #: The counter of verification and both tallies; None where scores do not support a task.
+        self.verification: VerificationCounter | None = counters.get("verification")
         self.claimed: Any = tallies.get("verification")
         self.searched: Any = tallies.get("identification")
         if self.claimed is not None:
             with threads_for(scores):
                 self.claimed.points = PointFinder.points_of(
-                    self.claimed, [job], wanted, symmetric=False
+                    self.claimed,
+                    [counter],
+                    wanted,
+                    symmetric=False,
+                    second_pass=second_passes.get(counter),
                 )
 
     @property
@@ -191,7 +196,7 @@ class ComparedSystem:
             assert self.verification is not None
             return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        return SubjectAttempts(VerificationJob(reader, **asdict(self.claim)))
+        return SubjectAttempts(VerificationCounter(reader, **asdict(self.claim)))
 
     @property
     def people(self) -> int:
@@ -581,9 +586,9 @@ class ComparedRetrieval:
             self.no_person = scores._no_person
             dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
         else:
-            job = RetrievalJob(scores, rules)
-            self.no_person = scores._no_person | job.lists.marked | job.lists.distractors
-            tally, options = job.run(), ReidOptions(**rules.result_options())
+            counter = RetrievalPass(scores, rules)
+            self.no_person = scores._no_person | counter.lists.marked | counter.lists.distractors
+            tally, options = counter.run(), ReidOptions(**rules.result_options())
             dataset, measures = reid_dataset(tally, options), reid_measures(tally, options)
             if rules.unmatched == "skip":
                 require_matches(dataset)
@@ -644,7 +649,7 @@ class ComparedRetrieval:
                 if rules.max_rank is not None:
                     rules = replace(rules, max_rank=min(rules.max_rank, len(gallery)))
                 others = self.scores.select(probes=probes, gallery=gallery)
-                means = self._named(reid_measures(RetrievalJob(others, rules).run(), options))
+                means = self._named(reid_measures(RetrievalPass(others, rules).run(), options))
                 for name in values:
                     values[name].append(float(means[name].mean))
                 report(left_out + 1, self.groups)
@@ -657,7 +662,7 @@ class ComparedRetrieval:
 
     def attempts_of(self, queries: np.ndarray) -> SubjectAttempts:
         """Return the comparisons of some queries with all of the gallery."""
-        return SubjectAttempts(VerificationJob(BlockReader(self.scores.select(probes=queries))))
+        return SubjectAttempts(VerificationCounter(BlockReader(self.scores.select(probes=queries))))
 
 
 def retrieval_measures(

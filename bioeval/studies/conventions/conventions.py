@@ -60,7 +60,7 @@ from bioeval.studies.conventions.readings import (
     Readings,
 )
 from bioeval.studies.reid.convention import Convention, convention_of, has_cameras
-from bioeval.studies.reid.jobs import RetrievalJob
+from bioeval.studies.reid.passes import RetrievalPass
 from bioeval.studies.reid.reid import reid
 from bioeval.studies.reid.results import ReidOptions, reid_dataset
 
@@ -277,7 +277,7 @@ class _Shared:
         else:
             plain = replace(plain, cmc="first-match")
         if key not in self._kept:
-            self._kept[key] = RetrievalJob(self.scores, plain).run()
+            self._kept[key] = RetrievalPass(self.scores, plain).run()
         return self._kept[key]
 
     def _once(self, count: Any, scores: Scores, **options: Any) -> Any:

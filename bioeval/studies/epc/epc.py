@@ -59,10 +59,11 @@ from bioeval.tallies import (
     PointFinder,
     PointsWanted,
     Templates,
-    VerificationJob,
+    VerificationCounter,
     VerificationTally,
+    count_together,
+    count_with_points,
     require_values,
-    run_jobs,
     to_user,
 )
 
@@ -151,17 +152,23 @@ def epc(
     options = asdict(claim)
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    job = VerificationJob(dev_reader, **options)
-    job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
+    counter = VerificationCounter(dev_reader, **options)
+    wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported_to(progress):
-        (made,) = run_jobs(dev_reader, [job])
+        (made,), second_passes = count_with_points(dev_reader, [counter], wanted)
     with threads_for(dev):
-        points = PointFinder.points_of(made, [job], job.wanted, symmetric=False)
+        points = PointFinder.points_of(
+            made,
+            [counter],
+            wanted,
+            symmetric=False,
+            second_pass=second_passes.get(counter),
+        )
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    judge = VerificationJob(test_reader, thresholds=known if len(known) else None, **options)
+    judge = VerificationCounter(test_reader, thresholds=known if len(known) else None, **options)
     with rows_reported_to(progress):
-        (judged,) = run_jobs(test_reader, [judge])
+        (judged,) = count_together(test_reader, [judge])
     attempts = attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)
@@ -502,10 +509,10 @@ class _Search:
         if not all(self.number.values()):
             return nothing
         wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False, bins=self._bins)
-        finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.job.second_pass)
+        finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.second_pass)
         with threads_for(self.bona_fide.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                PointFinder.take([(self.bona_fide.job, another)])
+                PointFinder.take([(self.bona_fide.counter, another)])
             attempts = finder.attempts()
         lowest_accepts = (
             self.bona_fide.tally.impostor.negative_infinite

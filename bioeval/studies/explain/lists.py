@@ -26,7 +26,7 @@ from bioeval.studies.explain.results import (
     TaskExplanation,
 )
 from bioeval.studies.reid.convention import Convention
-from bioeval.studies.reid.jobs import Lists, RowReader
+from bioeval.studies.reid.passes import Lists, RowReader
 from bioeval.tallies import Claim, place_weights
 
 ITSELF = "the probe itself: a template is never compared with itself"

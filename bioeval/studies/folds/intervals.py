@@ -18,7 +18,7 @@ from bioeval.stats import (
     linear_forms,
     ratio,
 )
-from bioeval.tallies import PairCounts, Rule, SubjectAttempts, run_jobs
+from bioeval.tallies import PairCounts, Rule, SubjectAttempts, count_together
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class PooledRates:
         number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
         at = np.array([-np.inf if rejects else threshold])
-        values, people = attempts.sweep(at, _Renumbered(self._forms, number, rejects))
+        values, people = attempts.pass_over(at, _Renumbered(self._forms, number, rejects))
         counts = by_subject(values, people, at, len(number))
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
@@ -183,7 +183,7 @@ class _Accepted:
     ) -> _Accepted:
         """Count the attempts; `number` is that of each subject of the part among all people."""
         sink = _Leaving(len(thresholds) + 1, people, number)
-        values, who = attempts.sweep(thresholds, sink)
+        values, who = attempts.pass_over(thresholds, sink)
         genuine = np.zeros((len(thresholds) + 1, people), dtype=np.int64)
         genuine[:, number] = by_subject(values, who, thresholds, len(number))
         layers_of = np.stack([genuine, sink.leaving])
@@ -275,7 +275,7 @@ class LeftOutRates:
 
     def add(self, train: SubjectAttempts, test: SubjectAttempts, threshold: float) -> None:
         """Count the parts of a fold; its threshold is a distance, NaN rejects everything."""
-        (tally,) = run_jobs(train.reader, [train.job.fresh()])
+        (tally,) = count_together(train.reader, [train.counter.fresh()])
         wanted = np.array([threshold])
         wanted = wanted[np.isfinite(wanted)]
         nodes, exact = train.thresholds(tally, wanted)

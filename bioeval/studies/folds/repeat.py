@@ -49,19 +49,19 @@ from bioeval.studies.folds.splits import (
 )
 from bioeval.tallies import (
     FAR_TARGETS,
-    IdentificationJob,
+    IdentificationCounter,
     ImpostorProbes,
     RankUnit,
     Rule,
     Templates,
     Ties,
-    VerificationJob,
+    VerificationCounter,
     VerificationTally,
     check_max_rank,
     check_targets,
     check_thresholds,
+    count_together,
     require_values,
-    run_jobs,
     to_internal,
     to_user,
 )
@@ -282,10 +282,10 @@ class _Curves:
 
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
-        job = VerificationJob(
+        counter = VerificationCounter(
             reader, templates=self.part.templates, fusion=self.part.fusion, thresholds=thresholds
         )
-        return run_jobs(reader, [job])[0]
+        return count_together(reader, [counter])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
@@ -295,7 +295,7 @@ class _Curves:
                 return grid[::-1]
             return grid
         reader = BlockReader(scores)
-        (tally,) = run_jobs(reader, [IdentificationJob(reader, self.part.search())])
+        (tally,) = count_together(reader, [IdentificationCounter(reader, self.part.search())])
         whole = TaskCounts(tally, {"thresholds": count or 100, "max_rank": 1}).dataset("open_set")
         return whole["threshold"].values
 

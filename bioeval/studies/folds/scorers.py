@@ -19,7 +19,7 @@ from bioeval.scores import (
     threads_for,
     without_attacks,
 )
-from bioeval.tallies import Templates, VerificationJob, check_targets, run_jobs, to_user
+from bioeval.tallies import Templates, VerificationCounter, check_targets, count_together, to_user
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -156,10 +156,10 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
             f"measure that is counted in blocks: {', '.join(MEASURES)}"
         )
     reader = BlockReader(scores)
-    job = VerificationJob(reader, templates=templates)
-    (tally,) = run_jobs(reader, [job])
+    counter = VerificationCounter(reader, templates=templates)
+    (tally,) = count_together(reader, [counter])
     with threads_for(scores):
-        others = job.impostor_scores()
+        others = counter.impostor_scores()
     genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
     impostor = to_user(others.astype(np.float64), scores.kind)
     if not len(genuine) or not len(impostor):

@@ -259,7 +259,7 @@ def group_intervals(
         at = np.array([tally.chosen.threshold])
     sink = _ByGroup(weights, group, at, nodes)
     within = PairsWithinGroups(group, number, sink.accepted)
-    values, people = attempts.sweep(sink.thresholds, MergingSinks((sink, within)))
+    values, people = attempts.pass_over(sink.thresholds, MergingSinks((sink, within)))
     far = sink.far
 
     def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -75,7 +75,7 @@ from bioeval.tallies import (
     SubjectAttempts,
     Templates,
     Ties,
-    VerificationJob,
+    VerificationCounter,
     check_targets,
     is_symmetric,
     per_cent,
@@ -245,8 +245,8 @@ def by_group(
     of_probes, of_gallery = template_columns(scores, group, "group")
     everyone = np.append(codes.probe, codes.gallery)
     groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
-    job = VerificationJob(reader, templates=templates, fusion=fusion)
-    attempts = SubjectAttempts(job)
+    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+    attempts = SubjectAttempts(counter)
     of_person = of_code[np.unique(everyone)]
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:

@@ -343,7 +343,11 @@ def scalars(tally: Folded, node: str, options: dict[str, Any]) -> Scalars:
 
 
 def with_intervals(
-    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    counter: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
 ) -> str:
     """Return why the result has no confidence intervals."""
     return "counts that are folded on a grid have no confidence intervals"

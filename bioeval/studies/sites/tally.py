@@ -28,10 +28,10 @@ from bioeval.studies.sites.gallery_parts import (
     union_digest,
 )
 from bioeval.studies.sites.protocol_tally import Tally, with_notes
-from bioeval.studies.sites.row_digests import RowDigestJob
+from bioeval.studies.sites.row_digests import RowDigestCounter
 from bioeval.studies.sites.sharing import distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies import PointFinder, PointsWanted, VerificationJob, is_symmetric
+from bioeval.tallies import PointFinder, PointsWanted, VerificationCounter, is_symmetric
 
 
 @leaves_out_attacks
@@ -158,7 +158,7 @@ def tally(
         part = share_mates(plan, mates, scores, secret, site, card)
     digests = None
     if mates is None and not are_pairs(scores):
-        digests = RowDigestJob(plan.reader, gallery_keys(scores, secret))
+        digests = RowDigestCounter(plan.reader, gallery_keys(scores, secret))
     beside = [] if digests is None else [digests]
     with rows_reported_to(progress):
         parts = plan.count(points=bool(keep), keep=keep, beside=beside)
@@ -280,10 +280,10 @@ def refine_tally(
         options = {"templates": old.templates}
         if old.templates == "multi":
             options["fusion"] = old.fusion
-        jobs = [VerificationJob(reader, **options) for reader in readers]
+        counters = [VerificationCounter(reader, **options) for reader in readers]
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = PointFinder.points_of(old, jobs, wanted, symmetric=symmetric)
+        points = PointFinder.points_of(old, counters, wanted, symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

@@ -71,15 +71,15 @@ from bioeval.studies.folds.results import (
 )
 from bioeval.studies.folds.splits import PairSides, SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.tallies import (
-    IdentificationJob,
+    IdentificationCounter,
     Judged,
     RankUnit,
     Rule,
     Templates,
+    count_together,
     is_symmetric,
     per_cent,
     require_values,
-    run_jobs,
     to_user,
 )
 
@@ -844,7 +844,7 @@ class Searches:
 
     def __init__(self, scores: Scores, reader: BlockReader, options: FoldOptions):
         """Search for each probe in the whole gallery."""
-        (tally,) = run_jobs(reader, [IdentificationJob(reader, options.search())])
+        (tally,) = count_together(reader, [IdentificationCounter(reader, options.search())])
         enrolled = np.unique(codes_of(scores).gallery)
         self.options, self.gallery = options, int((~scores._no_person[enrolled]).sum())
         self.person = codes_of(scores).probe

@@ -752,8 +752,8 @@ def reid_over_time(
     normalised; `codes` are the bins of the queries, -1 for none.
     """
     taus = [to_user(threshold, scores.kind)]
-    job, options = plan_gom(scores, convention, taus, False, {"budget": budget})
-    measures = gom_measures(job.run(), options).means
+    counter, options = plan_gom(scores, convention, taus, False, {"budget": budget})
+    measures = gom_measures(counter.run(), options).means
     names = "mean_ap", "mrep", "mfr"
     variables = along(
         ("time",),
@@ -761,7 +761,7 @@ def reid_over_time(
         reid_queries=by_bin(codes[measures["mrep"].counted], bins),
         open_queries=by_bin(codes[measures["mfr"].counted], bins),
     )
-    rules = job.convention
+    rules = counter.convention
     return variables, {
         "reid_convention": rules.name,
         "reid_removes": rules.removed,

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Stream, engine, reporter
+from bioeval.base import Stream, executor, reporter
 from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
 from bioeval.studies.zoo import kernel
 from bioeval.studies.zoo.tree_sums import TreeSums
-from bioeval.tallies import ConcatenatedRows, InBlocks, gather, is_accepted, rounded_down
+from bioeval.tallies import ConcatenatedRows, RowPass, gather, is_accepted, rounded_down
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ def count_by_subject(
     - `stream`: draws the halves
     - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
-    work = SubjectWork(reader, threshold, stream, fusion)
-    scores, chosen = reader.scores, engine()
+    work = SubjectPass(reader, threshold, stream, fusion)
+    scores, chosen = reader.scores, executor()
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         if chosen is None:
             counts = work.rows(reader, 0, scores.shape[0])
@@ -190,7 +190,7 @@ def rows_per_chunk(scores: Scores) -> int:
     return max(CHUNK_ROWS, 1 << (CHUNK_CELLS // scores.shape[1]).bit_length())
 
 
-class SubjectWork(InBlocks):
+class SubjectPass(RowPass):
     """Attempts by subject, counted in blocks of rows in any place and order."""
 
     step = 0  # of the scores

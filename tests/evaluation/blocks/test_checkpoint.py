@@ -16,12 +16,12 @@ import xarray as xr
 import xxhash
 
 import bioeval as be
-from bioeval.base.engines import computed_by
+from bioeval.base.executors import computed_by
 from bioeval.evaluation.blocks.checkpoint import plain_option, read_part, write_part
-from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
+from bioeval.evaluation.blocks.executor import BlockExecutor, LocalWorkers
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
-from bioeval.tallies.sweep import SweepWork
+from bioeval.tallies.passes import CounterPass
 
 SAVED = Path(__file__).parent / "saved"
 
@@ -53,13 +53,13 @@ def interrupted(scores, folder, after, **options):
 
 def counted_parts(monkeypatch):
     """Return a list of the blocks that are counted from now on."""
-    rows, part = [], SweepWork.part
+    rows, part = [], CounterPass.part
 
     def noted(self, low, high):
         rows.append((low, high))
         return part(self, low, high)
 
-    monkeypatch.setattr(SweepWork, "part", noted)
+    monkeypatch.setattr(CounterPass, "part", noted)
     return rows
 
 
@@ -203,7 +203,7 @@ def test_blocks_may_have_any_size(tmp_path):
     scores = population()
     expected = be.evaluate(scores)
     for rows in (1, 7, 64, 500):
-        with computed_by(BlockEngine(LocalExecutor(), rows=rows)):
+        with computed_by(BlockExecutor(LocalWorkers(), rows=rows)):
             assert be.evaluate(scores).identical(expected)
 
 

@@ -14,14 +14,14 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.base.engines import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.base.executors import computed_by
 from bioeval.base.offers import own_doors
 from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
-from bioeval.evaluation.blocks.cluster import ClusterExecutor
-from bioeval.evaluation.blocks.engine import BlockEngine
-from bioeval.tallies.sweep import SweepWork
+from bioeval.evaluation.blocks.cluster import ClusterWorkers
+from bioeval.evaluation.blocks.executor import BlockExecutor
+from bioeval.tallies.passes import CounterPass
 from tests.optional import optional_import
 
 distributed = optional_import("distributed")
@@ -105,7 +105,7 @@ NAMES = (
 def test_a_card_on_a_cluster_is_that_of_one_process(client, tmp_path, name):
     scores = systems(tmp_path)[name]
     expected = be.evaluate(scores, thresholds=30)
-    with computed_by(BlockEngine(ClusterExecutor(client), rows=17)):
+    with computed_by(BlockExecutor(ClusterWorkers(client), rows=17)):
         found = be.evaluate(scores, thresholds=30)
     assert found.identical(expected)
 
@@ -252,7 +252,7 @@ def test_a_gallery_in_parts_on_a_cluster_is_that_of_one_process(client, tmp_path
 
 
 def test_large_arrays_are_sent_once_and_nothing_is_left_on_a_cluster(client, monkeypatch):
-    monkeypatch.setattr("bioeval.evaluation.blocks.sent_work.LARGE", 1)
+    monkeypatch.setattr("bioeval.evaluation.blocks.sent_passes.LARGE", 1)
     submit, keys = client.submit, []
 
     def noted(*given, key, **options):
@@ -296,7 +296,7 @@ def test_counts_that_do_not_come_are_fetched_again(client, monkeypatch, times):
 @pytest.mark.parametrize("times", [2, 999])
 @pytest.mark.cases(1)
 def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, times):
-    left, part = itertools.count(times, -1), SweepWork.part
+    left, part = itertools.count(times, -1), CounterPass.part
 
     def fail(self, low, high):
         if next(left) > 0:
@@ -305,7 +305,7 @@ def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, ti
 
     scores = be.simulate(30, 4)
     expected = be.tally(scores, points=True).tree()
-    monkeypatch.setattr(SweepWork, "part", fail)
+    monkeypatch.setattr(CounterPass, "part", fail)
     if times == 2:
         assert be.tally(scores, points=True, client=client).tree().identical(expected)
         return

@@ -11,13 +11,13 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.base.engines import computed_by
+from bioeval.base.executors import computed_by
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.evaluation.blocks.engine import BlockEngine
+from bioeval.evaluation.blocks.executor import BlockExecutor
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 from tests.shuffled import Shuffled
 
 # Templates of each subject: unequal, some alone; 18 in all.
@@ -101,7 +101,7 @@ def test_any_blocks_in_any_order_give_the_whole(call, system, cuts, order, twice
     expected = whole(call, system)
     with pytest.MonkeyPatch.context() as patched:
         in_blocks(patched)
-        with computed_by(BlockEngine(Shuffled(cuts, order, twice))):
+        with computed_by(BlockExecutor(Shuffled(cuts, order, twice))):
             assert CALLS[call](*systems()[system]).identical(expected)
 
 
@@ -113,7 +113,7 @@ def test_many_attempts_are_compared_on_thresholds_in_any_blocks(monkeypatch):
     monkeypatch.setattr("bioeval.studies.compare.measures.EXACT_ATTEMPTS", 20)
     expected = be.compare(a, b, replicates=100)
     in_blocks(monkeypatch)
-    with computed_by(BlockEngine(Shuffled({3, 4, 11}, [2, 0, 1], [True]))):
+    with computed_by(BlockExecutor(Shuffled({3, 4, 11}, [2, 0, 1], [True]))):
         assert be.compare(a, b, replicates=100).identical(expected)
 
 
@@ -121,8 +121,8 @@ def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkey
     from bioeval.studies.compare.counts import unpaired_attempts
 
     in_blocks(monkeypatch)
-    for engine in (None, BlockEngine(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
-        with computed_by(engine):
+    for executor in (None, BlockExecutor(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
+        with computed_by(executor):
             # Two that failed, and four that the mask leaves out.
             assert unpaired_attempts(*systems()["holes"]) == 6
 
@@ -136,7 +136,7 @@ def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
     monkeypatch.setattr(subject_sums, "CHUNK_CELLS", 0)
     monkeypatch.setattr(subject_sums, "CHUNK_ROWS", rows)
     args = BlockReader(scores), 0.5, Stream(seed_sequence(0), 0)
-    group = subject_sums.SubjectWork(*args, None).halves.group
+    group = subject_sums.SubjectPass(*args, None).halves.group
     found = subject_sums.count_by_subject(*args[:2], Stream(seed_sequence(0), 0))
     values, labels = np.asarray(scores.values), np.asarray(scores.probe_labels)
     expected = [0.0] * len(SIZES)
@@ -157,7 +157,7 @@ def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
 
 def attempts_of(scores):
     reader = BlockReader(scores)
-    return SubjectAttempts(VerificationJob(reader))
+    return SubjectAttempts(VerificationCounter(reader))
 
 
 @pytest.mark.parametrize("system", ["float64", "interleaved", "holes"])
@@ -173,10 +173,10 @@ def test_groups_and_folds_are_weighed_the_same_in_any_blocks(monkeypatch, system
     sink = _ByGroup(weights, group, grid[1:2], (grid[[0, 3]], grid[2:3]))
     sinks = sink, sink.fresh()
     rates = []
-    engines = None, BlockEngine(Shuffled({2, 9}, [1, 0], [True]))
-    for sink, engine in zip(sinks, engines, strict=True):
-        with computed_by(engine):
-            attempts_of(scores).sweep(grid, sink)
+    executors = None, BlockExecutor(Shuffled({2, 9}, [1, 0], [True]))
+    for sink, executor in zip(sinks, executors, strict=True):
+        with computed_by(executor):
+            attempts_of(scores).pass_over(grid, sink)
             pooled = PooledRates(
                 list(range(len(SIZES))), IntervalOptions.parse("subject-bootstrap", 0.9, 100, 1)
             )

@@ -13,13 +13,13 @@ from bioeval.studies.compare.compare import holm
 from bioeval.studies.compare.counts import PairedAttempts
 from bioeval.studies.compare.tables import ComparisonTable
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_counter import VerificationCounter
 from bioeval.views.tables.layout import plain as as_text
 
 
 def by_subject(scores):
     reader = BlockReader(scores)
-    return SubjectAttempts(VerificationJob(reader))
+    return SubjectAttempts(VerificationCounter(reader))
 
 
 def pair_up(a, b):

@@ -15,7 +15,7 @@ from bioeval.protocol import OpenSet
 from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions, NewPeople
 from bioeval.studies.compare.tables import ComparisonTable
-from bioeval.tallies import IdentificationJob, LeftOut, run_jobs
+from bioeval.tallies import IdentificationCounter, LeftOut, count_together
 
 PEOPLE = 25
 TARGETS = (0.3, 0.1)
@@ -69,7 +69,7 @@ def test_rates_without_each_person_are_those_of_the_others(layout, ties, unit):
         scores = enrolled.select(gallery=columns)
     search = OpenSet(rank_unit=unit, fusion="min", ties=ties, impostors="auto")
     reader = BlockReader(scores)
-    (tally,) = run_jobs(reader, [IdentificationJob(reader, search)])
+    (tally,) = count_together(reader, [IdentificationCounter(reader, search)])
     left_out = LeftOut.of(tally, reader, ties, ranks=1)
     options = IntervalOptions.parse("subject-bootstrap").for_new_people
     people = NewPeople(tally, left_out, ties, options)

@@ -158,13 +158,13 @@ def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     plain = crossed(scores, splitter, threshold=rule)
     collected = []
-    collect = sweep.FoldSweep.collect
+    collect = sweep.FoldPasses.collect
 
     def counting(self, wanted):
         collected.append(self.total[wanted].sum())
         return collect(self, wanted)
 
-    monkeypatch.setattr(sweep.FoldSweep, "collect", counting)
+    monkeypatch.setattr(sweep.FoldPasses, "collect", counting)
     monkeypatch.setattr(partition, "LEAST_CELLS", 64)
     monkeypatch.setattr(partition, "MOST_CELLS", 64)
     monkeypatch.setattr(sweep, "REFINE", 100)

@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.base.engines import computed_by
+from bioeval.base.executors import computed_by
 from bioeval.evaluation.blocks.checkpoint import Checkpoint
-from bioeval.evaluation.blocks.engine import BlockEngine
+from bioeval.evaluation.blocks.executor import BlockExecutor
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.folds import parts
 from bioeval.tallies import fold_counts as passes, fold_counts as sweep
@@ -123,10 +123,10 @@ MORE = {
 
 
 def in_blocks(seed):
-    """Return an engine that counts random blocks in random order, some of them twice."""
+    """Return an executor that counts random blocks in random order, some of them twice."""
     rng = np.random.default_rng(seed)
     cuts = rng.choice(TEMPLATES, rng.integers(0, 9))
-    return BlockEngine(Shuffled(cuts, rng.permutation(TEMPLATES), rng.random(9) < 0.3))
+    return BlockExecutor(Shuffled(cuts, rng.permutation(TEMPLATES), rng.random(9) < 0.3))
 
 
 def require_same(call, scores, seed):

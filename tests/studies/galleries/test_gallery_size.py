@@ -17,7 +17,7 @@ from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.studies.galleries import kernel
-from bioeval.studies.galleries.sizes import BetaBinomial, SizeJob, none_drawn
+from bioeval.studies.galleries.sizes import BetaBinomial, SizeCounter, none_drawn
 
 NANS = ("raise", "reject", "exclude")
 
@@ -222,7 +222,7 @@ def test_parts_merge_to_the_whole():
 
     def count(rows):
         reader = BlockReader(scores.select(probes=rows))
-        job = SizeJob(reader, search, limits)
+        job = SizeCounter(reader, search, limits)
         for block in reader:
             job.add(block)
         return job.result()
@@ -231,7 +231,7 @@ def test_parts_merge_to_the_whole():
     both = count(np.arange(10)).merge(count(np.arange(10, m)))
     np.testing.assert_array_equal(both.candidates, whole.candidates)
     np.testing.assert_array_equal(both.ranks.closer, whole.ranks.closer)
-    other = SizeJob(BlockReader(scores), search, limits[:2]).result()
+    other = SizeCounter(BlockReader(scores), search, limits[:2]).result()
     with pytest.raises(be.MergeError, match="thresholds"):
         whole.merge(other)
 

@@ -21,9 +21,9 @@ from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.fixed_sums import FixedSums
 from bioeval.studies.galleries.random_galleries import (
-    GalleryJob,
+    GalleryCounter,
     GalleryTally,
-    SampledJob,
+    SampledGalleryCounter,
     _rules,
 )
 from bioeval.tallies.thresholds import to_internal
@@ -422,7 +422,7 @@ def test_draws_are_uniform(size):
     """Each template of a subject is drawn as often as each other, and none twice."""
     scores = be.Scores([[5.0, 1, 2, 3, 4]], ["a"], ["a"] + ["b"] * 4)
     reader = BlockReader(scores)
-    job = SampledJob(reader, Drawn(size, 20_000, 3))
+    job = SampledGalleryCounter(reader, Drawn(size, 20_000, 3))
     for block in reader:
         job.add(block)
     nearest = job.facts["other"][:, 0]
@@ -538,7 +538,7 @@ def test_bounds_hold_the_operating_points():
 
 def counted(scores: be.Scores, **options) -> GalleryTally:
     reader = BlockReader(scores)
-    job = GalleryJob(reader, **options)
+    job = GalleryCounter(reader, **options)
     for block in reader:
         job.add(block)
     return job.result()

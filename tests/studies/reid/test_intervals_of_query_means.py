@@ -88,7 +88,7 @@ def assert_percentiles(found, name, drawn, counted):
 )
 def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
     from bioeval.studies.reid.convention import convention_of
-    from bioeval.studies.reid.jobs import RetrievalJob
+    from bioeval.studies.reid.passes import RetrievalPass
     from bioeval.studies.reid.results import REID, ReidOptions, reid_dataset, reid_measures
 
     case, cameras = given_
@@ -96,7 +96,7 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
     rules = convention_of(
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
-    tally, options = RetrievalJob(scores, rules).run(), ReidOptions(**rules.result_options())
+    tally, options = RetrievalPass(scores, rules).run(), ReidOptions(**rules.result_options())
     measures, people = reid_measures(tally, options), scores._codes.probe
     found = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
@@ -134,13 +134,13 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
 @given(cases(), st.integers(1, 4))
 def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
     from bioeval.studies.reid.convention import convention_of
-    from bioeval.studies.reid.jobs import GomJob
+    from bioeval.studies.reid.passes import GomPass
     from bioeval.studies.reid.results import GOM, GomOptions, gom_dataset, gom_measures
 
     case, cameras = given_
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
-    job = GomJob(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
+    job = GomPass(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
     tally, options = job.run(), GomOptions(budget=budget, max_rank=3)
     found = query_mean_intervals(
         gom_dataset(tally, options), gom_measures(tally, options), scores._codes.probe, GOM, OPTIONS

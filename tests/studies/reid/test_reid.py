@@ -21,7 +21,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.cli import main
 from bioeval.studies.reid.convention import conventions
-from bioeval.studies.reid.jobs import unscaled
+from bioeval.studies.reid.passes import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")

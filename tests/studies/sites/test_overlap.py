@@ -246,7 +246,7 @@ def test_digests_do_not_depend_on_the_way_of_counting(name, sample, monkeypatch,
     scores, _ = CASES[name]
     monkeypatch.setattr(template_digests, "SAMPLE", sample)
     known = digests(scores)
-    for where in ("blocks", "tallies.sweep"):
+    for where in ("blocks", "tallies.passes"):
         module = f"bioeval.{'scores.' if where == 'blocks' else ''}{where}"
         monkeypatch.setattr(f"{module}.is_small", lambda _: False)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 100)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.evaluation.blocks.sent_work import (
+from bioeval.evaluation.blocks.sent_passes import (
     FileMissingOnWorker,
     pack,
     place_in_file,
@@ -48,7 +48,7 @@ def saved(tmp_path, kind):
 
 
 def work(scores):
-    return types.SimpleNamespace(scores=scores)
+    return types.SimpleNamespace(scores=scores, beside=())
 
 
 KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")

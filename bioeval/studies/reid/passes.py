@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, engine, reporter, rows_reported_to
+from bioeval.base import Argument, executor, reporter, rows_reported_to
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -40,7 +40,7 @@ from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.tallies import (
     ConcatenatedRows,
     Extent,
-    InBlocks,
+    RowPass,
     check_max_rank,
     require_values,
     rounded_down,
@@ -48,7 +48,7 @@ from bioeval.tallies import (
 )
 
 # Scores in one call of a kernel, where nothing must be copied.
-SWEEP_VALUES = 1 << 24
+VALUES_IN_MEMORY = 1 << 24
 
 
 class RowReader(BlockReader):
@@ -231,7 +231,7 @@ class Lists:
         direct = float_ and not scores._has_mask and not scores.exclude
         step, given = reader.rows_per_block(), reader.given
         if isinstance(base, np.ndarray) and scores._reads_in_place:
-            step = max(1, SWEEP_VALUES // n)
+            step = max(1, VALUES_IN_MEMORY // n)
         for low in range(first, last, step):
             high = min(low + step, last)
             if direct:
@@ -357,7 +357,7 @@ PLACES = 1 << 12
 NODES = 32
 
 
-class RetrievalJob(InBlocks):
+class RetrievalPass(RowPass):
     """Counts the ranks of each query's matches, under a convention.
 
     For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
@@ -489,7 +489,7 @@ class RetrievalJob(InBlocks):
         return [at_rank]
 
 
-class GomJob(InBlocks):
+class GomPass(RowPass):
     """Counts the entries retrieved within each threshold, under a convention, for GOM.
 
     With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
@@ -508,9 +508,9 @@ class GomJob(InBlocks):
         appended: Scores | None = None,
     ):
         """Prepare the lists of both."""
-        self.appended: GomJob | None = None
+        self.appended: GomPass | None = None
         if appended is not None:
-            self.appended = GomJob(appended, convention, thresholds, variant=variant)
+            self.appended = GomPass(appended, convention, thresholds, variant=variant)
         self.scores, self.convention, self.thresholds = scores, convention, thresholds
         self.normalize, self.variant = normalize, variant
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
@@ -628,11 +628,11 @@ class _Retrieved:
         return counts
 
 
-def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchLists:
+def matches_of_rows(retrieval: RetrievalPass | GomPass, ranked: RankedRows) -> MatchLists:
     """Return the ranks of the matches of a block of rows, at all sites where they share."""
-    if ranked.rule not in job.shared:
+    if ranked.rule not in retrieval.shared:
         return match_lists(ranked.mates)
-    lists, part = job.lists, slice(ranked.low, ranked.stop)
+    lists, part = retrieval.lists, slice(ranked.low, ranked.stop)
     rules = lists.rules[ranked.rule]
     candidates = kernel.CandidateBlock(
         values=ranked.values,
@@ -640,26 +640,26 @@ def matches_of_rows(job: RetrievalJob | GomJob, ranked: RankedRows) -> MatchList
         own=lists.own[part],
         kept=rules.kept,
         which=rules.which[part],
-        place=np.array(job.scores.gallery_ids)[None],
+        place=np.array(retrieval.scores.gallery_ids)[None],
     )
-    return job.shared[ranked.rule].around(ranked.low, candidates)
+    return retrieval.shared[ranked.rule].around(ranked.low, candidates)
 
 
-def all_matches(job: RetrievalJob | GomJob) -> dict[str, MateLists]:
+def all_matches(retrieval: RetrievalPass | GomPass) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
-    work = _AllMatches(job.lists, RowReader(job.scores))
+    work = _AllMatches(retrieval.lists, RowReader(retrieval.scores))
     found_by_rule = {}
     for rule, matches in _count_all(work)["rules"].items():
         probe = matches["probe"].array()
         distance = matches["distance"].array()
         place = matches["place"].array()
         site = np.zeros(len(place), dtype=np.int64)
-        probes = job.scores.shape[0]
+        probes = retrieval.scores.shape[0]
         found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
     return found_by_rule
 
 
-class _AllMatches(InBlocks):
+class _AllMatches(RowPass):
     """All matches of some queries, by rule of removal."""
 
     what = "matches"
@@ -693,7 +693,7 @@ class _AllMatches(InBlocks):
         return {"rules": rules, "watch": self.watched(reader, low, high)}
 
 
-class _Extent(InBlocks):
+class _Extent(RowPass):
     """The smallest and the largest finite distance of some queries."""
 
     what = "extent"
@@ -710,9 +710,9 @@ class _Extent(InBlocks):
         return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
-def _count_all(work: RetrievalJob | GomJob | _AllMatches | _Extent) -> dict[str, Any]:
+def _count_all(work: RetrievalPass | GomPass | _AllMatches | _Extent) -> dict[str, Any]:
     """Return the counts of all queries."""
-    chosen = engine()
+    chosen = executor()
     with threads_for(work.scores):
         if chosen is None:
             counts = work.part(0, work.scores.shape[0])
