@@ -8,7 +8,7 @@ import pytest
 
 import bioeval as be
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.tallies import point_search as search, second_pass as piloting, passes
+from bioeval.tallies import passes, point_search as search, second_pass as piloting
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
