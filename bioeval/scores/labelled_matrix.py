@@ -674,7 +674,7 @@ class LabelledMatrix:
         return self._with(**_limits(memory_limit))
 
     def _held(self) -> Self:
-        """Return a view of the values of a container in memory, for more than one sweep.
+        """Return a view of the values of a container in memory, for more than one pass.
 
         The same scores where a limit is stated, the values would take more than a matrix of
         embeddings may, some rows are selected, an executor counts, or there is a mask without

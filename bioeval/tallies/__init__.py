@@ -1,4 +1,4 @@
-"""Integer counts that merge, the sweeps that fill them, and operating points from counts."""
+"""Integer counts that merge, the passes that fill them, and operating points from counts."""
 
 from bioeval.base.lazy import lazy_names
 

@@ -1,4 +1,4 @@
-"""Verification attempts by pair of subjects: lists, and the sweep that fills them."""
+"""Verification attempts by pair of subjects: lists, and the pass that fills them."""
 
 from __future__ import annotations
 
@@ -272,9 +272,9 @@ class SubjectAttempts:
 
     def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
         """Return the impostor scores of some blocks, or of all listed pairs."""
-        swept = self.counter.attempts(blocks)
+        attempts = self.counter.attempts(blocks)
         scores = [np.empty(0)]
-        for _, impostors in swept:
+        for _, impostors in attempts:
             scores += [impostor_scores(x).astype(np.float64) for x in impostors]
         return ConcatenatedRows(tuple(scores))
 

@@ -36,7 +36,7 @@ from bioeval.tallies.threshold_search import Attempts, runs_of
 # Scores in one call of the kernels, where they are read from memory as they are.
 VALUES_IN_MEMORY = 1 << 24
 
-# Fused scores that are kept for the next sweep, at most.
+# Fused scores that are kept for the next pass, at most.
 KEPT_VALUES = 1 << 22
 
 # Called with the number of rows just done.

@@ -1,7 +1,7 @@
 """Findings of a second pass over the impostor scores about operating points, besides counts.
 
 A second pass reads the impostor scores alone, where the counts say that the points are. A first
-sweep takes its place where a pilot expects the points, as far as the differences between groups of
+pass takes its place where a pilot expects the points, as far as the differences between groups of
 its rows say.
 """
 
@@ -144,7 +144,7 @@ class PointsWanted:
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    #: Scores that are kept around the points in a sweep, at most.
+    #: Scores that are kept around the points in a pass, at most.
     MOST_SCORES: ClassVar = 1 << 25
 
     #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for

@@ -21,6 +21,8 @@ from bioeval.tallies.verification_counter import VerificationCounter
 
 SCORES = be.simulate(9, (2, 5), random_state=3)
 GRID = np.linspace(-3, 3, 20)
+CLAIMS = np.arange(5), [5, 4, 3, 2, 1]
+FUSED = Search(rank_unit="subject", fusion="mean")
 CUTS = (0, 7, 8, SCORES.shape[0])
 
 
@@ -82,13 +84,9 @@ def of_digests(reader):
 COUNTERS = {
     "verification": lambda x: VerificationCounter(x, thresholds=GRID),
     "verification, multi": lambda x: VerificationCounter(x, templates="multi", fusion="mean"),
-    "verification, claims": lambda x: VerificationCounter(
-        x, claims=(np.arange(5), [5, 4, 3, 2, 1])
-    ),
+    "verification, claims": lambda x: VerificationCounter(x, claims=CLAIMS),
     "identification": IdentificationCounter,
-    "identification, fused": lambda x: IdentificationCounter(
-        x, Search(rank_unit="subject", fusion="mean")
-    ),
+    "identification, fused": lambda x: IdentificationCounter(x, FUSED),
     "galleries": of_galleries,
     "sampled galleries": of_sampled_galleries,
     "sizes": of_sizes,

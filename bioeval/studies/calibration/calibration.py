@@ -307,7 +307,7 @@ def calibration(
         this column, each value with such attempts weighing the same, as in NIST's speaker
         recognition evaluations.
     progress : callable, optional
-        Called as ``progress(rows_done, rows)``, of one sweep after the other.
+        Called as ``progress(rows_done, rows)``, of one pass after the other.
 
     Returns
     -------
@@ -332,7 +332,7 @@ def calibration(
 
     Notes
     -----
-    Exact over all attempts, in three sweeps over the scores; memory is that of the genuine scores.
+    Exact over all attempts, in three passes over the scores; memory is that of the genuine scores.
     Bruemmer, N., du Preez, J. (2006). Application-independent evaluation of speaker detection.
     *Computer Speech and Language* 20, 230-275. Cprimary: NIST 2016 Speaker Recognition Evaluation
     Plan, section 3, with the priors 0.01 and 0.005. See ``docs/calibration.md``.

@@ -1,6 +1,6 @@
 """Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
 
-The impostor scores are swept twice or three times and never kept: memory is that of the genuine
+The impostor scores are read twice or three times and never kept: memory is that of the genuine
 scores. What is kept of the others are their number at each genuine score and at each wanted
 threshold, their range between edges of isotonic blocks, and sums of their logarithmic losses.
 """

@@ -243,7 +243,7 @@ class _Shared:
         return self._once(evaluate, scores, protocol=card, **options)
 
     def reid(self, scores: Scores, card: str, **options: Any) -> xr.Dataset:
-        """Evaluate re-identification; conventions with the same lists share a sweep."""
+        """Evaluate re-identification; conventions with the same lists share a pass."""
         if scores is not self.scores:
             return self._once(reid, scores, convention=card, **options)
         rules = convention_of(card, **options)

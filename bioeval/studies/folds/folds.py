@@ -463,7 +463,7 @@ def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged
 def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose a threshold on some scores and count others at it.
 
-    For parts that one sweep cannot tell apart: of systems that are trained anew for each fold,
+    For parts that one pass cannot tell apart: of systems that are trained anew for each fold,
     and of subjects who are in both parts and fused there.
     """
     judged = judge_all(train, rule, templates, fusion)

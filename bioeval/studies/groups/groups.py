@@ -143,7 +143,7 @@ def by_group(
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
-        Method of the confidence intervals; none by default, since they take another sweep.
+        Method of the confidence intervals; none by default, since they take another pass.
         Subjects are resampled, of all groups together. The threshold of all groups stays; those of
         each group are chosen anew in each replicate. Limits of all groups together and of measures
         are by the jackknife over the people of each group, whichever the method.

@@ -418,7 +418,7 @@ class RetrievalPass(RowPass):
         }
 
     def run(self) -> ReidTally:
-        """Count all queries in one sweep."""
+        """Count all queries in one pass."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
         counted = _count_all(self)

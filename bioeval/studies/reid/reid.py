@@ -215,7 +215,7 @@ def reid(
     ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
 
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
-    the matches of a query are, and one sweep of the row counts what ranks before each.
+    the matches of a query are, and one pass of the row counts what ranks before each.
 
     Examples
     --------

@@ -204,7 +204,7 @@ def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Fo
 
 @dataclass(eq=False, repr=False)
 class Tally:
-    """Counts of every task of a protocol, made in one sweep.
+    """Counts of every task of a protocol, made in one pass.
 
     Attributes
     ----------

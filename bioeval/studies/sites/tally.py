@@ -1,4 +1,4 @@
-"""Counting of all tasks of a protocol in one sweep, and the later search for operating points."""
+"""Counting of all tasks of a protocol in one pass, and the later search for operating points."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def tally(
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tally:
-    """Count all tasks of a protocol in one sweep, as counts that merge.
+    """Count all tasks of a protocol in one pass, as counts that merge.
 
     Parameters
     ----------

@@ -361,7 +361,7 @@ def over_time(
 
     Notes
     -----
-    All bins are counted in one sweep over the scores. A threshold that is chosen takes a second
+    All bins are counted in one pass over the scores. A threshold that is chosen takes a second
     look. Definitions: ``docs/time.md``.
 
     Examples
