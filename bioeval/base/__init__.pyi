@@ -56,9 +56,16 @@ from bioeval.base.random import (
     Stream as Stream,
     seed_sequence as seed_sequence,
 )
-from bioeval.base.scalars import SCALARS as SCALARS, Name as Name, Scalar as Scalar
+from bioeval.base.registry import names_of as names_of, scalar_registry as scalar_registry
+from bioeval.base.scalars import (
+    MATCH_SUMS as MATCH_SUMS,
+    POINTS_OF_PARTS as POINTS_OF_PARTS,
+    QUERY_MEANS as QUERY_MEANS,
+    Name as Name,
+    Scalar as Scalar,
+    rates_of as rates_of,
+)
 from bioeval.base.variables import (
     Bootstrap as Bootstrap,
     IntervalMethod as IntervalMethod,
-    names_of as names_of,
 )

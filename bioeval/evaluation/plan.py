@@ -13,6 +13,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.executors import refuse_executor
 from bioeval.base.offers import offered
 from bioeval.base.progress import stage
+from bioeval.base.registry import scalar_registry
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner
 from bioeval.protocol.card import Protocol
@@ -378,12 +379,13 @@ class Plan:
             tally = counted[node].tally
             if counter in again:
                 tally.kept = kept_of(again[counter], tally, wanted, rare=self._rare)
-            tally.kept = at_most_kept(tally, most).kept
+            tally.kept = at_most_kept(tally, most, wanted.optima).kept
 
     def wanted(self, keep: int = 0) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
         targets = self.far_targets, self.costs, self.options.auc, keep
-        return PointsWanted(*targets, frr_targets=self.frr_targets)
+        optima = scalar_registry().optima
+        return PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
 
     def counted_by(self, node: str) -> Any:
         """Return the counter of a task, or the pass of a study that counts it."""

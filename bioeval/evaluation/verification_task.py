@@ -12,6 +12,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.executors import Client, refuse_executor
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
+from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
@@ -199,7 +200,13 @@ def verification(
         unenrolled_claims=unenrolled_claims,
         attempts=attempts,
     )
-    wanted = PointsWanted(targets, weights, require_flag("auc", auc), frr_targets=at_frr)
+    wanted = PointsWanted(
+        targets,
+        weights,
+        require_flag("auc", auc),
+        frr_targets=at_frr,
+        optima=scalar_registry().optima,
+    )
     with rows_reported_to(progress):
         (result,), second_passes = count_with_points(reader, [counter], wanted)
     symmetric = templates == "single" and is_symmetric(scores)

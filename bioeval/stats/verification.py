@@ -11,8 +11,8 @@ import numpy as np
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
-from bioeval.base.scalars import SCALARS, Scalar
-from bioeval.base.variables import names_of
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import Scalar
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
 from bioeval.stats.few_errors import (
@@ -275,13 +275,13 @@ class Replicates:
         chosen = errors.points(points, exact)
         if points.every_score:
             corners = errors.with_ends()
-            chosen |= {x.name: x.over_points(*corners) for x in SCALARS.optima}
+            chosen |= {x.name: x.over_points(*corners) for x in scalar_registry().optima}
         itself = cls.itself(points)
         without = replicates.without.points(points, exact)
         for found, values in ((chosen, replicates.values), (without, replicates.values_without)):
             for name, value in found.items():  # an undefined point is so in every column
                 moved = np.asarray(itself[name])[..., None] - value[..., :1]
-                values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
+                values[name] = np.clip(value + moved, *scalar_registry().compared[name].bounds)
                 values[name][..., 0] = itself[name]
         return replicates
 
@@ -309,7 +309,7 @@ class Replicates:
             "frr_at_far": points.frr_at_far,
             **at_frr,
             "auc": points.auc,
-            **{x.name: points.optima.get(x.name, np.nan) for x in SCALARS.optima},
+            **{x.name: points.optima.get(x.name, np.nan) for x in scalar_registry().optima},
         }
 
 
@@ -346,7 +346,7 @@ def _resampled(
     jackknife = options.method == "subject-bootstrap"
     mixed = min(drawn.subjects, drawn.pairs)
     limits = {
-        name: _scaled_limits(SCALARS.compared[name], values, mixed, options)
+        name: _scaled_limits(scalar_registry().compared[name], values, mixed, options)
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)

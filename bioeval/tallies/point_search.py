@@ -20,7 +20,7 @@ from bioeval.base.errors import MergeError
 from bioeval.base.executors import computed_by, executor
 from bioeval.base.memory import at_most
 from bioeval.base.progress import rows_reported_to, stage
-from bioeval.base.scalars import SCALARS
+from bioeval.base.scalars import Scalar
 from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
@@ -237,7 +237,9 @@ class PointFinder:
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
             corners = self._corners(scores)
-            _add_every_score(points, corners, self._with_rows, attempts, self._pairs, self._moments)
+            _add_every_score(
+                points, corners, wanted, self._with_rows, attempts, self._pairs, self._moments
+            )
         return points
 
     def attempts(self) -> Attempts:
@@ -272,7 +274,7 @@ class PointFinder:
             near |= self._wanted.bins(attempts)
         self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
         if self._wanted.every_score:
-            self._optimal = optimal_bins(attempts, self._wanted.costs)
+            self._optimal = optimal_bins(attempts, self._wanted.optima, self._wanted.costs)
         self._needed = (near | self._optimal) & (attempts.counts > 0)
 
     def _windows(self, bins: np.ndarray) -> Windows:
@@ -420,7 +422,7 @@ class FewScores(PointFinder):
                     moments = second_pass.moments()
                     assert moments is not None
                     corners, pairs = attempts.corners(), attempts.pairs()
-                    _add_every_score(points, corners, with_rows, attempts, pairs, moments)
+                    _add_every_score(points, corners, wanted, with_rows, attempts, pairs, moments)
             return points
 
 
@@ -470,6 +472,7 @@ def _add_points(
 def _add_every_score(
     points: VerificationPoints,
     corners: ErrorCurve,
+    wanted: PointsWanted,
     with_rows: bool,
     attempts: Attempts,
     pairs: int,
@@ -479,12 +482,14 @@ def _add_every_score(
     genuine = attempts.genuine
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
-    add_optima(points, corners, with_rows=with_rows)
+    add_optima(points, corners, wanted.optima, with_rows=with_rows)
 
 
-def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bool) -> None:
+def add_optima(
+    points: VerificationPoints, corners: ErrorCurve, optima: Sequence[Scalar], *, with_rows: bool
+) -> None:
     """Add hull, optima and least costs, with rows at their thresholds if wanted."""
-    for x in SCALARS.optima:
+    for x in optima:
         place = x.place_of_best(corners.fars, corners.frrs)
         points.optima[x.name] = float(x.over_points(corners.fars, corners.frrs))
         points.optima[x.threshold] = float(corners.threshold[place])

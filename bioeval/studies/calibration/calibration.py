@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval import DataError, Scores
 from bioeval.base import (
-    SCALARS,
     Argument,
     Name,
     counted,
@@ -22,6 +21,7 @@ from bioeval.base import (
     received,
     reported_to,
     require_numbers,
+    scalar_registry,
 )
 from bioeval.evaluation import attempts_within
 from bioeval.results import (
@@ -50,7 +50,7 @@ CALIBRATION = {
     "llr": Name("natural log-likelihood ratio"),
     "prior_log_odds": Name("natural log odds of the prior"),
     "prior": Name("prior probability of a genuine attempt"),
-    **names_of(SCALARS, "cllr", "min_cllr"),
+    **names_of(scalar_registry(), "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval import Scores
-from bioeval.base import SCALARS, Pass, Stream, executor, report, rows_reported_to, stage
+from bioeval.base import Pass, Stream, executor, report, rows_reported_to, scalar_registry, stage
 from bioeval.scores import BlockReader, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
@@ -333,7 +333,7 @@ class PairedAttempts:
         ).astype(np.int32)
         columns = weights.shape[1]
         corners = 0
-        if SCALARS.optima or len(frr_targets):
+        if scalar_registry().optima or len(frr_targets):
             corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = defaultdict(list)
@@ -351,7 +351,7 @@ class PairedAttempts:
             parts["frr_at_far"].append(written.frr)
             parts["auc"].append(written.auc)
             far, frr = written.corners
-            for scalar in SCALARS.optima:
+            for scalar in scalar_registry().optima:
                 parts[scalar.name].append(scalar.over_points(far, frr))
             if len(frr_targets):
                 parts["far_at_frr"].append(np.stack([_far_at(far, frr, x) for x in frr_targets]))

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from bioeval import ProtocolError, Scores, TopKScores, stats
-from bioeval.base import SCALARS, Scalar, offered, report, rows_reported_to, stage
+from bioeval.base import (
+    QUERY_MEANS,
+    Scalar,
+    offered,
+    report,
+    rows_reported_to,
+    scalar_registry,
+    stage,
+)
 from bioeval.protocol import OpenSet
 from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
@@ -131,7 +139,10 @@ class ComparedSystem:
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
         counters: dict[str, Any] = {}
-        wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
+        optima = scalar_registry().optima
+        wanted = PointsWanted(
+            targets, np.empty((0, 3)), True, frr_targets=frr_targets, optima=optima
+        )
         if scores.kind != "order":
             counter = VerificationCounter(self.reader, **asdict(claim))
             counters["verification"] = counter
@@ -319,7 +330,7 @@ def verification_measures(
         mixed, order = min(drawn.subjects, drawn.pairs), listed.discordant_order()
         at_eer = first.equal_error.eer_threshold, second.equal_error.eer_threshold
         differing = listed.discordant(at_eer, True)
-        scalar = SCALARS.compared["eer"]
+        scalar = scalar_registry().compared["eer"]
         eer = drawn.both("eer")
         yield PairedMeasure(
             label=scalar.label,
@@ -330,7 +341,7 @@ def verification_measures(
             discordant=differing,
             reordered=order,
         )
-        scalar, values = SCALARS.compared["frr_at_far"], drawn.both("frr_at_far")
+        scalar, values = scalar_registry().compared["frr_at_far"], drawn.both("frr_at_far")
         for i, target in enumerate(a.targets.tolist()):
             thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
             yield PairedMeasure(
@@ -344,7 +355,7 @@ def verification_measures(
                 target=target,
                 made=_fewer(a.impostors, b.impostors),
             )
-        scalar = SCALARS.compared["far_at_frr"]
+        scalar = scalar_registry().compared["far_at_frr"]
         for i, target in enumerate(a.frr_targets.tolist()):
             thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
             yield PairedMeasure(
@@ -358,8 +369,8 @@ def verification_measures(
                 target=target,
                 made=_fewer(a.genuine, b.genuine),
             )
-        for scalar in (SCALARS.compared["auc"], *SCALARS.optima):
-            if scalar.name in SCALARS.compared:
+        for scalar in (scalar_registry().compared["auc"], *scalar_registry().optima):
+            if scalar.name in scalar_registry().compared:
                 attempt, values = either, drawn.both(scalar.name)
                 if scalar.name == "auc":
                     attempt = 1 / max(genuine * impostor, 1)
@@ -435,7 +446,7 @@ def identification_measures(
         population = NEW_PEOPLE
         without = np.stack([x.rank_one_without_each(numbers, interval) for x in (a, b)])
         drawn = np.concatenate([drawn[..., : 1 + interval.replicates], without], axis=-1)
-    scalar = SCALARS.compared["recognition_rate"]
+    scalar = scalar_registry().compared["recognition_rate"]
     discordant = differing(hits, others)
     if order is None:
         order = discordant
@@ -453,7 +464,7 @@ def identification_measures(
     if "order" in (a.scores.kind, b.scores.kind):
         return
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
-    scalar = SCALARS.compared["dir_at_far"]
+    scalar = scalar_registry().compared["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
             label=scalar.label.format(target=per_cent(target)),
@@ -617,12 +628,12 @@ class ComparedRetrieval:
     def _named(self, measures: QueryMeasures) -> dict[tuple[str, str], QueryMean]:
         """Return the means that are compared, by the names and labels of their scalars."""
         named = {}
-        for scalar in SCALARS.query_means.values():
+        for scalar in QUERY_MEANS.values():
             if (mean := measures.means.get(scalar.name)) is not None:
                 named[scalar.name, scalar.label.format(rank=self._cut)] = mean
         for rank in _RANKS:
             if rank <= self._ranks:
-                label = SCALARS.compared["cmc"].label.format(rank=rank)
+                label = scalar_registry().compared["cmc"].label.format(rank=rank)
                 named["cmc", label] = measures.cmc.within(rank)
         return named
 
@@ -699,7 +710,7 @@ def retrieval_measures(
             attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
             label=label,
-            scalar=SCALARS.compared[name],
+            scalar=scalar_registry().compared[name],
             values=values,
             trials=over.trials,
             attempt=attempt,

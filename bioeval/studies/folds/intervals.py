@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import SCALARS, require_number, require_numbers
+from bioeval.base import rates_of, require_number, require_numbers, scalar_registry
 from bioeval.stats import (
     IntervalOptions,
     QuadraticForms,
@@ -144,14 +144,14 @@ class PooledRates:
         both = genuine.sum(axis=0), impostor.sum(axis=0)
         counts = dict(zip(("ga", "fr", "fa", "gr"), (*genuine, *impostor), strict=True))
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
-        drawn = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts | totals)
+        drawn = rates_of(scalar_registry().at_threshold["folds"], counts | totals)
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
         subjects = self.options.trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
         ends = {}
-        for scalar in SCALARS.at_threshold["folds"]:
+        for scalar in scalar_registry().at_threshold["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
             low, high = map(scalar.unscaled, self.options.limits(values, number))
@@ -315,14 +315,14 @@ class LeftOutRates:
             "genuine_attempts": genuine,
             "impostor_attempts": impostors,
         }
-        values = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts)
+        values = rates_of(scalar_registry().at_threshold["folds"], counts)
         values["hter"] = (values["far"] + 1 - values["gar"]) / 2
         subjects = self.options.trials_of(int(self._tested[0].sum()))
         left, right = self._seen
         pairs = min(self._pairs, len(left), len(right), len(left | right) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
         ends = {}
-        for scalar in SCALARS.at_threshold["folds"]:
+        for scalar in scalar_registry().at_threshold["folds"]:
             scaled = scalar.scaled(values[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
             low, high = jackknife_limits(

@@ -11,7 +11,6 @@ import xarray as xr
 
 from bioeval import DataError, Protocol, ProtocolError, Scores, TopKScores
 from bioeval.base import (
-    SCALARS,
     Argument,
     Client,
     IntervalMethod,
@@ -23,6 +22,7 @@ from bioeval.base import (
     require_integer,
     require_numbers,
     rows_reported_to,
+    scalar_registry,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import load, with_exclusions
@@ -610,9 +610,13 @@ def gom_blocks(found: Found) -> Iterator[Block]:
                 if end and np.isnan(value):
                     row.append(None)
                 else:
-                    row.append(SCALARS[column].written(float(value), 0.0))
+                    row.append(scalar_registry()[column].written(float(value), 0.0))
             rows.append(row)
-    heads = ["", SCALARS["cmc"].label.format(rank=1), *(SCALARS[name].label for name in _COLUMNS)]
+    heads = [
+        "",
+        scalar_registry()["cmc"].label.format(rank=1),
+        *(scalar_registry()[name].label for name in _COLUMNS),
+    ]
     yield Table(heads, rows, folds=True, indented=False)
     yield Sentence()
     yield Note(

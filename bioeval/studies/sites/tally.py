@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, Client, received, rows_reported_to
+from bioeval.base import Argument, Client, received, rows_reported_to, scalar_registry
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.scores import (
     BlockReader,
@@ -269,7 +269,7 @@ def refine_tally(
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
     if far_targets is None:
         far_targets = counted.far_targets.tolist()
-    wanted = PointsWanted.checked(far_targets, costs, auc)
+    wanted = PointsWanted.checked(far_targets, costs, auc, scalar_registry().optima)
     readers = [BlockReader(part) for part in parts]
     refined = {}
     for node, part in counted.parts.items():

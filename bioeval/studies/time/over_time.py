@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
 from bioeval.base import (
-    SCALARS,
     Argument,
     Bootstrap,
     Client,
@@ -24,6 +23,7 @@ from bioeval.base import (
     require_integer,
     require_list,
     rows_reported_to,
+    scalar_registry,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import Search
@@ -90,7 +90,7 @@ OVER_TIME = {
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
     "threshold": _THRESHOLD,
-    "dir": SCALARS["dir"],
+    "dir": scalar_registry()["dir"],
     "dir_count": Name("mated searches identified within threshold and rank", "probes"),
     **names_of("closed_set", "cms", "cms_count"),
     "mated_searches": _OPEN_SET["genuine_attempts"],
