@@ -276,7 +276,7 @@ class Plan:
         passes[0].extend(beside)
         wanted = self.wanted(keep) if points else None
         results: dict[Counter[Any], Any] = {}
-        second_passes: dict[VerificationCounter, SecondPass] = {}
+        second_passes: dict[Counter[Any], SecondPass] = {}
         for counters in passes:
             if counters:
                 counted = count_with_points(counters[0].reader, counters, wanted)
@@ -284,9 +284,7 @@ class Plan:
                 second_passes |= counted.second_passes
         counts = {}
         for node, (counter, task_options) in self.tasks.items():
-            second_pass = None
-            if node in self.verifications:
-                second_pass = second_passes.get(self.verifications[node])
+            second_pass = second_passes.get(counter)
             counts[node] = TaskCounts(results[counter], task_options, second_pass)
         for node, search in self.searches.items():
             counts[node] = TaskCounts(search.study_pass.run(), search.options)

@@ -15,8 +15,6 @@ from bioeval.tallies.counters import (
 from bioeval.tallies.counting import (
     Counter as Counter,
     RawRowCounter as RawRowCounter,
-    RowPass as RowPass,
-    counts_of as counts_of,
 )
 from bioeval.tallies.counts import (
     IdentificationTally as IdentificationTally,
@@ -54,6 +52,7 @@ from bioeval.tallies.points import (
     per_cent as per_cent,
     trivial_cost as trivial_cost,
 )
+from bioeval.tallies.row_passes import RowPass as RowPass, counts_of as counts_of
 from bioeval.tallies.second_pass import PointsWanted as PointsWanted, SecondPass as SecondPass
 from bioeval.tallies.selections import (
     IdentificationRules as IdentificationRules,

@@ -17,10 +17,10 @@ from bioeval.scores.disjoint import disjoint_among
 from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
-from bioeval.tallies.counting import counts_of
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import EqualError
+from bioeval.tallies.row_passes import counts_of
 from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of tables that are listed at once.

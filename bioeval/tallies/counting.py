@@ -1,4 +1,4 @@
-"""What counts scores, and where: counters, which take blocks, and passes, which executors run.
+"""What counts scores: a counter takes blocks, and merges what others like it have counted.
 
 A counter is filled in one of three ways, with the same counts: by blocks, in this thread
 (:meth:`Counter.add`); by the kernel of whole rows, if it serves the counter
@@ -9,21 +9,16 @@ A counter is filled in one of three ways, with the same counts: by blocks, in th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from bioeval.base.executors import Pass, executor
-from bioeval.base.progress import rows_reported_to
-from bioeval.kernels.argument_groups import RawRows
+from bioeval.kernels.argument_groups import RankFacts, RawRows
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.parts import ConcatenatedRows, Counts, merged
-
-if TYPE_CHECKING:
-    from bioeval.tallies.identification_counter import IdentificationCounter
-    from bioeval.tallies.verification_counter import VerificationCounter
+from bioeval.tallies.counters import CellCounter, ThresholdCounter
+from bioeval.tallies.parts import Counts
 
 Result = TypeVar("Result", covariant=True)
 
@@ -89,12 +84,28 @@ class RawRowCounter(Counter[Result]):
         return True
 
 
+class AttemptCounter(Counter[Result]):
+    """A counter of attempts that the kernel of whole rows can fill."""
+
+    templates: str
+    genuine: list[np.ndarray]  # genuine scores, in pieces
+    cells: CellCounter  # impostor scores by cell
+    given: ThresholdCounter | None  # impostor scores between the given thresholds
+
+
+class RankCounter(Counter[Result]):
+    """A counter of ranks that the kernel of whole rows can fill."""
+
+    rank_unit: str
+    facts: RankFacts
+
+
 @dataclass(frozen=True, eq=False)
 class KernelCounters:
     """Counters of one reader that the kernel of whole rows serves, by what it counts for them."""
 
-    verification: list[VerificationCounter] = field(default_factory=list)
-    identification: list[IdentificationCounter] = field(default_factory=list)
+    attempts: list[AttemptCounter[Any]] = field(default_factory=list)
+    ranks: list[RankCounter[Any]] = field(default_factory=list)
     raw: list[RawRowCounter[Any]] = field(default_factory=list)
 
     @classmethod
@@ -104,68 +115,3 @@ class KernelCounters:
         if all(counter.join_kernel(kernel) for counter in counters):
             return kernel
         return None
-
-
-@rows_reported_to(None)
-def counts_of(
-    what: str,
-    reader: BlockReader,
-    count: Callable[[Iterable[Block]], Any],
-    depends_on: Sequence[np.ndarray] = (),
-) -> Any:
-    """Return the sum over all blocks of the counts of a function.
-
-    - `what`: what is counted, in a word or two
-    - `count`: counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes
-      nothing, and can be sent to another process
-    - `depends_on`: what the counts depend on besides the scores and the options of the evaluation
-    """
-    chosen = executor()
-    if chosen is None or not reader.of_rows:
-        return count(reader)
-    return chosen.count(BlockPass(what, reader, count, depends_on))
-
-
-class RowPass(Pass):
-    """A pass over all rows, in the blocks of its `reader`."""
-
-    reader: Any
-
-    @property
-    def step(self) -> int:
-        """Number of rows that are read together."""
-        return self.reader.rows_per_block()
-
-    merged = staticmethod(merged)
-
-    @staticmethod
-    def watched(reader: BlockReader, low: int, high: int) -> dict[str, ConcatenatedRows]:
-        """Return the findings of a reader about failure codes in rows ``low:high``."""
-        if reader.scores._streams:
-            return {}
-        watch, rows = reader.watch, slice(low, high)
-        codes = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
-        return {name: ConcatenatedRows.of(array) for name, array in codes.items()}
-
-    def include_watched(self, watched: dict[str, ConcatenatedRows]) -> None:
-        """Give the reader the sentinels that were seen in all rows."""
-        for name, joined in watched.items():
-            setattr(self.reader.watch, name, joined.array())
-
-
-class BlockPass(RowPass):
-    """Counts of a function, over blocks of rows that may be read in any order."""
-
-    def __init__(
-        self,
-        what: str,
-        reader: BlockReader,
-        count: Callable[[Iterable[Block]], Any],
-        depends_on: Sequence[np.ndarray] = (),
-    ):
-        self.what, self.reader, self.scores, self.count = what, reader, reader.scores, count
-        self.depends_on = depends_on
-
-    def part(self, low: int, high: int) -> Any:
-        """Count rows ``low:high``."""
-        return self.count(self.reader.for_rows(low, high).blocks_of(low, high))

@@ -29,8 +29,8 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import gather
-from bioeval.tallies.counting import RowPass
 from bioeval.tallies.parts import ConcatenatedRows, Extent
+from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.threshold_search import Attempts, runs_of
 
 # Scores in one call of the kernels, where they are read from memory as they are.

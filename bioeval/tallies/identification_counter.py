@@ -12,7 +12,7 @@ from bioeval.kernels.argument_groups import RankFacts
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
-from bioeval.tallies.counting import Counter, KernelCounters
+from bioeval.tallies.counting import KernelCounters, RankCounter
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows, include_facts, joined_facts
 
@@ -47,7 +47,7 @@ RankUnit = Literal["template", "subject"]
 _BY_DEFAULT = Search()
 
 
-class IdentificationCounter(Counter[IdentificationTally]):
+class IdentificationCounter(RankCounter[IdentificationTally]):
     """Ranks each probe's best mate: the facts behind open- and closed-set identification."""
 
     def __init__(self, reader: BlockReader, search: Search = _BY_DEFAULT):
@@ -100,7 +100,7 @@ class IdentificationCounter(Counter[IdentificationTally]):
         """Join the counters of identification; not if fused other than by the minimum."""
         if self.fuses and self.fusion != "min":
             return False
-        kernel.identification.append(self)
+        kernel.ranks.append(self)
         return True
 
     def _facts(self) -> dict[str, RankFacts]:

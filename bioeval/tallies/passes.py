@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numba
 import numpy as np
@@ -48,10 +48,11 @@ from bioeval.scores.blocks import (
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
-from bioeval.tallies.counting import Counter, KernelCounters, RowPass
+from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RankCounter
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
+from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import (
     PointsWanted,
     SecondPass,
@@ -59,10 +60,6 @@ from bioeval.tallies.second_pass import (
     expected_windows,
     scratch_of,
 )
-from bioeval.tallies.verification_counter import VerificationCounter
-
-if TYPE_CHECKING:
-    from bioeval.tallies.identification_counter import IdentificationCounter
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
 # beforehand to place its cells.
@@ -101,7 +98,7 @@ class Counted(NamedTuple):
 
     results: list[Any]
     #: What the pass has collected of the operating points, by counter; of some, or of none.
-    second_passes: dict[VerificationCounter, SecondPass]
+    second_passes: dict[Counter[Any], SecondPass]
 
 
 def count_together(reader: BlockReader, counters: Sequence[Counter[R]]) -> list[R]:
@@ -154,10 +151,10 @@ def kernel_counters(scores: Scores, counters: Sequence[Counter[Any]]) -> KernelC
     if scores._enrolment_times is not None:  # who is enrolled differs by probe
         return None
     kernel = KernelCounters.of(counters)
-    if kernel is None or not (kernel.verification or kernel.identification):
+    if kernel is None or not (kernel.attempts or kernel.ranks):
         return None
     grids = []
-    for counter in kernel.verification:
+    for counter in kernel.attempts:
         grids.append(np.empty(0) if counter.given is None else counter.given.thresholds)
     if all(itertools.starmap(np.array_equal, itertools.pairwise(grids))):
         return kernel
@@ -169,7 +166,7 @@ def count_by_kernel(
     counters: Sequence[Counter[Any]],
     kernel: KernelCounters,
     wanted: PointsWanted | None = None,
-) -> dict[VerificationCounter, SecondPass]:
+) -> dict[Counter[Any], SecondPass]:
     """Fill counters that the kernel serves; return the second passes taken at the same time."""
     kernel_pass = KernelPass(reader, counters, kernel, wanted=wanted)
     if kernel_pass.rows_counted(0, reader.scores.shape[0]):
@@ -177,7 +174,7 @@ def count_by_kernel(
     return {}
 
 
-def _second_passes(kinds: Iterable[KindOfTemplates]) -> dict[VerificationCounter, SecondPass]:
+def _second_passes(kinds: Iterable[KindOfTemplates]) -> dict[Counter[Any], SecondPass]:
     """Return the second passes that were taken, by the counters that they were taken for."""
     return {
         counter: kind.second_pass
@@ -235,7 +232,7 @@ class CounterPass(RowPass):
             "watch": self.watched(reader, low, high),
         }
 
-    def include(self, counts: dict[str, Counts]) -> dict[VerificationCounter, SecondPass]:
+    def include(self, counts: dict[str, Counts]) -> dict[Counter[Any], SecondPass]:
         """Merge the counts of all rows into the counters; return the second passes."""
         for i, counter in enumerate(self.counters):
             counter.merge(counts["counters"][str(i)], 0, self.scores.shape[0])
@@ -263,7 +260,7 @@ class KindOfTemplates:
     """What a pass knows of verification with single, or with multi templates."""
 
     templates: str
-    counters: list[VerificationCounter]  # they differ in their results only; there may be none
+    counters: list[AttemptCounter[Any]]  # they differ in their results only; there may be none
     pilot: CellCounts | None = None  # counts of a few rows, which place the cells
     #: The points that are looked for, if there are genuine scores.
     wanted: PointsWanted | None = None
@@ -278,7 +275,7 @@ class KindOfTemplates:
     @classmethod
     def among(cls, templates: str, kernel: KernelCounters) -> Self:
         """Return the kind with those of some counters that are of it."""
-        return cls(templates, [x for x in kernel.verification if x.templates == templates])
+        return cls(templates, [x for x in kernel.attempts if x.templates == templates])
 
     def fresh(self, kernel: KernelCounters) -> Self:
         """Return the same kind with other counters, before a pass has counted anything."""
@@ -431,21 +428,21 @@ class KernelPass:
         else:
             self.kinds = [KindOfTemplates.among(x, kernel) for x in ("single", "multi")]
         single, multi = self.kinds
-        ranks = kernel.identification
+        ranks = kernel.ranks
         self.by_template = [counter for counter in ranks if counter.rank_unit == "template"]
         self.by_subject = [counter for counter in ranks if counter.rank_unit == "subject"]
         self.raw = kernel.raw
         self.tasks = TaskFlags(bool(single.counters), bool(multi.counters), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         self.thresholds = np.empty(0, dtype=self.dtype)
-        given = [counter.given for counter in kernel.verification if counter.given is not None]
+        given = [counter.given for counter in kernel.attempts if counter.given is not None]
         if given:
             self.thresholds = rounded_down(given[0].thresholds, self.dtype)
         self.computed = GivenRows(scores)
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
         at_hand = scores._streams or isinstance(scores._base, np.ndarray)
         at_hand &= isinstance(scores._mask, np.ndarray | None)
-        if not known and at_hand and wanted is not None and kernel.verification:
+        if not known and at_hand and wanted is not None and kernel.attempts:
             self._want_second_passes(wanted)
 
     def _gallery_columns(self) -> GalleryColumns:
@@ -746,7 +743,7 @@ class KernelPass:
             give_back(self.scores)
         return copies
 
-    def _facts(self, counters: list[IdentificationCounter], rows: slice) -> RankFacts:
+    def _facts(self, counters: list[RankCounter[Any]], rows: slice) -> RankFacts:
         """Return the arrays that facts are written to: the first counter's, or temporary ones."""
         if counters:
             return facts_of_rows(counters[0].facts, rows)
@@ -767,7 +764,7 @@ class KernelPass:
         return sample
 
 
-def _sample(counter: VerificationCounter, block: Block) -> CellCounts:
+def _sample(counter: AttemptCounter[Any], block: Block) -> CellCounts:
     """Count the impostor scores of a few rows of a block in cells, without compiling a kernel."""
     values, start, stop = block.values, block.mate_start, block.mate_stop
     if counter.templates == "multi":

@@ -26,7 +26,6 @@ from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
-from bioeval.tallies.counting import RowPass
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import (
     ErrorCurve,
@@ -37,6 +36,7 @@ from bioeval.tallies.points import (
     min_costs,
     moments_of,
 )
+from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
 from bioeval.tallies.verification_counter import VerificationCounter

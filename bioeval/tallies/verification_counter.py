@@ -25,7 +25,7 @@ from bioeval.tallies.counters import (
     grid_over_attempts,
     impostor_scores,
 )
-from bioeval.tallies.counting import Counter, KernelCounters
+from bioeval.tallies.counting import AttemptCounter, KernelCounters
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.parts import ConcatenatedRows, Counts
 from bioeval.tallies.thresholds import check_thresholds, grid_over, require_values, to_internal
@@ -64,7 +64,7 @@ class Claim:
         return {"templates": self.templates, "fusion": self.fused or "none"}
 
 
-class VerificationCounter(Counter[VerificationTally]):
+class VerificationCounter(AttemptCounter[VerificationTally]):
     """Counts the genuine and impostor attempts of verification.
 
     With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its
@@ -167,7 +167,7 @@ class VerificationCounter(Counter[VerificationTally]):
         """Join the counters of verification; not with claims, nor fused but by the minimum."""
         if self.claims is not None or (self.fuses and self.fusion != "min"):
             return False
-        kernel.verification.append(self)
+        kernel.attempts.append(self)
         return True
 
     def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
