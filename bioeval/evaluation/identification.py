@@ -137,7 +137,7 @@ def open_set(
         For drawn galleries: the exact mean over all of them, or the number of galleries to draw
         at random.
     selectivity : bool, optional
-        Whether to count the candidates within each threshold, which takes another look at the
+        Whether to count the candidates within each threshold, which takes another pass over the
         scores. None: where `thresholds` are given, of galleries that are not drawn.
     interval, confidence, replicates, random_state, band
         As for :func:`verification`. All-against-all, methods by subject give intervals for new

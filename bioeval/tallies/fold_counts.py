@@ -576,8 +576,8 @@ REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
 class FoldPasses:
     """Counts the attempts of verification by the folds of probe and gallery template.
 
-    Several partitions share each look at the scores. With ``templates="multi"`` all templates of a
-    subject in the gallery must be in one fold.
+    Several partitions share each pass over the scores. With ``templates="multi"`` all templates of
+    a subject in the gallery must be in one fold.
 
     - `edges` (float64 (bins,)): upper edges of the bins, the last one infinite
     - `total` (int64 (bins,)): all impostor scores in each bin
@@ -639,9 +639,9 @@ class FoldPasses:
         """Count all pairs, and gather the genuine scores."""
         from_memory = self.rows.from_memory
         late = from_memory and executor() is None  # or the rows of a failed attempt show twice
-        work = CountPass(self.rows, self.partitions, self.grid)
+        fold_pass = CountPass(self.rows, self.partitions, self.grid)
         with rows_reported_to(None) if late else contextlib.nullcontext():
-            counts = work.whole()
+            counts = fold_pass.whole()
         genuine = counts["genuine"]["0"].array()
         row = counts["genuine"]["1"].array()
         position = counts["genuine"]["2"].array()
@@ -710,8 +710,8 @@ class FoldPasses:
         partition. Of the scores collected, `keep` says which are kept.
         """
         windows = self._windows(np.atleast_2d(wanted))
-        work = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
-        yield from work.collected()
+        fold_pass = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
+        yield from fold_pass.collected()
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
         """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""

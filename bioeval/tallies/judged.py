@@ -1,6 +1,6 @@
 """Thresholds chosen on a part of the attempts, and counts of others at them: folds and groups.
 
-A group is like a fold whose test part is itself: one look counts every pair of groups, and a second
+A group is like a fold whose test part is itself: one pass counts every pair of groups, and a second
 one collects the scores of the few bins in which thresholds lie.
 """
 

@@ -1,6 +1,6 @@
 """Blocks of rows as tasks of dask.distributed.
 
-The work and its large arrays are tasks as well, which return what they hold: whatever is lost with
+A pass and its large arrays are tasks as well, which return what they hold: whatever is lost with
 a worker, dask makes again, and a worker that gives no sign of life for ``worker-ttl`` it removes.
 """
 
@@ -130,7 +130,7 @@ class ClusterWorkers:
         for digest, array in packed.arrays.items():
             arrays.append(self._task(returned, f"array-{digest}", array))
         self._arrays = arrays  # those of the last pass are released only now
-        sent = self._task(returned, f"work-{packed.token}", (packed.token, packed.data))
+        sent = self._task(returned, f"pass-{packed.token}", (packed.token, packed.data))
         return sent, arrays
 
     def _submit(

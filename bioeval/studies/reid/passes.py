@@ -647,9 +647,9 @@ def matches_of_rows(retrieval: RetrievalPass | GomPass, ranked: RankedRows) -> M
 
 def all_matches(retrieval: RetrievalPass | GomPass) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
-    work = _AllMatches(retrieval.lists, RowReader(retrieval.scores))
+    row_pass = _AllMatches(retrieval.lists, RowReader(retrieval.scores))
     found_by_rule = {}
-    for rule, matches in _count_all(work)["rules"].items():
+    for rule, matches in _count_all(row_pass)["rules"].items():
         probe = matches["probe"].array()
         distance = matches["distance"].array()
         place = matches["place"].array()
@@ -710,15 +710,15 @@ class _Extent(RowPass):
         return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
-def _count_all(work: RetrievalPass | GomPass | _AllMatches | _Extent) -> dict[str, Any]:
+def _count_all(row_pass: RetrievalPass | GomPass | _AllMatches | _Extent) -> dict[str, Any]:
     """Return the counts of all queries."""
     chosen = executor()
-    with threads_for(work.scores):
+    with threads_for(row_pass.scores):
         if chosen is None:
-            counts = work.part(0, work.scores.shape[0])
+            counts = row_pass.part(0, row_pass.scores.shape[0])
         else:
-            counts = chosen.count(work)
-    work.include_watched(counts["watch"])
+            counts = chosen.count(row_pass)
+    row_pass.include_watched(counts["watch"])
     return counts
 
 

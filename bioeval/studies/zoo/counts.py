@@ -168,16 +168,16 @@ def count_by_subject(
     - `stream`: draws the halves
     - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
-    work = SubjectPass(reader, threshold, stream, fusion)
+    subject_pass = SubjectPass(reader, threshold, stream, fusion)
     scores, chosen = reader.scores, executor()
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         if chosen is None:
-            counts = work.rows(reader, 0, scores.shape[0])
+            counts = subject_pass.rows(reader, 0, scores.shape[0])
         else:
-            counts = chosen.count(work)
-            work.include_watched(counts["watch"])
+            counts = chosen.count(subject_pass)
+            subject_pass.include_watched(counts["watch"])
         reader.note_failure_codes()
-        return _require_finite(work.tally(counts))
+        return _require_finite(subject_pass.tally(counts))
 
 
 def rows_per_chunk(scores: Scores) -> int:
