@@ -217,7 +217,6 @@ class Plan:
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
         """Plan the tasks of verification and identification of a card."""
         self.tasks: dict[str, TaskPlan] = {}
-        self.verifications: dict[str, VerificationCounter] = {}
         planner = TaskPlanner(self.reader, thresholds, self.far_targets)
         drawn = card.claims
         claims = None
@@ -238,7 +237,6 @@ class Plan:
                     unenrolled_claims=card.verification.unenrolled_claims,
                     attempts=card.verification.attempts,
                 )
-                self.verifications[f"verification/{templates}"] = counter
                 self.tasks[f"verification/{templates}"] = TaskPlan(counter, {})
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._has(name):
@@ -384,6 +382,12 @@ class Plan:
         targets = self.far_targets, self.costs, self.options.auc, keep
         optima = scalar_registry().optima
         return PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
+
+    @property
+    def verifications(self) -> dict[str, VerificationCounter]:
+        """The counters of verification, by node."""
+        counters = {node: task.counter for node, task in self.tasks.items()}
+        return {k: x for k, x in counters.items() if isinstance(x, VerificationCounter)}
 
     def counted_by(self, node: str) -> Any:
         """Return the counter of a task, or the pass of a study that counts it."""

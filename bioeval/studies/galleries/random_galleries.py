@@ -366,7 +366,8 @@ class SampledGalleryCounter(Counter[list[IdentificationTally]]):
     def fresh(self) -> Self:
         """Return the same counter before it has drawn anything."""
         counter = copy(self)
-        counter.facts = {name: np.zeros_like(values) for name, values in self.facts.items()}
+        # Zeros that are not written to take no memory: a block fills its own rows alone.
+        counter.facts = {k: np.zeros(x.shape, dtype=x.dtype) for k, x in self.facts.items()}
         counter.mates, counter.others = np.zeros_like(self.mates), np.zeros_like(self.others)
         counter.fewer_mates = 0
         return counter

@@ -161,6 +161,9 @@ CALLS = {
     "drawn": lambda **place: be.open_set(
         be.simulate(10, 3), gallery="single", thresholds=[0.3, 0.6], **place
     ),
+    "sampled": lambda **place: be.closed_set(
+        be.simulate(30, 3), gallery="single", sampling=5, random_state=1, **place
+    ),
     "closed_set": lambda **place: be.closed_set(be.simulate(30, 4), ties="expected", **place),
     "reid": lambda **place: be.reid(reid_scores(), thresholds=[0.2, 0.4], **place),
     "cuhk03": lambda **place: be.reid(reid_scores(), "cuhk03", **place),
@@ -370,7 +373,6 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.cross_evaluate(pairs, FOLDS, client=client),
         lambda: calibrated(client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
-        lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
         with pytest.raises(EngineError, match="cannot be distributed"):
             call()
