@@ -43,7 +43,7 @@ def timed(call: Callable[[], Any]) -> tuple[float, float, Any]:
 
 
 def overhead(templates: int, repeats: int) -> None:
-    """Compare blocks of the engine's own size with a sweep that knows no blocks."""
+    """Compare blocks of the executor's own size with a sweep that knows no blocks."""
     scores = population(templates)
     be.tally(scores.select(probes=range(0, templates, 8)))
     plain, blocks = [], []
@@ -143,10 +143,10 @@ def tasks(number: int, workers: int) -> None:
     ):
         client.wait_for_workers(workers)
         cluster.scheduler.transition_log.clear()
-        engine = BlockExecutor(ClusterWorkers(client), rows=1)
+        executor = BlockExecutor(ClusterWorkers(client), rows=1)
         with get_task_stream(client) as stream:
             began = time.time()
-            wall, processor, found = timed(lambda: engine.count(work, None))
+            wall, processor, found = timed(lambda: executor.count(work, None))
         log = [x for x in cluster.scheduler.transition_log if x[-1] < began + wall]
     right = int(found["counts"][0, 0]) == number and len(found["rows"].array()) == number
     click.echo(

@@ -32,7 +32,7 @@ REGISTRIES = {
     "bioeval/partition": r"bp\.__all__",
     "bioeval/scores/formats": r"registry\.(formats|written_formats)\(",
     "bioeval/views/plots": r"\bPLOTS\b",
-    "bioeval/base/scalars.py": r"\b(SCALARS\.(optima|at_th|compared|query_m)|VERIFICATION_)\w*",
+    "bioeval/base/scalars.py": r"\b(\(\)\.(optima|at_th|compared)|QUERY_MEANS|VERIFICATION_)\w*",
 }
 GUARDS = ("test_layers.py::test_a_study_names_the_studies_that_it_needs", "test_source_text.py")
 

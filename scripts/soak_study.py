@@ -25,7 +25,7 @@ import click
 import numpy as np
 
 import bioeval as be
-from bioeval.evaluation.blocks import engine as ranges
+from bioeval.evaluation.blocks import executor as ranges
 from bioeval.evaluation.blocks.cluster import ClusterWorkers
 
 # Comparisons of a block in these trials: small ones, so that there are many to be killed in.

@@ -235,8 +235,7 @@ def shared() -> Path:
 @pytest.fixture(autouse=True)
 def measures_are_forgotten():
     """Forget what be.scalar added, in a test or in an example of a docstring or a page."""
-    yield
-    scalars = sys.modules.get("bioeval.base.scalars")
-    if scalars is not None and scalars.SCALARS.of_scripts:
-        scalars.SCALARS._given.clear()
-        scalars.SCALARS.add()
+    from bioeval.base.registry import scalar_registry, using
+
+    with using(scalar_registry()):
+        yield

@@ -16,8 +16,6 @@ _NAMES: NamesByModule = {
         "require_path",
         "require_text",
     ),
-    "bioeval.base.plugins": ("offered_value",),
-    "bioeval.base.executors": ("Client", "computed_here", "engine"),
     "bioeval.base.environment": ("source_date",),
     "bioeval.base.errors": (
         "Argument",
@@ -30,14 +28,58 @@ _NAMES: NamesByModule = {
         "require_choice",
         "short_name",
     ),
-    "bioeval.base.kinds": ("Kind", "larger_is_closer", "noun_of"),
-    "bioeval.base.memory": ("at_most", "in_words", "physical_memory", "require_memory"),
-    "bioeval.base.studies": ("hooks", "manifests", "offered"),
+    "bioeval.base.executors": (
+        "Client",
+        "Pass",
+        "computed_here",
+        "executor",
+    ),
+    "bioeval.base.kinds": (
+        "Kind",
+        "larger_is_closer",
+        "noun_of",
+    ),
+    "bioeval.base.memory": (
+        "at_most",
+        "in_words",
+        "physical_memory",
+        "require_memory",
+    ),
     "bioeval.base.panels": ("panel",),
-    "bioeval.base.progress": ("report", "reported_to", "reporter", "rows_reported_to", "stage"),
-    "bioeval.base.random": ("RandomState", "Stream", "seed_sequence"),
-    "bioeval.base.scalars": ("SCALARS", "Name", "Scalar"),
-    "bioeval.base.variables": ("Bootstrap", "IntervalMethod", "names_of"),
+    "bioeval.base.plugins": ("offered_value",),
+    "bioeval.base.progress": (
+        "report",
+        "reported_to",
+        "reporter",
+        "rows_reported_to",
+        "stage",
+    ),
+    "bioeval.base.random": (
+        "RandomState",
+        "Stream",
+        "seed_sequence",
+    ),
+    "bioeval.base.registry": (
+        "names_of",
+        "scalar_registry",
+    ),
+    "bioeval.base.scalars": (
+        "MATCH_SUMS",
+        "Name",
+        "POINTS_OF_PARTS",
+        "QUERY_MEANS",
+        "Scalar",
+        "rates_of",
+    ),
+    "bioeval.base.studies": (
+        "hooks",
+        "manifests",
+        "offered",
+    ),
+    "bioeval.base.variables": (
+        "Bootstrap",
+        "IntervalMethod",
+    ),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

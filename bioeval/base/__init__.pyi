@@ -12,7 +12,6 @@ from bioeval.base.arguments import (
     require_path as require_path,
     require_text as require_text,
 )
-from bioeval.base.executors import Client as Client, computed_here as computed_here, engine as engine
 from bioeval.base.environment import source_date as source_date
 from bioeval.base.errors import (
     Argument as Argument,
@@ -24,6 +23,12 @@ from bioeval.base.errors import (
     renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,
+)
+from bioeval.base.executors import (
+    Client as Client,
+    Pass as Pass,
+    computed_here as computed_here,
+    executor as executor,
 )
 from bioeval.base.kinds import (
     Kind as Kind,
@@ -50,10 +55,14 @@ from bioeval.base.random import (
     Stream as Stream,
     seed_sequence as seed_sequence,
 )
-from bioeval.base.scalars import SCALARS as SCALARS, Name as Name, Scalar as Scalar
-from bioeval.base.studies import hooks as hooks, manifests as manifests, offered as offered
-from bioeval.base.variables import (
-    Bootstrap as Bootstrap,
-    IntervalMethod as IntervalMethod,
-    names_of as names_of,
+from bioeval.base.registry import names_of as names_of, scalar_registry as scalar_registry
+from bioeval.base.scalars import (
+    MATCH_SUMS as MATCH_SUMS,
+    POINTS_OF_PARTS as POINTS_OF_PARTS,
+    QUERY_MEANS as QUERY_MEANS,
+    Name as Name,
+    Scalar as Scalar,
+    rates_of as rates_of,
 )
+from bioeval.base.studies import hooks as hooks, manifests as manifests, offered as offered
+from bioeval.base.variables import Bootstrap as Bootstrap, IntervalMethod as IntervalMethod

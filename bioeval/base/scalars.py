@@ -3,28 +3,22 @@
 One :class:`Scalar` says what a number means, how it is computed, how a table shows it and how two
 systems are compared by it. Datasets, tables, JSON and CSV, comparisons, folds and repeated
 partitions read it here: a new scalar is one entry, in this file or in that which a study names at
-its manifest.
+its manifest. :mod:`bioeval.base.registry` collects them.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
 from bioeval.base.errors import Argument, DataError, received
-from bioeval.base.plugins import entry_points, offered_value
 from bioeval.base.rate_functions import tried_function
-from bioeval.base.studies import manifests, value_of_plugin
-
-R = TypeVar("R")
 
 #: A rate as a quotient: the counts above and the attempts below, each summed.
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
@@ -771,160 +765,30 @@ def rates_among(scalars: Iterable[Scalar]) -> dict[str, list[Scalar]]:
 #: The counts that a quotient of verification may have.
 COUNTS = ("ga", "fr", "fa", "gr", *_GENUINE, *_IMPOSTOR)
 
+#: Operating points of each test part by itself, averaged over folds and repeats, by task.
+POINTS_OF_PARTS: Mapping[str, tuple[Scalar, ...]] = {
+    "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
+    "open_set": (OPEN_SET_EER, DIR_AT_FAR),
+    "closed_set": (RECOGNITION_RATE,),
+}
 
-def _is_of_verification(scalar: Scalar) -> bool:
-    """Whether a scalar follows from the counts of verification at one threshold, or at all."""
-    if scalar.quotient:
-        return {*scalar.quotient[0], *scalar.quotient[1]} <= {*COUNTS}
-    return scalar.of_rates is not None
-
-
-class AllScalars(Mapping[str, Scalar]):
-    """Every scalar by its name, EER that of verification; its attributes are selections.
-
-    Scalars of studies are gathered when one is first looked up, since studies import this module.
-    """
-
-    def __init__(self) -> None:
-        self._given: dict[str, Scalar] = {}
-        self._derived: list[Callable[[], None]] = []
-        self.taken: set[str] = set()  # names of other variables
-
-    def add(self, *scalars: Scalar, in_place_of: Iterable[str] = ()) -> None:
-        """Add scalars of verification, in place of those added before by some names."""
-        for name in in_place_of:
-            self._given.pop(name, None)
-        self._given |= {scalar.name: scalar for scalar in scalars}
-        self._forget()
-
-    def take(self, *names: Iterable[str]) -> None:
-        """Let no scalar that is added have one of these names."""
-        self.taken.update(*names)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Gather all selections anew."""
-        for name, value in vars(type(self)).items():
-            if isinstance(value, cached_property):
-                vars(self).pop(name, None)
-        for forget in self._derived:
-            forget()
-
-    @property
-    def of_scripts(self) -> list[str]:
-        """The names of the variables that :func:`bioeval.scalar` added."""
-        return [x.name for scalar in self._given.values() for x in scalar.with_threshold()]
-
-    def derived(self, function: Callable[[], R]) -> Callable[[], R]:
-        """Return a function of no argument whose value is kept until a scalar is added."""
-        kept = functools.cache(function)
-        self._derived.append(kept.cache_clear)
-        return kept
-
-    @cached_property
-    def of_studies(self) -> list[Scalar]:
-        """What studies have besides, in the order of their folders."""
-        scalars: list[Scalar] = []
-        for study in manifests().values():
-            if study.package and study.scalars:
-                from bioeval.base.plugin_manifests import scalars_of
-
-                taken = self.taken | {scalar.name for scalar in (*OWN, *scalars)}
-                offered = value_of_plugin(study.package, study.scalars)
-                if offered is not None:  # else its error is reported
-                    scalars += scalars_of(study.package, offered, taken, Scalar)
-            elif study.scalars:
-                scalars += offered_value(study.scalars)
-        return scalars
-
-    @cached_property
-    def added(self) -> tuple[Scalar, ...]:
-        """What other packages and :func:`bioeval.scalar` add to verification."""
-        declared: list[Scalar] = []
-        if entry_points("studies"):  # those of bioeval are not of verification, and stay closed
-            declared = [x for x in self.of_studies if _is_of_verification(x)]
-        added: list[Scalar] = []
-        for scalar in (*declared, *self._given.values()):
-            added += scalar.with_threshold()
-        return tuple(added)
-
-    @cached_property
-    def points_of_verification(self) -> tuple[Scalar, ...]:
-        """One number of a task each, besides those of the EER."""
-        return points_among((*VERIFICATION_SCALARS, *self.added))
-
-    @cached_property
-    def optima(self) -> tuple[Scalar, ...]:
-        """The best values over the operating points of a function of FAR and FRR."""
-        return tuple(x for x in (*VERIFICATION_SCALARS, *self.added) if x.best)
-
-    @cached_property
-    def at_threshold(self) -> Mapping[str, list[Scalar]]:
-        """Rates at a threshold that folds, repeats or a task have, in the order of variables."""
-        return rates_among((*VERIFICATION_SCALARS, *self.added))
-
-    #: Operating points of each test part by itself, averaged over folds and repeats, by task.
-    points: Mapping[str, tuple[Scalar, ...]] = {
-        "verification": (EQUAL_ERROR[0], _BY_NAME["auc"], FRR_AT_FAR, FAR_AT_FRR),
-        "open_set": (OPEN_SET_EER, DIR_AT_FAR),
-        "closed_set": (RECOGNITION_RATE,),
-    }
-
-    #: The means over queries by name and, of these, what is a sum over the matches of a query.
-    query_means = {scalar.name: scalar for scalar in _QUERY_MEANS}
-    match_sums = {scalar.name: scalar for scalar in _QUERY_MEANS if scalar.of_match}
-
-    def __getitem__(self, name: str) -> Scalar:
-        return self._by_name[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    @cached_property  # when one is first looked up, since studies import this module
-    def _by_name(self) -> dict[str, Scalar]:
-        return {scalar.name: scalar for scalar in (*OWN, *self.of_studies, *self.added)}
-
-    @cached_property
-    def compared(self) -> dict[str, Scalar]:
-        """What two systems are compared by, by name."""
-        return {name: x for name, x in self.items() if "comparison" in x.results}
-
-    @cached_property
-    def in_parts(self) -> tuple[Scalar, ...]:
-        """Rates of a test part, with those that only some test parts have the counts of."""
-        rates = self.at_threshold["folds"]
-        others = [x for x in self.of_studies if x.pooled and "folds" in x.results]
-        return (*rates, FAR_UNENROLLED, *SEEN, *(x for x in others if x not in rates))
-
-    @cached_property
-    def averaged(self) -> dict[str, Scalar]:
-        """What is averaged over folds, by name; of several of a name the first."""
-        points = [x for x in self.of_studies if not x.pooled and "folds" in x.results]
-        of_folds = [*self.at_threshold["folds"], *self.at_threshold["repeats"], *self.in_parts]
-        of_folds += [DIR, CMS, *itertools.chain(*self.points.values())]
-        return {scalar.name: scalar for scalar in (*points, *reversed(of_folds))}
-
-    @staticmethod
-    def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return rates that are not given, of counts that are; NaN without attempts."""
-        values_of = dict(given)
-        for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
-            if scalar.name in values_of:
-                continue
-            if scalar.quotient:
-                counts, attempts = scalar.quotient
-                if values_of.keys() >= {*counts, *attempts}:
-                    above = sum(values_of[name] for name in counts)
-                    below = sum(values_of[name] for name in attempts)
-                    values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
-            elif scalar.of_rates is not None:
-                values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
-        return {name: values for name, values in values_of.items() if name not in given}
+#: The means over queries by name and, of these, what is a sum over the matches of a query.
+QUERY_MEANS = {scalar.name: scalar for scalar in _QUERY_MEANS}
+MATCH_SUMS = {scalar.name: scalar for scalar in _QUERY_MEANS if scalar.of_match}
 
 
-#: Every scalar by its name. Selections of them are its attributes: `optima`, `at_threshold`,
-#: `points`, `query_means`, `match_sums`, `compared`, `in_parts`, `averaged`.
-SCALARS: AllScalars = AllScalars()
+def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return rates that are not given, of counts that are; NaN without attempts."""
+    values_of = dict(given)
+    for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
+        if scalar.name in values_of:
+            continue
+        if scalar.quotient:
+            counts, attempts = scalar.quotient
+            if values_of.keys() >= {*counts, *attempts}:
+                above = sum(values_of[name] for name in counts)
+                below = sum(values_of[name] for name in attempts)
+                values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
+        elif scalar.of_rates is not None:
+            values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
+    return {name: values for name, values in values_of.items() if name not in given}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 from bioeval.base import scalars
 from bioeval.base.scalars import (
     EQUAL_ERROR,
-    SCALARS,
     VERIFICATION_SCALARS,
     Name,
     Scalar,
@@ -194,26 +193,5 @@ for _name in ("dir", "far", "grr", "frr", "dir_at_far", "eer"):
 for _name in ("cms", "recognition_rate"):
     CLOSED_SET |= CLOSED_SET[_name].ends_of(_name)
 
-_TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}
-
-
-SCALARS.take(COORDINATES, *_TASKS.values())
-
-
-@SCALARS.derived
-def _with_added() -> dict[str, Name]:
-    """Describe the variables of verification, and what was added to them."""
-    names = {**VERIFICATION, **by_name(SCALARS.added)}
-    for scalar in SCALARS.added:
-        if scalar.best:
-            names |= names[scalar.name].ends_of(scalar.name)
-    return names
-
-
-def names_of(of: str | Mapping[str, Name], *names: str) -> dict[str, Name]:
-    """Return the names of some variables, by default all, of a task or of a mapping."""
-    if of == "verification":
-        of = _with_added()
-    elif isinstance(of, str):
-        of = _TASKS[of]
-    return {name: of[name] for name in names or of}
+#: The variables of each task, without those of scalars that others add.
+TASKS = {"verification": VERIFICATION, "open_set": OPEN_SET, "closed_set": CLOSED_SET}

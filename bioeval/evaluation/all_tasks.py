@@ -1,4 +1,4 @@
-"""All tasks of a protocol: one sweep over the scores, and a tree of results."""
+"""All tasks of a protocol: one pass over the scores, and a tree of results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.executors import Client
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.studies import offered
@@ -56,7 +56,7 @@ def evaluate(
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.DataTree:
-    """Evaluate every task of a protocol, in one sweep over the scores.
+    """Evaluate every task of a protocol, in one pass over the scores.
 
     Parameters
     ----------
@@ -170,11 +170,13 @@ def _evaluate_system(
 
     with threads_for(scores):
         for node, part in counted.items():
-            job = (plan.tasks.get(node) or plan.searches[node]).job
+            counted_by = plan.counted_by(node)
             reader = plan.reader
             if node.startswith("verification"):
                 reader = plan.attempts_reader
-            datasets[node] = part.with_intervals(datasets[node], job, reader, options.interval)
+            datasets[node] = part.with_intervals(
+                datasets[node], counted_by, reader, options.interval
+            )
     return tree_of(datasets)
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class DrawnGalleries(Protocol):
     """Galleries of some templates of each subject, drawn at random; a study offers them."""
 
-    def job(
+    def counter(
         self, reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
     ) -> tuple[Any, str]:
-        """Return the job that counts a task in them, and a note on its ranks."""
+        """Return the counter that counts a task in them, and a note on its ranks."""
 
     def identification(self, plan: Callable[[], Any], limits: IntervalOptions | None) -> xr.Dataset:
         """Return the result of the task of `plan`; intervals may be refused."""

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.executors import Client
 from bioeval.base.errors import Argument, ProtocolError, counted
+from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
@@ -34,8 +34,8 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.passes import count_together
+from bioeval.tallies.points import FAR_TARGETS, check_targets
 from bioeval.tallies.thresholds import check_thresholds, to_user
 from bioeval.tallies.tied_places import Ties
 
@@ -137,7 +137,7 @@ def open_set(
         For drawn galleries: the exact mean over all of them, or the number of galleries to draw
         at random.
     selectivity : bool, optional
-        Whether to count the candidates within each threshold, which takes another look at the
+        Whether to count the candidates within each threshold, which takes another pass over the
         scores. None: where `thresholds` are given, of galleries that are not drawn.
     interval, confidence, replicates, random_state, band
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
@@ -314,9 +314,9 @@ def _identify(
     plan = partial(planner.identification, task, drawn)
     if drawn is not None:
         return drawn.identification(plan, limits), None
-    job, options = plan()
+    counter, options = plan()
     reader = planner.reader
-    (tally,) = count_together(reader, [job])
+    (tally,) = count_together(reader, [counter])
     node = "closed_set"
     if isinstance(task, OpenSet):
         node = "open_set"
@@ -325,7 +325,7 @@ def _identify(
     if limits is None:
         return dataset, tally
 
-    return counts.with_intervals(dataset, job, reader, limits), tally
+    return counts.with_intervals(dataset, counter, reader, limits), tally
 
 
 def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTally) -> xr.Dataset:

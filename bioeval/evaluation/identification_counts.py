@@ -37,9 +37,13 @@ def scalars(tally: IdentificationTally, node: str, options: dict[str, Any]) -> S
 
 
 def with_intervals(
-    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    counter: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
 ) -> xr.Dataset:
-    """Return the result with confidence intervals; `job` made the counts."""
+    """Return the result with confidence intervals; `counter` made the counts."""
     from bioeval.stats.identification import closed_set_intervals, open_set_intervals
     from bioeval.tallies.by_subject import SubjectAttempts
     from bioeval.tallies.left_out import LeftOut
@@ -60,7 +64,7 @@ def with_intervals(
     same = square and np.array_equal(people, np.unique(codes.gallery))
     if options.by_subject and same and not reader.scores._no_person.any():
         ties = str(dataset.attrs["ties"])
-        if ties not in job.left_out:  # open and closed set may share the job
-            job.left_out[ties] = LeftOut.of(tally, reader, ties)
-        left_out = job.left_out[ties]
+        if ties not in counter.left_out:  # open and closed set may share the counter
+            counter.left_out[ties] = LeftOut.of(tally, reader, ties)
+        left_out = counter.left_out[ties]
     return add(dataset, tally, subjects, options, left_out)

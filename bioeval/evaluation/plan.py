@@ -1,20 +1,21 @@
-"""Plan of an evaluation: the jobs that a card requires and the options of their results."""
+"""Plan of an evaluation: the counters that a card requires and the options of their results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.executors import refuse_executor
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.executors import refuse_executor
 from bioeval.base.progress import stage
+from bioeval.base.registry import scalar_registry
 from bioeval.base.studies import offered
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
+from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
@@ -23,17 +24,18 @@ from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_counter import check_max_rank
+from bioeval.tallies.counting import Counter
+from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
+from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.passes import count_together
+from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
 from bioeval.tallies.verification_counter import VerificationCounter
 
-#: The tasks that one sweep counts; studies offer others.
+#: The tasks that one pass counts; studies offer others.
 _OWN_TASKS = frozenset({"verification", "open_set", "closed_set"})
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
@@ -122,26 +124,25 @@ class EvaluationOptions:
 
 
 class _Finding(NamedTuple):
-    """A tally whose operating points are looked for, the job that made it, and the finder."""
+    """A tally whose operating points are looked for, the counter that made it, and the finder."""
 
     tally: VerificationTally
-    job: VerificationCounter
+    counter: VerificationCounter
     finder: PointFinder
 
 
 class Plan:
-    """The jobs of a card over some scores, and the options of their results, by node.
+    """The counters of a card over some scores, and the options of their results, by node.
 
     Tasks that the scores cannot support are left out if the card was chosen by the layout of the
     scores (`automatic`), and an error otherwise. The tasks of studies, such as re-identification,
-    are in `searches` and not in `tasks`: each has a job that counts in a sweep of its own, by
-    ``run()``.
+    are in `searches` and not in `tasks`: each has a pass of its own, counted by ``run()``.
     """
 
     def __init__(
         self, scores: Scores, card: Protocol, options: EvaluationOptions, *, automatic: bool
     ):
-        """Make the jobs of the tasks that the card names."""
+        """Make the counters of the tasks that the card names."""
         options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(
@@ -151,9 +152,9 @@ class Plan:
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
         homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
-        self.searches: dict[str, TaskPlan] = {}
+        self.searches: dict[str, StudyPlan] = {}
         for section, home in homes.items():
-            self.searches[section] = TaskPlan(*home.plan(section, scores, card, options))
+            self.searches[section] = StudyPlan(*home.plan(section, scores, card, options))
         if not _searches_only(card):
             for home in dict.fromkeys(homes.values()):
                 scores = home.compared(scores, card)
@@ -201,7 +202,7 @@ class Plan:
         limits = options.interval
         if limits is not None and limits.needs_all_pairs and card.verification:
             refuse_executor()  # before anything is counted
-        if card.verification is not None:  # its operating points take a second sweep
+        if card.verification is not None:  # its operating points take a second pass
             scores = scores._held()
         plan = cls(scores, card, options, automatic=automatic)
         if limits is not None and limits.by_subject:
@@ -227,7 +228,7 @@ class Plan:
             for templates in card.verification.templates:
                 if self.automatic and templates == "multi" and not self.scores._labelled:
                     continue  # a mask alone does not say which templates belong together
-                job = VerificationCounter(
+                counter = VerificationCounter(
                     self.attempts_reader,
                     templates=templates,
                     fusion=card.verification.fusion,
@@ -236,7 +237,7 @@ class Plan:
                     unenrolled_claims=card.verification.unenrolled_claims,
                     attempts=card.verification.attempts,
                 )
-                self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
+                self.tasks[f"verification/{templates}"] = TaskPlan(counter, {})
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._has(name):
                 section = f"{card.name}: [{name}]"
@@ -254,34 +255,37 @@ class Plan:
         return self.scores._derives_subjects
 
     def count(
-        self, *, points: bool = False, keep: int = 0, beside: Sequence[Any] = ()
+        self, *, points: bool = False, keep: int = 0, beside: Sequence[Counter[Any]] = ()
     ) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one sweep; `points` come next if wanted.
+        """Return the counts of all tasks by node, made in one pass; `points` come next if wanted.
 
-        Up to `keep` scores around them are kept for a merged tally. The jobs `beside` see the
-        blocks of the first sweep, too.
+        Up to `keep` scores around them are kept for a merged tally. The counters `beside` see the
+        blocks of the first pass, too.
         """
-        distinct = list(dict.fromkeys(task.job for task in self.tasks.values()))
-        # The one-sweep kernel knows no jobs of studies, such as drawn galleries; apart, they do not
-        # slow the rest.
-        of_studies = [job for job in distinct if job.form not in ("verification", "identification")]
-        counted = [job for job in distinct if job not in of_studies]
-        for job in counted:
-            if job.form == "verification":
-                job.wanted = self.wanted(keep) if points else None
-        by_job: dict[Any, Any] = {}
-        apart = [job for job in counted if job.reader is not self.reader]
-        counted = [job for job in counted if job.reader is self.reader]
-        sweeps = [x for x in (counted, apart, of_studies) if x] or [[]]
-        sweeps[0].extend(beside)
-        for jobs in sweeps:
-            if jobs:
-                reader = jobs[0].reader
-                results = count_together(reader, jobs)
-                by_job |= dict(zip(jobs, results, strict=True))
-        counts = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
+        distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
+        # The kernel of whole rows serves none of studies, such as drawn galleries; apart, they do
+        # not slow the rest.
+        core = [x for x in distinct if isinstance(x, VerificationCounter | IdentificationCounter)]
+        together = [counter for counter in core if counter.reader is self.reader]
+        apart = [counter for counter in core if counter.reader is not self.reader]
+        of_studies = [counter for counter in distinct if counter not in core]
+        passes: list[list[Counter[Any]]]
+        passes = [[*x] for x in (together, apart, of_studies) if x] or [[]]
+        passes[0].extend(beside)
+        wanted = self.wanted(keep) if points else None
+        results: dict[Counter[Any], Any] = {}
+        second_passes: dict[Counter[Any], SecondPass] = {}
+        for counters in passes:
+            if counters:
+                counted = count_with_points(counters[0].reader, counters, wanted)
+                results |= zip(counters, counted.results, strict=True)
+                second_passes |= counted.second_passes
+        counts = {}
+        for node, (counter, task_options) in self.tasks.items():
+            second_pass = second_passes.get(counter)
+            counts[node] = TaskCounts(results[counter], task_options, second_pass)
         for node, search in self.searches.items():
-            counts[node] = TaskCounts(search.job.run(), search.options)
+            counts[node] = TaskCounts(search.study_pass.run(), search.options)
         return counts
 
     @stage("finding operating points")
@@ -296,7 +300,8 @@ class Plan:
         if extra is not None:
             rows = to_internal(extra, reader.scores.kind)
         finders = []
-        for job, tally in self._verified(counted):
+        for node, counter in self.verifications.items():
+            tally: Any = counted[node].tally
             symmetric = both_ways and tally.templates == "single"
             targets = self.far_targets
             if self._rare:
@@ -304,24 +309,23 @@ class Plan:
             wanted = replace(self.wanted(), targets=targets, rows=rows)
             finder = PointFinder.of(
                 tally,
-                job.sweep,
+                counter.impostors_again,
                 wanted,
                 symmetric=symmetric,
-                second_pass=job.second_pass,
+                second_pass=counted[node].second_pass,
                 few=reader.is_small,  # nothing to share: its only block is read once
             )
-            finders.append(_Finding(tally, job, finder))
+            finders.append(_Finding(tally, counter, finder))
         self._find(finders)
         if rows is None:
             return
         points = [rows]
         points += [x.tally.points.rows for x in finders if x.tally.points is not None]
         searches = counted.get("open_set")
-        if searches is not None and searches.tally.form == "identification":
+        if searches is not None and isinstance(searches.tally, IdentificationTally):
             from bioeval.results.identification import open_set_rows
 
-            ranked: Any = searches.tally
-            points.append(open_set_rows(ranked, searches.options))
+            points.append(open_set_rows(searches.tally, searches.options))
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
@@ -336,7 +340,7 @@ class Plan:
             for finding in finders:
                 second_pass = finding.finder.next_second_pass()
                 if second_pass is not None:
-                    missing.append((finding.job, second_pass))
+                    missing.append((finding.counter, second_pass))
             if not missing:
                 break
             PointFinder.take(missing)
@@ -347,7 +351,7 @@ class Plan:
     def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
         """Keep scores around the operating points of verification, with a limit for each task.
 
-        Scores that a sweep has kept are enough if they hold the points of these counts.
+        Scores that the counting pass has kept are enough if they hold the points of these counts.
         """
         from bioeval.tallies.kept_points import (
             at_most_kept,
@@ -357,34 +361,39 @@ class Plan:
         )
 
         wanted, second_passes = self.wanted(most), []
-        for job, tally in self._verified(counted):
-            second_pass = job.second_pass
+        for node, counter in self.verifications.items():
+            tally: Any = counted[node].tally
+            second_pass = counted[node].second_pass
             if second_pass is not None:
                 tally.kept = kept_of(second_pass, tally, wanted, rare=self._rare)
             if second_pass is None or not holds_points(tally):
-                second_passes.append((job, second_pass_near_points(tally, wanted)))
+                second_passes.append((counter, second_pass_near_points(tally, wanted)))
         if second_passes:
             PointFinder.take(second_passes)
         again = dict(second_passes)
-        for job, tally in self._verified(counted):
-            if job in again:
-                tally.kept = kept_of(again[job], tally, wanted, rare=self._rare)
-            tally.kept = at_most_kept(tally, most).kept
+        for node, counter in self.verifications.items():
+            tally = counted[node].tally
+            if counter in again:
+                tally.kept = kept_of(again[counter], tally, wanted, rare=self._rare)
+            tally.kept = at_most_kept(tally, most, wanted.optima).kept
 
     def wanted(self, keep: int = 0) -> PointsWanted:
         """Return the operating points of verification that are wanted."""
         targets = self.far_targets, self.costs, self.options.auc, keep
-        return PointsWanted(*targets, frr_targets=self.frr_targets)
+        optima = scalar_registry().optima
+        return PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
 
-    def _verified(
-        self, counted: dict[str, TaskCounts]
-    ) -> Iterator[tuple[VerificationCounter, VerificationTally]]:
-        """Yield the jobs of verification with their tallies."""
-        jobs = {node: task.job for node, task in self.tasks.items()}
-        for node, job in jobs.items():
-            if job.form == "verification":
-                tally: Any = counted[node].tally
-                yield job, tally
+    @property
+    def verifications(self) -> dict[str, VerificationCounter]:
+        """The counters of verification, by node."""
+        counters = {node: task.counter for node, task in self.tasks.items()}
+        return {k: x for k, x in counters.items() if isinstance(x, VerificationCounter)}
+
+    def counted_by(self, node: str) -> Any:
+        """Return the counter of a task, or the pass of a study that counts it."""
+        if node in self.tasks:
+            return self.tasks[node].counter
+        return self.searches[node].study_pass
 
     @property
     def _rare(self) -> bool:

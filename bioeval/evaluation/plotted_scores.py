@@ -61,12 +61,14 @@ def _histograms(data: Any) -> ScoreHistograms:
         )
     data = without_attacks(data)
     reader = BlockReader(data)
-    job = VerificationCounter(reader)
-    counts = count_together(reader, [job])[0]
+    counter = VerificationCounter(reader)
+    counts = count_together(reader, [counter])[0]
     if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
-        job = job.fresh()
-        job.given = ThresholdCounter(grid.boundaries)
-        below, *inside, above = count_together(reader, [job])[0].given.counts.tolist()
+        counter = counter.fresh()
+        counter.given = ThresholdCounter(grid.boundaries)
+        (tally,) = count_together(reader, [counter])
+        assert tally.given is not None
+        below, *inside, above = tally.given.counts.tolist()
         cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
         counts = replace(counts, impostor=cells.fitted())
     return score_histograms(counts, as_fine=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bioeval.scores.blocks import BlockReader
     from bioeval.scores.provenance import Provenance
     from bioeval.stats.options import IntervalOptions
+    from bioeval.tallies.second_pass import SecondPass
 
 #: Modules of the kinds of counts, by the form of their tallies; studies offer others.
 _KINDS = {
@@ -46,11 +47,11 @@ class KindOfCounts(Protocol):
         self,
         dataset: xr.Dataset,
         counts: TaskCounts,
-        job: Any,
+        counter: Any,
         reader: BlockReader,
         options: IntervalOptions,
     ) -> xr.Dataset | str:
-        """Return the result with intervals, or why there are none; `job` made the counts."""
+        """Return the result with intervals, or why there are none; `counter` made the counts."""
 
 
 def kind_of(form: str) -> KindOfCounts:
@@ -69,6 +70,8 @@ class TaskCounts:
 
     tally: Counts
     options: dict[str, Any]
+    #: What the pass that counted verification has collected of its operating points.
+    second_pass: SecondPass | None = None
 
     def plain_options(self) -> dict[str, Any]:
         """Return the options with arrays as lists, for JSON."""
@@ -94,10 +97,10 @@ class TaskCounts:
         return self.dataset(node).assign_attrs(said)
 
     def with_intervals(
-        self, dataset: xr.Dataset, job: Any, reader: BlockReader, options: IntervalOptions
+        self, dataset: xr.Dataset, counter: Any, reader: BlockReader, options: IntervalOptions
     ) -> xr.Dataset:
-        """Return the result with confidence intervals, or a warning; `job` made the counts."""
-        result = kind_of(self.tally.form).with_intervals(dataset, self, job, reader, options)
+        """Return the result with confidence intervals, or a warning; `counter` made the counts."""
+        result = kind_of(self.tally.form).with_intervals(dataset, self, counter, reader, options)
         if not isinstance(result, str):
             return result
         known = dataset.attrs["warnings"]

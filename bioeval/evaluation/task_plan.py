@@ -1,4 +1,4 @@
-"""The job that counts one task, and the options of its result."""
+"""The counter of one task, and the options of its result."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bioeval.protocol.card import LAYOUTS
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.counting import Counter
 from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
 from bioeval.tallies.thresholds import require_values
 
@@ -28,9 +29,16 @@ def runner_of(scores: Any) -> Any:
 
 
 class TaskPlan(NamedTuple):
-    """The job that counts one task, and the options of its result."""
+    """The counter of one task, and the options of its result."""
 
-    job: Any  # by whose `form` it is known
+    counter: Counter[Any]
+    options: dict[str, Any]
+
+
+class StudyPlan(NamedTuple):
+    """The pass of a study that counts one task, and the options of its result."""
+
+    study_pass: Any  # with a function `run` that returns the tally
     options: dict[str, Any]
 
 
@@ -60,12 +68,12 @@ class TaskPlanner:
         if drawn is None:
             drawn = drawn_galleries(task.gallery)
         if drawn is not None:
-            job, options["note"] = drawn.job(self.reader, task, self.thresholds)
-            return TaskPlan(job, options)
+            counter, options["note"] = drawn.counter(self.reader, task, self.thresholds)
+            return TaskPlan(counter, options)
         options |= {"ties": task.ties, "max_rank": task.max_rank}
         if isinstance(task, OpenSet):
             options["thresholds"] = self.thresholds
         key = task.rank_unit, task.fusion
-        if key not in self._shared:  # open and closed set share the job where their ranks are alike
+        if key not in self._shared:  # open and closed set share it where ranks are alike
             self._shared[key] = IdentificationCounter(self.reader, task)
         return TaskPlan(self._shared[key], options)

@@ -10,9 +10,9 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.passes import count_together, count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.passes import count_together
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import to_internal
@@ -36,14 +36,14 @@ def chosen_threshold(
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":
         return rule.values[0]
-    job = VerificationCounter(reader, templates=templates, fusion=fusion)
+    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
     targets = np.array(rule.values if rule.name == "far" else ())
     if rule.name == "cost":
         costs = np.array([rule.values])
     else:
         costs = np.empty((0, 3))
-    job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
-    (tally,) = count_together(reader, [job])
+    wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
+    (tally,), second_passes = count_with_points(reader, [counter], wanted)
     tally = replace(tally, missed=missed)
     attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
@@ -62,9 +62,15 @@ def chosen_threshold(
         return strictest
     if rule.name == "accuracy":  # each attempt weighs the same
         costs = np.array([[0.5, genuine, impostor]])
-    wanted = PointsWanted(targets, costs, job.wanted.every_score)
+    wanted = replace(wanted, costs=costs)
     with threads_for(scores):
-        points = PointFinder.points_of(tally, [job], wanted, symmetric=False)
+        points = PointFinder.points_of(
+            tally,
+            [counter],
+            wanted,
+            symmetric=False,
+            second_pass=second_passes.get(counter),
+        )
     if rule.name == "eer":
         return points.equal_error.eer_threshold
     return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])
@@ -84,10 +90,10 @@ class AttemptsWithin:
 def attempts_within(
     scores: Scores, thresholds: np.ndarray, templates: str, fusion: str
 ) -> AttemptsWithin:
-    """Count the attempts of verification accepted at increasing thresholds, in one sweep."""
+    """Count the attempts of verification accepted at increasing thresholds, in one pass."""
     reader = BlockReader(scores)
-    job = VerificationCounter(reader, templates=templates, fusion=fusion, thresholds=thresholds)
-    (tally,) = count_together(reader, [job])
+    counter = VerificationCounter(reader, templates=templates, fusion=fusion, thresholds=thresholds)
+    (tally,) = count_together(reader, [counter])
     assert tally.given is not None
     at = to_internal(thresholds, scores.kind)
     within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)

@@ -27,9 +27,13 @@ def scalars(tally: VerificationTally, node: str, options: dict[str, Any]) -> Sca
 
 
 def with_intervals(
-    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    counter: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
 ) -> xr.Dataset:
-    """Return the result with confidence intervals; `job` made the counts."""
+    """Return the result with confidence intervals; `counter` made the counts."""
     from bioeval.stats.verification import verification_intervals
     from bioeval.tallies.by_subject import SubjectAttempts
 
@@ -38,5 +42,5 @@ def with_intervals(
         SubjectAttempts.require_people(reader.scores, options.method)
     attempts = None
     if options.by_subject:
-        attempts = SubjectAttempts(job)
+        attempts = SubjectAttempts(counter)
     return verification_intervals(dataset, tally, attempts, options)

@@ -12,6 +12,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.executors import Client, refuse_executor
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
+from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
@@ -21,10 +22,10 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
+from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.passes import count_together
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
 
@@ -98,7 +99,7 @@ def verification(
     sampling : {"exact"} or int
         As for :func:`gallery_templates`; drawn galleries add ``frr_se far_se``.
     interval : None or str
-        Method of the confidence intervals; none by default, since they take another sweep over
+        Method of the confidence intervals; none by default, since they take another pass over
         the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
         ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
         ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
@@ -184,13 +185,13 @@ def verification(
     if limits is not None and limits.needs_all_pairs:
         refuse_executor()  # before anything is counted
     reader = BlockReader(scores)
-    reader.scores = scores._held()  # operating points take a second sweep
+    reader.scores = scores._held()  # operating points take a second pass
     if attempts is not None:
         from bioeval.scores.transactions import reader_of
 
         reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
     scores = reader.scores
-    job = VerificationCounter(
+    counter = VerificationCounter(
         reader,
         templates=templates,
         fusion=fusion,
@@ -199,15 +200,27 @@ def verification(
         unenrolled_claims=unenrolled_claims,
         attempts=attempts,
     )
-    job.wanted = PointsWanted(targets, weights, require_flag("auc", auc), frr_targets=at_frr)
+    wanted = PointsWanted(
+        targets,
+        weights,
+        require_flag("auc", auc),
+        frr_targets=at_frr,
+        optima=scalar_registry().optima,
+    )
     with rows_reported_to(progress):
-        (result,) = count_together(reader, [job])
+        (result,), second_passes = count_with_points(reader, [counter], wanted)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
-        result.points = PointFinder.points_of(result, [job], job.wanted, symmetric=symmetric)
+        result.points = PointFinder.points_of(
+            result,
+            [counter],
+            wanted,
+            symmetric=symmetric,
+            second_pass=second_passes.get(counter),
+        )
         dataset = verification_dataset(result)
         if limits is not None:
             from bioeval.evaluation.task_counts import TaskCounts
 
-            dataset = TaskCounts(result, {}).with_intervals(dataset, job, reader, limits)
+            dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
     return dataset

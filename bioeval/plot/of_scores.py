@@ -28,7 +28,7 @@ def score_distributions(
     Parameters
     ----------
     data : Scores, Tally, or mapping of str to either
-        Scores are counted in one sweep in blocks of rows, however large the matrix. A tally must
+        Scores are counted in one pass in blocks of rows, however large the matrix. A tally must
         hold ``verification/single``.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.

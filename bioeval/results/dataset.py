@@ -11,7 +11,8 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import DECISIONS, SCALARS, Name, Scalar
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
@@ -35,7 +36,7 @@ FIRST = (
     "recognition_rate",
     "auc",
     "d_prime",
-    *SCALARS.query_means,
+    *QUERY_MEANS,
     "hter_mean",
     "far_mean",
     "frr_mean",
@@ -51,10 +52,11 @@ COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 EVERY_SCORE = ("auc", "d_prime", "eer_hull")
 
 
-@SCALARS.derived
 def optima_names() -> tuple[str, ...]:
     """Return the names of the best values over all thresholds, and of these thresholds."""
-    return tuple(name for scalar in SCALARS.optima for name in (scalar.name, scalar.threshold))
+    return tuple(
+        name for scalar in scalar_registry().optima for name in (scalar.name, scalar.threshold)
+    )
 
 
 #: Variables by name: dimensions and values, or a single number.
@@ -87,9 +89,9 @@ class Scalars(NamedTuple):
         Those of several partitions, as the `independent` impostor attempts, are arrays over them.
         """
         over = ("far_target",)
-        numbers = []
-        for scalar in SCALARS.points_of_verification:
-            if scalar.name in optima_names():
+        numbers, best = [], optima_names()
+        for scalar in scalar_registry().points_of_verification:
+            if scalar.name in best:
                 numbers.append((scalar, points.optima.get(scalar.name, np.nan)))
             else:
                 numbers.append((scalar, getattr(points, scalar.name)))
@@ -119,7 +121,7 @@ class Scalars(NamedTuple):
             variables["far_at_frr"] = ("frr_target",), points.far_at_frr
             variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
         if not points.every_score:
-            for name in (*EVERY_SCORE, *optima_names()):
+            for name in (*EVERY_SCORE, *best):
                 variables.pop(name, None)
         return cls(variables, labels)
 
@@ -197,7 +199,7 @@ def decisions(
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
     counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
     totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    rates = SCALARS.rates_of((*DECISIONS, *more), counts | totals)
+    rates = rates_of((*DECISIONS, *more), counts | totals)
     return along(("threshold",), **rates, **counts)
 
 

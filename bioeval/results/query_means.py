@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bioeval.base.scalars import SCALARS, Scalar
+from bioeval.base.scalars import MATCH_SUMS, Scalar
 from bioeval.results.dataset import rate
 
 
@@ -26,7 +26,7 @@ class QueryMean:
         cls, name: str, each: np.ndarray, counted: np.ndarray, query: np.ndarray, entries: int
     ) -> QueryMean:
         """Return the mean of the measure of a name; `entries` are those of the gallery."""
-        values, scalar = each[query], SCALARS.match_sums.get(name)
+        values, scalar = each[query], MATCH_SUMS.get(name)
         if scalar is None:
             return cls(counted, query, values)
         if not scalar.larger_is_better and len(query) < counted.sum():

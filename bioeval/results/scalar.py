@@ -10,7 +10,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.scalars import SCALARS, Scalar
+from bioeval.base.registry import add_scalars, scalar_registry
+from bioeval.base.scalars import Scalar
 
 
 def scalar(
@@ -105,7 +106,7 @@ def scalar(
         larger_is_better=larger_is_better,
         results=("task", "folds", "repeats"),
     )
-    taken = {*SCALARS} - {*SCALARS.of_scripts} | SCALARS.taken
+    taken = scalar_registry().taken
     at_each = at_each.checked(taken)
     made = [at_each]
     if at_each.of_rates is not None:
@@ -118,4 +119,4 @@ def scalar(
         )
         of_all.require_free(taken)
         made.append(of_all)
-    SCALARS.add(*made, in_place_of=(name, f"max_{name}", f"min_{name}"))
+    add_scalars(*made, in_place_of=(name, f"max_{name}", f"min_{name}"))

@@ -9,8 +9,8 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import EQUAL_ERROR, SCALARS
-from bioeval.base.variables import names_of
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import EQUAL_ERROR
 from bioeval.results.dataset import (
     Scalars,
     Variables,
@@ -90,7 +90,7 @@ def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bou
     from bioeval.tallies.kept_points import bounds_of_counts, points_of_kept
 
     if tally.kept is not None:
-        return points_of_kept(tally)
+        return points_of_kept(tally, scalar_registry().optima)
     return None, bounds_of_counts(tally)
 
 
@@ -119,7 +119,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if unenrolled is not None:
             accepted = accepted[::-1]
     scalars = _scalars(tally, points, bounds)
-    rates = decisions(ga, genuine, fa, impostor, SCALARS.at_threshold["task"])
+    rates = decisions(ga, genuine, fa, impostor, scalar_registry().at_threshold["task"])
     variables = {**rates, **scalars.variables}
     if unenrolled is not None:
         far_unenrolled = rate(accepted, len(unenrolled))

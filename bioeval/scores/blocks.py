@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.executors import refuse_executor
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.executors import refuse_executor
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import report, reporter
@@ -524,7 +524,7 @@ class BlockReader:
         """Yield the blocks in order; the rows done are `reported` to `progress` of the public call.
 
         Scores that are read `in_place` come in larger blocks, if no more than a part of each is
-        kept. Raise :class:`EngineError` if another engine than this process is to compute what is
+        kept. Raise :class:`EngineError` if another executor than this process is to compute what is
         counted here.
         """
         refuse_executor()

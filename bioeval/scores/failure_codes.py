@@ -116,7 +116,7 @@ class FailureCodes(NamedTuple):
 
 
 class FailureCodeWatch:
-    """Looks for constant rows and columns, and for values far from all others, during a sweep.
+    """Looks for constant rows and columns, and for values far from all others, during a pass.
 
     `self_columns` is the column of each probe itself, -1 for none, and `positions` the position of
     each column in a block.

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_list, require_text
-from bioeval.base.executors import engine
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -28,6 +27,7 @@ from bioeval.base.errors import (
     require_choice,
     short_name,
 )
+from bioeval.base.executors import executor
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.base.progress import stage
@@ -674,14 +674,14 @@ class LabelledMatrix:
         return self._with(**_limits(memory_limit))
 
     def _held(self) -> Self:
-        """Return a view of the values of a container in memory, for more than one sweep.
+        """Return a view of the values of a container in memory, for more than one pass.
 
         The same scores where a limit is stated, the values would take more than a matrix of
-        embeddings may, some rows are selected, an engine counts, or there is a mask without labels:
-        the last digits of its d' depend on the blocks of rows.
+        embeddings may, some rows are selected, an executor counts, or there is a mask without
+        labels: the last digits of its d' depend on the blocks of rows.
         """
         base = self._base
-        if not self._is_stored or self._limited or self._selects_rows or engine() is not None:
+        if not self._is_stored or self._limited or self._selects_rows or executor() is not None:
             return self
         size = math.prod(base.shape) * base.dtype.itemsize
         if not self._labelled or size > MEMORY_LIMIT:

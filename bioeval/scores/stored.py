@@ -1,7 +1,7 @@
 """Matrices that are read by rows from a file: stored in chunks, or inflated ahead of the counting.
 
 While some rows are counted, a thread reads and inflates those that follow. Rows in chunks are read
-by whole chunks, so that none is inflated twice in a sweep; a compressed matrix goes into a
+by whole chunks, so that none is inflated twice in a pass; a compressed matrix goes into a
 temporary file.
 """
 
@@ -325,7 +325,7 @@ def checksum(input_name: str, data: np.ndarray, expected: int) -> FileCheck:
 class SpooledRows:
     """A matrix whose rows arrive in order, and can be read once they have arrived.
 
-    They are written to a temporary file without a name and mapped from there, so that sweeps after
+    They are written to a temporary file without a name and mapped from there, so that passes after
     the first one inflate nothing and no memory is held. Raise :class:`OSError` if there can be no
     temporary file of this size.
 

@@ -11,8 +11,8 @@ import numpy as np
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
-from bioeval.base.scalars import SCALARS, Scalar
-from bioeval.base.variables import names_of
+from bioeval.base.registry import names_of, scalar_registry
+from bioeval.base.scalars import Scalar
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
 from bioeval.stats.few_errors import (
@@ -52,8 +52,8 @@ def verification_intervals(
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals.
 
-    `tally` has its operating points; `attempts`, of the same job, may be None for methods that do
-    not need the subjects.
+    `tally` has its operating points; `attempts`, of the same counter, may be None for methods that
+    do not need the subjects.
     """
     units: dict[str, int] = {}
     inside: dict[str, np.ndarray] = {}
@@ -124,7 +124,7 @@ class ErrorColumns:
         """Return the rates of attempts; `others` count the impostor attempts beside them."""
         forms = QuadraticForms(weights, len(thresholds) + 1)
         sink = MergingSinks((forms, *others))
-        genuine = attempts.sweep(thresholds, sink)
+        genuine = attempts.pass_over(thresholds, sink)
         accepted = np.cumsum(forms.totals, axis=0)
         columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
         columns.frr = columns.frr_at(thresholds)
@@ -244,8 +244,8 @@ class Replicates:
         Operating points are chosen anew in each replicate, as on the data themselves. Where there
         are more distinct scores than thresholds, they are interpolated linearly between two
         thresholds, and every replicate is corrected by the interpolation error of the data
-        themselves. `tally` has its operating points, `attempts` are of the same job, and `grid` is
-        the thresholds of the result as increasing distances.
+        themselves. `tally` has its operating points, `attempts` are of the same counter, and `grid`
+        is the thresholds of the result as increasing distances.
         """
         points = tally.points
         assert points is not None
@@ -272,13 +272,13 @@ class Replicates:
         chosen = errors.points(points, exact)
         if points.every_score:
             corners = errors.with_ends()
-            chosen |= {x.name: x.over_points(*corners) for x in SCALARS.optima}
+            chosen |= {x.name: x.over_points(*corners) for x in scalar_registry().optima}
         on_the_data = cls.on_the_data(points)
         without = replicates.without.points(points, exact)
         for found, values in ((chosen, replicates.values), (without, replicates.values_without)):
             for name, value in found.items():  # an undefined point is so in every column
                 moved = np.asarray(on_the_data[name])[..., None] - value[..., :1]
-                values[name] = np.clip(value + moved, *SCALARS.compared[name].bounds)
+                values[name] = np.clip(value + moved, *scalar_registry().compared[name].bounds)
                 values[name][..., 0] = on_the_data[name]
         return replicates
 
@@ -306,7 +306,7 @@ class Replicates:
             "frr_at_far": points.frr_at_far,
             **at_frr,
             "auc": points.auc,
-            **{x.name: points.optima.get(x.name, np.nan) for x in SCALARS.optima},
+            **{x.name: points.optima.get(x.name, np.nan) for x in scalar_registry().optima},
         }
 
 
@@ -343,7 +343,7 @@ def _resampled(
     jackknife = options.method == "subject-bootstrap"
     mixed = min(drawn.subjects, drawn.pairs)
     limits = {
-        name: _scaled_limits(SCALARS.compared[name], values, mixed, options)
+        name: _scaled_limits(scalar_registry().compared[name], values, mixed, options)
         for name, values in drawn.values.items()
     }
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
@@ -535,7 +535,7 @@ def _analytic(
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)
-    values, people = attempts.sweep(thresholds, Sinks((dense, erring)))
+    values, people = attempts.pass_over(thresholds, Sinks((dense, erring)))
     few = erring.few(copies_of(tally))
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())

@@ -1,4 +1,4 @@
-"""Integer counts that merge, the sweeps that fill them, and operating points from counts."""
+"""Integer counts that merge, the passes that fill them, and operating points from counts."""
 
 from bioeval.base.lazy import NamesByModule, lazy_names
 
@@ -27,6 +27,10 @@ _NAMES: NamesByModule = {
         "gather",
         "grid_over_attempts",
     ),
+    "bioeval.tallies.counting": (
+        "Counter",
+        "RawRowCounter",
+    ),
     "bioeval.tallies.counts": (
         "IdentificationTally",
         "ImpostorProbes",
@@ -53,9 +57,13 @@ _NAMES: NamesByModule = {
     "bioeval.tallies.left_out": ("LeftOut",),
     "bioeval.tallies.parts": (
         "ConcatenatedRows",
+        "Counts",
         "Extent",
-        "RowPass",
-        "counts_of",
+        "merged",
+    ),
+    "bioeval.tallies.passes": (
+        "count_together",
+        "count_with_points",
     ),
     "bioeval.tallies.point_search": ("PointFinder",),
     "bioeval.tallies.points": (
@@ -67,6 +75,10 @@ _NAMES: NamesByModule = {
         "per_cent",
         "trivial_cost",
     ),
+    "bioeval.tallies.row_passes": (
+        "RowPass",
+        "counts_of",
+    ),
     "bioeval.tallies.second_pass": (
         "PointsWanted",
         "SecondPass",
@@ -77,7 +89,6 @@ _NAMES: NamesByModule = {
         "SelectionAttempts",
         "SelectionCounts",
     ),
-    "bioeval.tallies.passes": ("count_together",),
     "bioeval.tallies.symmetry": ("is_symmetric",),
     "bioeval.tallies.threshold_rules": ("Rule",),
     "bioeval.tallies.threshold_search": ("Attempts",),

@@ -20,6 +20,7 @@ from bioeval.tallies.counters import (
     gather as gather,
     grid_over_attempts as grid_over_attempts,
 )
+from bioeval.tallies.counting import Counter as Counter, RawRowCounter as RawRowCounter
 from bioeval.tallies.counts import (
     IdentificationTally as IdentificationTally,
     ImpostorProbes as ImpostorProbes,
@@ -43,9 +44,13 @@ from bioeval.tallies.kept_points import at_most_kept as at_most_kept
 from bioeval.tallies.left_out import LeftOut as LeftOut
 from bioeval.tallies.parts import (
     ConcatenatedRows as ConcatenatedRows,
+    Counts as Counts,
     Extent as Extent,
-    RowPass as RowPass,
-    counts_of as counts_of,
+    merged as merged,
+)
+from bioeval.tallies.passes import (
+    count_together as count_together,
+    count_with_points as count_with_points,
 )
 from bioeval.tallies.point_search import PointFinder as PointFinder
 from bioeval.tallies.points import (
@@ -57,6 +62,7 @@ from bioeval.tallies.points import (
     per_cent as per_cent,
     trivial_cost as trivial_cost,
 )
+from bioeval.tallies.row_passes import RowPass as RowPass, counts_of as counts_of
 from bioeval.tallies.second_pass import PointsWanted as PointsWanted, SecondPass as SecondPass
 from bioeval.tallies.selections import (
     IdentificationRules as IdentificationRules,
@@ -64,7 +70,6 @@ from bioeval.tallies.selections import (
     SelectionAttempts as SelectionAttempts,
     SelectionCounts as SelectionCounts,
 )
-from bioeval.tallies.passes import count_together as count_together
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
 from bioeval.tallies.threshold_rules import Rule as Rule
 from bioeval.tallies.threshold_search import Attempts as Attempts

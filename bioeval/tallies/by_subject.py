@@ -1,4 +1,4 @@
-"""Verification attempts by pair of subjects: lists, and the sweep that fills them."""
+"""Verification attempts by pair of subjects: lists, and the pass that fills them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from bioeval.base.executors import engine
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.executors import executor
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Gallery
@@ -19,8 +19,9 @@ from bioeval.scores.matrix import Scores, are_pairs, codes_of
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import EqualError
+from bioeval.tallies.row_passes import counts_of
 from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of tables that are listed at once.
@@ -167,7 +168,7 @@ _ROOM = 1 << 21
 
 
 class SubjectAttempts:
-    """The attempts of a verification job by subject, and by pair of subjects.
+    """The attempts of a verification counter by subject, and by pair of subjects.
 
     Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
 
@@ -205,16 +206,16 @@ class SubjectAttempts:
             f"of the templates. Give labels{instead('attempts')}"
         )
 
-    def __init__(self, job: VerificationCounter, numbers: np.ndarray | None = None):
+    def __init__(self, counter: VerificationCounter, numbers: np.ndarray | None = None):
         """Number the people of the attempts; `numbers` has an order for them."""
-        scores, reader = job.scores, job.reader
-        self.scores, self.job, self.reader = scores, job.fresh(), reader
+        scores, reader = counter.scores, counter.reader
+        self.scores, self.counter, self.reader = scores, counter.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of(scores)
         if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
-        elif job.claims is not None:
-            probes, groups = job.claims
+        elif counter.claims is not None:
+            probes, groups = counter.claims
             codes = scores._codes.probe[probes], reader.gallery.subjects[groups]
         else:
             codes = known.probe, known.gallery
@@ -227,7 +228,7 @@ class SubjectAttempts:
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
         self.names = known.values[who].tolist()
         self.no_person = known.of_no_person((*scores._junk_ids, *scores.distractor_ids))[who]
-        if self._pairs is None and job.claims is None:
+        if self._pairs is None and counter.claims is None:
             everybody = np.arange(self.people)
             sizes = map(self.persons_among, (*self.sides, everybody))
             self.disjoint_pairs = disjoint_pairs(*sizes)
@@ -306,9 +307,9 @@ class SubjectAttempts:
 
     def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
         """Return the impostor scores of some blocks, or of all listed pairs."""
-        swept = self.job.attempts(blocks)
+        attempts = self.counter.attempts(blocks)
         scores = [np.empty(0)]
-        for _, impostors in swept:
+        for _, impostors in attempts:
             scores += [impostor_scores(x).astype(np.float64) for x in impostors]
         return ConcatenatedRows(tuple(scores))
 
@@ -339,8 +340,8 @@ class SubjectAttempts:
         probing = self._person[self.scores._codes.probe].astype(np.int32)
         values, probe_person, claimed_person = [], [], []
         for block in blocks:
-            if self.job.templates == "multi":
-                block = block.fused(self.job.fusion)
+            if self.counter.templates == "multi":
+                block = block.fused(self.counter.fusion)
             rows, columns = block.values.shape
             others = np.arange(columns) != block.self_position[:, None]
             probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
@@ -354,7 +355,7 @@ class SubjectAttempts:
             "claimed_person": ConcatenatedRows(tuple(claimed_person)),
         }
 
-    def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
+    def pass_over(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         """Count the impostor attempts into a sink; return the genuine scores and their subjects.
 
         Layer ``k`` of the sink receives the attempts above ``thresholds[k - 1]`` and not above
@@ -362,7 +363,7 @@ class SubjectAttempts:
         """
         if self._pairs is not None:
             return self._of_pairs(thresholds, sink)
-        if self.job.claims is not None:
+        if self.counter.claims is not None:
             return self._of_claims(thresholds, sink)
         return self._of_all(thresholds, sink)
 
@@ -374,7 +375,7 @@ class SubjectAttempts:
         if changes > len(np.unique(codes)):  # make the probes of each subject adjacent
             scores = scores.select(probes=np.argsort(codes, kind="stable"))
             reader = BlockReader(scores)
-        if engine() is None or not isinstance(sink, MergingSink):
+        if executor() is None or not isinstance(sink, MergingSink):
             attempts = self.pair_counter(reader, thresholds, sink).into(sink, reader)
         else:
             counter = self.pair_counter(reader, thresholds, sink.fresh())
@@ -385,14 +386,14 @@ class SubjectAttempts:
     def pair_counter(self, reader: BlockReader, thresholds: np.ndarray, sink: Sink) -> _PairCounter:
         """Return what counts the blocks of a reader of these attempts, in any order of rows."""
         probes = self._person[reader.scores._codes.probe]
-        fusion = self.job.fusion if self.job.templates == "multi" else None
+        fusion = self.counter.fusion if self.counter.templates == "multi" else None
         return _PairCounter(
             (probes, self._person[reader.gallery.subjects]), fusion, thresholds, sink
         )
 
     def _of_claims(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
-        assert self.job.claims is not None
-        probes, groups = self.job.claims
+        assert self.counter.claims is not None
+        probes, groups = self.counter.claims
         attempts = counts_of("claims", self.reader, self._gather_claims)
         values, claim = attempts["values"].array(), attempts["claims"].array()
         probe_person = self._person[self.scores._codes.probe[probes[claim]]]
@@ -401,12 +402,12 @@ class SubjectAttempts:
 
     def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """Return the scores of the claims of the rows of blocks, and their numbers."""
-        assert self.job.claims is not None
+        assert self.counter.claims is not None
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
         for block in blocks:
-            if self.job.templates == "multi":
-                block = block.fused(self.job.fusion)
-            value, claim = gather_claims(block, self.job.claims)
+            if self.counter.templates == "multi":
+                block = block.fused(self.counter.fusion)
+            value, claim = gather_claims(block, self.counter.claims)
             values.append(value.astype(np.float64))
             claims.append(claim)
         return {
@@ -542,7 +543,7 @@ def count_parts(scores: Scores, parts: Sequence[PartBySubject]) -> None:
     """Count all parts in one pass over the scores, which each part has been read from before."""
     if are_pairs(scores):
         for part in parts:
-            part.genuine = part.attempts.sweep(part.thresholds, part.sink)
+            part.genuine = part.attempts.pass_over(part.thresholds, part.sink)
         return
     if scores.nan == "raise":  # none has failed in a part, and beside the parts none matters
         scores = scores._with(nan="exclude")

@@ -15,7 +15,8 @@ from bioeval.kernels.argument_groups import CellTables
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts
-from bioeval.tallies.parts import Extent, counts_of, merged
+from bioeval.tallies.parts import Extent, merged
+from bioeval.tallies.row_passes import counts_of
 from bioeval.tallies.threshold_search import distinct
 from bioeval.tallies.thresholds import grid_over
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.executors import engine
+from bioeval.base.executors import executor
 from bioeval.base.progress import report_rows, rows_reported_to
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
@@ -29,13 +29,14 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import gather
-from bioeval.tallies.parts import ConcatenatedRows, Extent, RowPass
+from bioeval.tallies.parts import ConcatenatedRows, Extent
+from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.threshold_search import Attempts, runs_of
 
 # Scores in one call of the kernels, where they are read from memory as they are.
-SWEEP_VALUES = 1 << 24
+VALUES_IN_MEMORY = 1 << 24
 
-# Fused scores that are kept for the next sweep, at most.
+# Fused scores that are kept for the next pass, at most.
 KEPT_VALUES = 1 << 22
 
 # Called with the number of rows just done.
@@ -67,16 +68,16 @@ class FoldRowReader:
         fused = block.fused(self.fusion)
         return FoldRows(fused.values, fused.mate_start, fused.mate_stop, no_self)
 
-    def sweep(self) -> Iterator[tuple[slice, FoldRows]]:
+    def read(self) -> Iterator[tuple[slice, FoldRows]]:
         """Yield all rows in blocks, with their places in the scores."""
         if self.kept:
-            swept: Iterable[tuple[slice, FoldRows]] = self.kept
+            row_blocks: Iterable[tuple[slice, FoldRows]] = self.kept
         elif self.from_memory:
-            swept = self._from_memory(0, self.scores.shape[0])
+            row_blocks = self._from_memory(0, self.scores.shape[0])
         else:
-            swept = map(self._placed, self.reader)
+            row_blocks = map(self._placed, self.reader)
         kept = []
-        for rows, block in swept:
+        for rows, block in row_blocks:
             yield rows, block
             if self.multi and self.scores.shape[0] * block.values.shape[1] <= KEPT_VALUES:
                 kept.append((rows, block))
@@ -89,7 +90,7 @@ class FoldRowReader:
         rows.reader, rows.kept = self.reader.for_rows(low, high), []
         return rows
 
-    def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
+    def read_some(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
         """Yield rows ``low:high`` in blocks; `low` is the start of a block."""
         if self.from_memory:
             return self._from_memory(low, high)
@@ -99,7 +100,7 @@ class FoldRowReader:
         return slice(block.low, block.low + len(block.values)), self.of_block(block)
 
     def _from_memory(self, first: int, last: int) -> Iterator[tuple[slice, FoldRows]]:
-        step = max(1, SWEEP_VALUES // self.scores.shape[1])
+        step = max(1, VALUES_IN_MEMORY // self.scores.shape[1])
         for low in range(first, last, step):
             rows = slice(low, min(low + step, last))
             if low >= self.looked_at:  # for failure codes, once
@@ -333,7 +334,7 @@ class Weighted(NamedTuple):
     weights: np.ndarray
 
 
-Swept = Iterable[tuple[slice, FoldRows]]
+RowBlocks = Iterable[tuple[slice, FoldRows]]
 
 
 class RowWindows(NamedTuple):
@@ -351,44 +352,33 @@ class FoldPass(RowPass):
     what = "folds"
 
     #: Whether what a reader sees of failure codes is taken in.
-    looks = False
+    watches = False
 
     def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
-        self.rows, self.reader = rows, rows.reader
+        self.rows, self.reader, self.scores = rows, rows.reader, rows.scores
         self.partitions = [partition.bare() for partition in partitions]
-
-    @property
-    def scores(self) -> Scores:
-        """The scores."""
-        return self.rows.scores
-
-    @property
-    def depends_on(self) -> list[np.ndarray]:
-        """The folds of all templates."""
-        sides = []
-        for partition in self.partitions:
-            sides += [partition.probe, partition.gallery]
-        return sides
+        #: The folds of all templates.
+        self.depends_on = [side for x in self.partitions for side in (x.probe, x.gallery)]
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = self.rows.for_rows(low, high)
-        counts = self.over(rows.sweep_of(low, high))
+        counts = self.over(rows.read_some(low, high))
         counts["watch"] = {}
-        if self.looks:
+        if self.watches:
             counts["watch"] = self.watched(rows.reader, low, high)
         return counts
 
     def whole(self) -> dict[str, Any]:
-        """Return the counts of all rows, made by the chosen engine."""
-        chosen = engine()
+        """Return the counts of all rows, made by the chosen executor."""
+        chosen = executor()
         if chosen is None:
-            return self.over(self.rows.sweep())
+            return self.over(self.rows.read())
         counts = chosen.count(self)
         self.include_watched(counts["watch"])
         return counts
 
-    def over(self, swept: Swept) -> dict[str, Any]:
+    def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the counts of some rows."""
         raise NotImplementedError
 
@@ -407,13 +397,13 @@ class CountPass(FoldPass):
         """Take the rows and the partitions; `genuine` scores are gathered if wanted."""
         super().__init__(rows, partitions)
         self.grid, self.genuine = grid, genuine
-        self.looks = genuine  # the first of all passes
+        self.watches = genuine  # the first of all passes
 
-    def over(self, swept: Swept) -> dict[str, Any]:
+    def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
         gathered = []
-        for rows, block in swept:
+        for rows, block in row_blocks:
             for table in itertools.chain(*tables):
                 table.add(rows, block)
             if self.genuine:
@@ -439,10 +429,10 @@ def _extent_of(block: FoldRows) -> Extent:
 class RangePass(FoldPass):
     """Finds the smallest and the largest finite impostor score."""
 
-    def over(self, swept: Swept) -> dict[str, Any]:
+    def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the extent of some rows."""
         extent = Extent()
-        for _, block in swept:
+        for _, block in row_blocks:
             extent = extent.merge(_extent_of(block))
         return {"extent": extent}
 
@@ -468,8 +458,8 @@ class CollectPass(FoldPass):
 
     def collected(self) -> Iterator[Weighted]:
         """Yield the scores of all rows for each partition."""
-        if engine() is None:
-            kept, joined = self._collect(self.rows.sweep())
+        if executor() is None:
+            kept, joined = self._collect(self.rows.read())
         else:
             counts = self.whole()
             kept = list(map(PlacedScores._make, _of_tree(counts["kept"])))
@@ -479,21 +469,21 @@ class CollectPass(FoldPass):
         for parts, coded in zip(joined, self._coded(kept), strict=True):
             yield _joined([*parts, coded]) if parts else coded
 
-    def over(self, swept: Swept) -> dict[str, Any]:
+    def over(self, row_blocks: RowBlocks) -> dict[str, Any]:
         """Return the scores of some rows, joined where that makes them fewer."""
-        kept, joined = self._collect(swept)
+        kept, joined = self._collect(row_blocks)
         if (fewer := self._fewer(kept)) is not None:
             kept = []
             joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
         trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
         return {"kept": _as_tree(kept), "joined": trees}
 
-    def _collect(self, swept: Swept) -> tuple[list[PlacedScores], list[list[Weighted]]]:
+    def _collect(self, row_blocks: RowBlocks) -> tuple[list[PlacedScores], list[list[Weighted]]]:
         """Return scores as found, and those of each partition after joining."""
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
         kept = []
         waiting = 0
-        for rows, block in swept:
+        for rows, block in row_blocks:
             inside = self._inside(rows, block)
             if self.keep is not None:
                 these = self.keep(*inside)
@@ -586,8 +576,8 @@ REFINE, REFINE_SHARE = 1 << 15, 2.0**-7
 class FoldPasses:
     """Counts the attempts of verification by the folds of probe and gallery template.
 
-    Several partitions share each look at the scores. With ``templates="multi"`` all templates of a
-    subject in the gallery must be in one fold.
+    Several partitions share each pass over the scores. With ``templates="multi"`` all templates of
+    a subject in the gallery must be in one fold.
 
     - `edges` (float64 (bins,)): upper edges of the bins, the last one infinite
     - `total` (int64 (bins,)): all impostor scores in each bin
@@ -648,10 +638,10 @@ class FoldPasses:
     def count(self) -> None:
         """Count all pairs, and gather the genuine scores."""
         from_memory = self.rows.from_memory
-        late = from_memory and engine() is None  # or the rows of a failed attempt show twice
-        work = CountPass(self.rows, self.partitions, self.grid)
+        late = from_memory and executor() is None  # or the rows of a failed attempt show twice
+        fold_pass = CountPass(self.rows, self.partitions, self.grid)
         with rows_reported_to(None) if late else contextlib.nullcontext():
-            counts = work.whole()
+            counts = fold_pass.whole()
         genuine = counts["genuine"]["0"].array()
         row = counts["genuine"]["1"].array()
         position = counts["genuine"]["2"].array()
@@ -720,8 +710,8 @@ class FoldPasses:
         partition. Of the scores collected, `keep` says which are kept.
         """
         windows = self._windows(np.atleast_2d(wanted))
-        work = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
-        yield from work.collected()
+        fold_pass = CollectPass(self.rows, self.partitions, windows, keep, self.dtype)
+        yield from fold_pass.collected()
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
         """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""

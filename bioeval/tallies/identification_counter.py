@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, subject
@@ -12,8 +12,9 @@ from bioeval.kernels.argument_groups import RankFacts
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
+from bioeval.tallies.counting import KernelCounters, RankCounter
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import empty_facts, facts_of_rows, include_facts, joined_facts
+from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows, include_facts, joined_facts
 
 if TYPE_CHECKING:
     from bioeval.tallies.left_out import LeftOut
@@ -46,13 +47,11 @@ RankUnit = Literal["template", "subject"]
 _BY_DEFAULT = Search()
 
 
-class IdentificationCounter:
+class IdentificationCounter(RankCounter[IdentificationTally]):
     """Ranks each probe's best mate: the facts behind open- and closed-set identification."""
 
-    form = "identification"
-
     def __init__(self, reader: BlockReader, search: Search = _BY_DEFAULT):
-        """Prepare what a search needs of the scores; facts are filled by a sweep."""
+        """Prepare what a search needs of the scores; nothing is ranked yet."""
         scores = reader.scores
         self.search = search
         self.rank_unit, self.fusion = search.rank_unit, search.fusion
@@ -81,21 +80,28 @@ class IdentificationCounter:
         return self.rank_unit == "subject"
 
     def fresh(self) -> Self:
-        """Return the same job before it has ranked anything."""
-        job = copy(self)
-        job.facts = job.template_facts = empty_facts(self.scores.shape[0])
+        """Return the same counter before it has ranked anything."""
+        counter = copy(self)
+        counter.facts = counter.template_facts = empty_facts(self.scores.shape[0])
         if self.template_facts is not self.facts:
-            job.template_facts = empty_facts(self.scores.shape[0])
-        return job
+            counter.template_facts = empty_facts(self.scores.shape[0])
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, Any]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {name: joined_facts(facts, low, high) for name, facts in self._facts().items()}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Include the facts of all rows."""
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the facts of rows ``low:high``."""
         for name, facts in self._facts().items():
-            include_facts(facts, found[name])
+            include_facts(facts, other[name], low, high)
+
+    def join_kernel(self, kernel: KernelCounters) -> bool:
+        """Join the counters of identification; not if fused other than by the minimum."""
+        if self.fuses and self.fusion != "min":
+            return False
+        kernel.ranks.append(self)
+        return True
 
     def _facts(self) -> dict[str, RankFacts]:
         if self.template_facts is self.facts:

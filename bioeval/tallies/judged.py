@@ -1,6 +1,6 @@
 """Thresholds chosen on a part of the attempts, and counts of others at them: folds and groups.
 
-A group is like a fold whose test part is itself: one look counts every pair of groups, and a second
+A group is like a fold whose test part is itself: one pass counts every pair of groups, and a second
 one collects the scores of the few bins in which thresholds lie.
 """
 
@@ -41,7 +41,7 @@ class Judged:
     @classmethod
     def of_folds(
         cls,
-        sweep: FoldPasses,
+        passes: FoldPasses,
         rule: Rule,
         folds: Sequence[Sequence[tuple[Subset, Subset]]],
         *,
@@ -50,28 +50,28 @@ class Judged:
         """Choose a threshold on the first part of each fold and count both parts at it.
 
         `rule` holds its threshold, if it gives one, as a distance; `folds` are those of each
-        partition of the sweep. Two passes are made over the scores. With `every_score` those of
+        partition of the passes. Two passes are made over the scores. With `every_score` those of
         all bins are collected, where they are few.
         """
         judged = []
-        with threads_for(sweep.rows.scores):
-            sweep.count()
+        with threads_for(passes.rows.scores):
+            passes.count()
             while True:
                 counted = []
-                for partition, parts in zip(sweep.partitions, folds, strict=True):
-                    counted.append([_Fold.of(sweep, partition, rule, *both) for both in parts])
+                for partition, parts in zip(passes.partitions, folds, strict=True):
+                    counted.append([_Fold.of(passes, partition, rule, *both) for both in parts])
                 every = np.logical_or.reduce([x.wanted for x in itertools.chain(*counted)])
-                if not sweep.narrow(every):
+                if not passes.narrow(every):
                     break
             numbers = [x.train.impostor_attempts for x in itertools.chain(*counted)]
             everywhere = every_score and max(numbers) <= FEW
             if everywhere:
                 every = np.ones_like(every)
-            each = zip(sweep.partitions, counted, sweep.collect(every), strict=True)
+            each = zip(passes.partitions, counted, passes.collect(every), strict=True)
             for partition, some, scores in each:
                 for fold in some:
                     inside = every if everywhere else fold.wanted
-                    fold.look_into(scores, partition, sweep.edges, inside)
+                    fold.look_into(scores, partition, passes.edges, inside)
                 judged.append([cls(choose(rule, x.train, x.wanted), x.train, x.test) for x in some])
         return judged
 
@@ -115,12 +115,17 @@ class _Fold:
 
     @classmethod
     def of(
-        cls, sweep: FoldPasses, partition: DivisionIntoFolds, rule: Rule, train: Subset, test: Subset
+        cls,
+        passes: FoldPasses,
+        partition: DivisionIntoFolds,
+        rule: Rule,
+        train: Subset,
+        test: Subset,
     ) -> Self:
         """Return the attempts of a fold, as far as they have been counted."""
-        training = sweep.attempts(partition, train)
+        training = passes.attempts(partition, train)
         wanted = wanted_bins(rule, training)
-        return cls((train, test), training, sweep.attempts(partition, test), wanted)
+        return cls((train, test), training, passes.attempts(partition, test), wanted)
 
     def look_into(
         self,
@@ -165,30 +170,30 @@ class GroupTally:
         `rule` holds its threshold, if it gives one, as a distance; `options` are templates and
         fusion.
         """
-        sweep = FoldPasses(reader, *options, [groups], Groups)
-        (pairs,) = sweep.partitions
+        passes = FoldPasses(reader, *options, [groups], Groups)
+        (pairs,) = passes.partitions
         number = pairs.folds
         diagonal = np.arange(number) * (number + 1)
         with threads_for(reader.scores):
-            sweep.count()
+            passes.count()
             while True:
-                every = Attempts(sweep.genuine, sweep.edges, sweep.total)
+                every = Attempts(passes.genuine, passes.edges, passes.total)
                 own = [
-                    Attempts(sweep.genuine[pairs.pair == k], sweep.edges, pairs.counts[g, g])
+                    Attempts(passes.genuine[pairs.pair == k], passes.edges, pairs.counts[g, g])
                     for g, k in enumerate(diagonal)
                 ]
                 chosen_bins = wanted_bins(rule, every)
                 own_bins = np.array([_bins_of(one, targets) for one in own])
-                if not sweep.narrow(chosen_bins | own_bins.any(axis=0)):
+                if not passes.narrow(chosen_bins | own_bins.any(axis=0)):
                     break
 
-            keep = _Needed(pairs.bare(), sweep.edges, chosen_bins)
-            ((values, codes, weights),) = sweep.collect(chosen_bins | own_bins, keep)
-        places = within(values, sweep.edges, chosen_bins)
+            keep = _Needed(pairs.bare(), passes.edges, chosen_bins)
+            ((values, codes, weights),) = passes.collect(chosen_bins | own_bins, keep)
+        places = within(values, passes.edges, chosen_bins)
         every.look_into(values[places], weights[places])
         for one, flags, k in zip(own, own_bins, diagonal, strict=True):
             inside = np.flatnonzero(codes == k)
-            inside = inside[within(values[inside], sweep.edges, flags)]
+            inside = inside[within(values[inside], passes.edges, flags)]
             one.look_into(values[inside], weights[inside])
         chosen = choose(rule, every, chosen_bins)
         threshold = chosen.threshold
@@ -198,7 +203,7 @@ class GroupTally:
             rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
             b = int(every.bin_of(threshold))
             inside = places[is_accepted(values[places], threshold)]
-            inside = inside[sweep.edges.searchsorted(values[inside]) == b]
+            inside = inside[passes.edges.searchsorted(values[inside]) == b]
             more = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
             accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()

@@ -11,12 +11,13 @@ from a point, in standard errors of the rates there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import Scalar
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import KeptScores, VerificationTally
 from bioeval.tallies.point_search import add_optima, require_same, undefined_points
@@ -60,7 +61,9 @@ def holds_points(tally: VerificationTally) -> bool:
     return all(bins.knows(attempts.up_to(b)) for b in each)
 
 
-def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds]:
+def points_of_kept(
+    tally: VerificationTally, optima: Sequence[Scalar] = ()
+) -> tuple[VerificationPoints, Bounds]:
     """Return the operating points of a tally with kept scores, and bounds of inexact points.
 
     Inexact points are NaN; those without bounds, of the hull and d', are NaN where `auc` and the
@@ -85,7 +88,7 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
     if tally.given is None:
         rows = rows[bins.known[bins.attempts.bin_of(rows)]]
         points.add_rows(rows, bins.attempts.false_accepts(rows))
-    bounds |= bins.add_optima(points, with_rows=tally.given is None)
+    bounds |= bins.add_optima(points, optima, with_rows=tally.given is None)
     if kept.is_all:
         genuine = bins.attempts.genuine
         classes = genuine[np.isfinite(genuine)], kept.scores.astype(np.float64)
@@ -205,7 +208,7 @@ class _Bins:
         return (pairs - int(most.sum())) / pairs, (pairs - int(least.sum())) / pairs
 
     def add_optima(
-        self, points: VerificationPoints, *, with_rows: bool
+        self, points: VerificationPoints, optima: Sequence[Scalar], *, with_rows: bool
     ) -> Iterator[tuple[str, Ends]]:
         """Add AUC, hull EER, optima and least costs; yield bounds of those that are not exact."""
         attempts = self.attempts
@@ -214,10 +217,10 @@ class _Bins:
             points.auc = low
         else:
             yield "auc", (low, high)
-        wanted = optimal_bins(attempts, points.costs)
+        wanted = optimal_bins(attempts, optima, points.costs)
         if self.knows(wanted):
             genuine = attempts.genuine[within(attempts.genuine, attempts.edges, wanted)]
-            add_optima(points, attempts.curve(distinct(genuine)), with_rows=with_rows)
+            add_optima(points, attempts.curve(distinct(genuine)), optima, with_rows=with_rows)
         else:
             low, high = self._least_costs(points.costs)
             yield "min_cost", (low, high)
@@ -342,7 +345,9 @@ def kept_of(
     return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)
 
 
-def at_most_kept(tally: VerificationTally, most: int) -> VerificationTally:
+def at_most_kept(
+    tally: VerificationTally, most: int, optima: Sequence[Scalar] = ()
+) -> VerificationTally:
     """Return a tally that keeps at most a number of scores, those closest to its points."""
     kept, cells = tally.kept, tally.impostor
     if kept is None or len(kept.scores) <= most:
@@ -350,7 +355,7 @@ def at_most_kept(tally: VerificationTally, most: int) -> VerificationTally:
     ends = cells.grid.boundaries
     counts = np.diff(np.searchsorted(kept.scores, ends[1:-1], side="right"), prepend=0)
     counts = np.append(counts, len(kept.scores) - counts.sum())
-    wanted = PointsWanted(kept.targets, kept.costs, every_score=True)
+    wanted = PointsWanted(kept.targets, kept.costs, every_score=True, optima=optima)
     windows, _ = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, most, counts)
     lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
     return replace(tally, kept=kept.within(*kept.common(lows, highs)))

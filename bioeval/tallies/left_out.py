@@ -11,7 +11,8 @@ from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.row_passes import counts_of
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
 ROOM = 1 << 22

@@ -1,4 +1,4 @@
-"""Counts of blocks of rows, by the engine that is chosen, and their exact sums in any order.
+"""Counts of blocks of rows as they are sent and kept, and their exact sums in any order.
 
 Counts are a tree of dictionaries. Integers and arrays of integers add; truth values hold together
 if both do; arrays of :class:`ConcatenatedRows` follow each other in the order of the rows; anything
@@ -8,19 +8,16 @@ else merges by its own `merge`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.executors import engine
 from bioeval.base.errors import MergeError
-from bioeval.base.progress import rows_reported_to
 from bioeval.kernels import count as kernel
 from bioeval.kernels.argument_groups import RankFacts
-from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import CELLS
 from bioeval.tallies.counts import CellCounts
 
@@ -86,7 +83,7 @@ class NarrowCells:
 
 @dataclass(frozen=True, eq=False)
 class KeptRows:
-    """Scores that looks at blocks of rows have kept, in their common windows."""
+    """Scores that second passes over blocks of rows have kept, in their common windows."""
 
     lows: np.ndarray
     highs: np.ndarray
@@ -158,71 +155,6 @@ def merged_parts(parts: Sequence[RowRangeCounts]) -> RowRangeCounts:
     return ordered[0]
 
 
-@rows_reported_to(None)
-def counts_of(
-    what: str,
-    reader: BlockReader,
-    count: Callable[[Iterable[Block]], Any],
-    depends_on: Sequence[np.ndarray] = (),
-) -> Any:
-    """Return the sum over all blocks of the counts of a function.
-
-    - `what`: what is counted, in a word or two
-    - `count`: counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes
-      nothing, and can be sent to another process
-    - `depends_on`: what the counts depend on besides the scores and the options of the evaluation
-    """
-    chosen = engine()
-    if chosen is None or not reader.of_rows:
-        return count(reader)
-    return chosen.count(BlockPass(what, reader, count, depends_on))
-
-
-class RowPass:
-    """Work over all rows, in the blocks of its `reader`."""
-
-    reader: Any
-
-    @property
-    def step(self) -> int:
-        """Number of rows that are read together."""
-        return self.reader.rows_per_block()
-
-    merged = staticmethod(merged)
-
-    @staticmethod
-    def watched(reader: BlockReader, low: int, high: int) -> dict[str, ConcatenatedRows]:
-        """Return the findings of a reader about failure codes in rows ``low:high``."""
-        if reader.scores._streams:
-            return {}
-        watch, rows = reader.watch, slice(low, high)
-        codes = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
-        return {name: ConcatenatedRows.of(array) for name, array in codes.items()}
-
-    def include_watched(self, found: dict[str, ConcatenatedRows]) -> None:
-        """Give the reader the sentinels that were seen in all rows."""
-        for name, joined in found.items():
-            setattr(self.reader.watch, name, joined.array())
-
-
-class BlockPass(RowPass):
-    """Counts of a function, over blocks of rows that may be read in any order."""
-
-    def __init__(
-        self,
-        what: str,
-        reader: BlockReader,
-        count: Callable[[Iterable[Block]], Any],
-        depends_on: Sequence[np.ndarray] = (),
-    ):
-        self.what, self.reader, self.scores, self.count = what, reader, reader.scores, count
-        self.depends_on = depends_on
-
-    def part(self, low: int, high: int) -> Any:
-        """Count rows ``low:high``."""
-        return self.count(self.reader.for_rows(low, high).blocks_of(low, high))
-
-
 def empty_facts(probes: int) -> RankFacts:
     """Return arrays of zeros for the facts of some probes."""
     floats = ("mate", "other")
@@ -236,12 +168,12 @@ def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
     return RankFacts(*(values[rows] for values in facts))
 
 
-def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, ConcatenatedRows]:
+def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, Counts]:
     """Return the facts of rows ``low:high``, to be joined with those of the next rows."""
     return {name: ConcatenatedRows.of(values[low:high]) for name, values in facts._asdict().items()}
 
 
-def include_facts(facts: RankFacts, found: dict[str, ConcatenatedRows]) -> None:
-    """Copy the facts of all rows into arrays."""
+def include_facts(facts: RankFacts, counts: dict[str, Counts], low: int, high: int) -> None:
+    """Copy the facts of rows ``low:high`` into arrays of all rows."""
     for name, values in facts._asdict().items():
-        values[:] = found[name].array()
+        values[low:high] = counts[name].array()

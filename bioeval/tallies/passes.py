@@ -1,22 +1,23 @@
-"""One sweep for all tasks, of finite scores with labels.
+"""One pass over the scores for all tasks.
 
-Floats that lie in memory are swept where they are. What a mask, the metadata, or NaN leave out, and
-other dtypes, is swept in the blocks that the general kernels count. These count all else, block by
-block: infinite scores, other fusions, claims. The counts are the same either way.
+The kernel of whole rows counts finite scores with labels. It reads floats that lie in memory where
+they are. What a mask, the metadata, or NaN leave out, and other dtypes, it reads in the blocks that
+the general kernels count. These count all else, block by block: infinite scores, other fusions,
+claims. The counts are the same either way.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numba
 import numpy as np
 
-from bioeval.base.executors import engine, refuse_executor
 from bioeval.base.errors import DataError
+from bioeval.base.executors import executor, refuse_executor
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most
 from bioeval.base.progress import report_rows
@@ -47,9 +48,11 @@ from bioeval.scores.blocks import (
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
+from bioeval.tallies.counting import AttemptCounter, Counter, KernelCounters, RankCounter
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import RowPass, empty_facts, facts_of_rows
+from bioeval.tallies.parts import Counts, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
+from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import (
     PointsWanted,
     SecondPass,
@@ -57,14 +60,10 @@ from bioeval.tallies.second_pass import (
     expected_windows,
     scratch_of,
 )
-from bioeval.tallies.verification_counter import VerificationCounter
-
-if TYPE_CHECKING:
-    from bioeval.tallies.identification_counter import IdentificationCounter
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
 # beforehand to place its cells.
-SWEEP_VALUES = 1 << 24
+VALUES_IN_MEMORY = 1 << 24
 READ_VALUES = 1 << 22
 SAMPLE_ROWS = 32
 
@@ -89,156 +88,179 @@ NARROWER = 2
 UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
 NO_SECOND_PASS = SecondPass(())
 
+R = TypeVar("R")
+
 _KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
 
-def count_together(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
-    """Run jobs over one sweep of the scores and return their tallies, in order."""
-    scores = reader.scores
-    swept = reader.of_rows and sweepable(scores, jobs)
-    run = count_blocks
-    if swept:
-        run = count_rows
-    with threads_for(scores):
-        chosen = engine()
-        if chosen is not None and _has_parts(reader, jobs):
-            work = CounterPass(reader, jobs, swept)
-            work.include(chosen.count(work))
-            return _results(reader, jobs)
-        return run(reader, jobs)
+class Counted(NamedTuple):
+    """Results of one pass, in the order of the counters."""
+
+    results: list[Any]
+    #: What the pass has collected of the operating points, by counter; of some, or of none.
+    second_passes: dict[Counter[Any], SecondPass]
 
 
-def count_blocks(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
-    """Run jobs over the blocks of one sweep and return their tallies, in order."""
-    if are_pairs(reader.scores):
-        for job in jobs:
-            job.add_pairs()
-    else:
-        for block in reader.blocks():
-            for job in jobs:
-                job.add(block)
-    return _results(reader, jobs)
+def count_together(reader: BlockReader, counters: Sequence[Counter[R]]) -> list[R]:
+    """Fill counters in one pass over the scores and return their results, in order."""
+    return count_with_points(reader, counters, None).results
 
 
-def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
-    """Return the tallies of jobs at the end of a sweep."""
+def count_with_points(
+    reader: BlockReader, counters: Sequence[Counter[Any]], wanted: PointsWanted | None
+) -> Counted:
+    """Fill counters in one pass over the scores, which may collect what points will need.
+
+    `wanted` are the operating points of verification that are looked for next.
+    """
+    kernel = None
+    if reader.of_rows:
+        kernel = kernel_counters(reader.scores, counters)
+    chosen = executor()
+    with threads_for(reader.scores):
+        if chosen is not None and not (reader.of_rows and not are_pairs(reader.scores)):
+            refuse_executor()  # nothing to merge: there are no blocks of rows
+            chosen = None
+        if chosen is not None:
+            counter_pass = CounterPass(reader, counters, kernel is not None, wanted)
+            second_passes = counter_pass.include(chosen.count(counter_pass))
+        elif kernel is not None:
+            second_passes = count_by_kernel(reader, counters, kernel, wanted)
+        else:
+            second_passes = {}
+            count_by_blocks(reader, counters)
     reader.note_failure_codes()
-    return [job.result() for job in jobs]
+    return Counted([counter.result() for counter in counters], second_passes)
 
 
-def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
-    """Whether the one-sweep kernel can run these jobs over these scores."""
+def count_by_blocks(reader: BlockReader, counters: Sequence[Counter[Any]]) -> None:
+    """Fill counters with the blocks of one pass."""
+    if are_pairs(reader.scores):
+        for counter in counters:
+            counter.add_pairs()
+        return
+    for block in reader.blocks():
+        for counter in counters:
+            counter.add(block)
+
+
+def kernel_counters(scores: Scores, counters: Sequence[Counter[Any]]) -> KernelCounters | None:
+    """Return counters by what the kernel of whole rows counts for them; None if it cannot."""
     if are_pairs(scores) or not scores._labelled or is_small(scores):
-        return False
+        return None
     if scores._enrolment_times is not None:  # who is enrolled differs by probe
-        return False
-    counting = [job for job in jobs if job.form != "digests"]
-    return bool(counting) and all(map(_served, counting)) and _same_thresholds(jobs)
-
-
-def _served(job: Any) -> bool:
-    if job.form not in ("verification", "identification"):
-        return False
-    alike = not job.fuses or job.fusion == "min"
-    return alike and (job.form == "identification" or job.claims is None)
-
-
-def _same_thresholds(jobs: Sequence[Any]) -> bool:
-    """Whether all verification jobs count at the same given thresholds, or none does."""
+        return None
+    kernel = KernelCounters.of(counters)
+    if kernel is None or not (kernel.attempts or kernel.ranks):
+        return None
     grids = []
-    for job in _of_form("verification", jobs):
-        grids.append(np.empty(0) if job.given is None else job.given.thresholds)
-    return all(itertools.starmap(np.array_equal, itertools.pairwise(grids)))
+    for counter in kernel.attempts:
+        grids.append(np.empty(0) if counter.given is None else counter.given.thresholds)
+    if all(itertools.starmap(np.array_equal, itertools.pairwise(grids))):
+        return kernel
+    return None
 
 
-def _of_form(form: str, jobs: Sequence[Any]) -> list[Any]:
-    """Return the jobs of a form."""
-    return [job for job in jobs if job.form == form]
+def count_by_kernel(
+    reader: BlockReader,
+    counters: Sequence[Counter[Any]],
+    kernel: KernelCounters,
+    wanted: PointsWanted | None = None,
+) -> dict[Counter[Any], SecondPass]:
+    """Fill counters that the kernel serves; return the second passes taken at the same time."""
+    kernel_pass = KernelPass(reader, counters, kernel, wanted=wanted)
+    if kernel_pass.rows_counted(0, reader.scores.shape[0]):
+        return _second_passes(kernel_pass.kinds)
+    return {}
 
 
-def count_rows(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
-    """Run jobs, all :func:`sweepable`, and return their tallies in order."""
-    sweep = KernelPass(reader, jobs)
-    if sweep.rows_counted(0, reader.scores.shape[0]):
-        for kind in sweep.kinds:
-            kind.hand_on()
-    return _results(reader, jobs)
+def _second_passes(kinds: Iterable[KindOfTemplates]) -> dict[Counter[Any], SecondPass]:
+    """Return the second passes that were taken, by the counters that they were taken for."""
+    return {
+        counter: kind.second_pass
+        for kind in kinds
+        if kind.second_pass is not None
+        for counter in kind.counters
+    }
 
 
 class CounterPass(RowPass):
-    """A sweep for some jobs, counted in blocks of rows in any place and order."""
+    """A pass that fills some counters, in blocks of rows in any place and order."""
 
     what = "counts"
 
-    def __init__(self, reader: BlockReader, jobs: Sequence[Any], swept: bool):
-        """Take the sample that places the cells, if rows are `swept`."""
+    def __init__(
+        self,
+        reader: BlockReader,
+        counters: Sequence[Counter[Any]],
+        by_kernel: bool,
+        wanted: PointsWanted | None = None,
+    ):
+        """Take the sample that places the cells, if the kernel of whole rows counts."""
         self.scores = scores = reader.scores
-        self.reader, self.jobs, self.swept = reader, jobs, swept
+        self.reader, self.counters, self.by_kernel = reader, counters, by_kernel
         self.kinds: Sequence[KindOfTemplates] = ()
-        if swept:
-            sweep = KernelPass(reader, jobs)
+        if by_kernel:
+            kernel_pass = KernelPass(reader, counters, _joined(counters), wanted=wanted)
             # The sample that places the cells is taken once, not by every block.
-            sample = sweep._counted(0, scores.shape[0])
+            sample = kernel_pass._counted(0, scores.shape[0])
             if all(len(cells.counts) for cells in sample):
-                for kind, cells in zip(sweep.kinds, sample, strict=True):
+                for kind, cells in zip(kernel_pass.kinds, sample, strict=True):
                     kind.pilot = cells
-            self.kinds = sweep.kinds
-        self.depends_on: list[np.ndarray] = []
-        for job in _of_form("verification", jobs):
-            self.depends_on += job.drawn
-        self.depends_on += [job.keys for job in _of_form("digests", jobs)]
+            self.kinds = kernel_pass.kinds
+        self.depends_on = [array for counter in counters for array in counter.depends_on]
 
-    def part(self, low: int, high: int) -> dict[str, Any]:
+    def part(self, low: int, high: int) -> dict[str, Counts]:
         """Count rows ``low:high``."""
-        reader, jobs = self.reader.for_rows(low, high), [job.fresh() for job in self.jobs]
-        looks = {}
+        reader, counters = self.reader.for_rows(low, high), [x.fresh() for x in self.counters]
+        second_passes = {}
         complete = True
-        if self.swept:
-            sweep = KernelPass(reader, jobs, self.kinds)
-            complete = sweep.rows_counted(low, high)
-            for i, kind in enumerate(sweep.kinds):
+        if self.by_kernel:
+            kernel_pass = KernelPass(reader, counters, _joined(counters), self.kinds)
+            complete = kernel_pass.rows_counted(low, high)
+            for i, kind in enumerate(kernel_pass.kinds):
                 if kind.second_pass is not None:
-                    looks[str(i)] = kind.second_pass.counts()
+                    second_passes[str(i)] = kind.second_pass.counts()
         else:
             for block in reader.blocks_of(low, high):
-                for job in jobs:
-                    job.add(block)
+                for counter in counters:
+                    counter.add(block)
         return {
-            "jobs": {str(i): job.counts(low, high) for i, job in enumerate(jobs)},
-            "looks": looks,
+            "counters": {str(i): x.counts(low, high) for i, x in enumerate(counters)},
+            "second_passes": second_passes,
             "complete": complete,
             "watch": self.watched(reader, low, high),
         }
 
-    def include(self, found: dict[str, Any]) -> None:
-        """Include the counts of all rows."""
-        for i, job in enumerate(self.jobs):
-            job.include_counts(found["jobs"][str(i)])
-        self.include_watched(found["watch"])
-        if not found["complete"]:
-            return
+    def include(self, counts: dict[str, Counts]) -> dict[Counter[Any], SecondPass]:
+        """Merge the counts of all rows into the counters; return the second passes."""
+        for i, counter in enumerate(self.counters):
+            counter.merge(counts["counters"][str(i)], 0, self.scores.shape[0])
+        self.include_watched(counts["watch"])
+        if not counts["complete"]:
+            return {}
+        kinds = []
         for i, known in enumerate(self.kinds):
-            kind = known.fresh(self.jobs)
+            kind = known.fresh(_joined(self.counters))
             if kind.second_pass is not None:
-                kind.second_pass.include_counts(found["looks"][str(i)])
-            kind.hand_on()
+                kind.second_pass.include_counts(counts["second_passes"][str(i)])
+            kinds.append(kind)
+        return _second_passes(kinds)
 
 
-def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
-    """Whether counts of blocks of rows can be merged; raise if they would have to be."""
-    rows = reader.of_rows and not are_pairs(reader.scores)
-    mergeable = rows and all(hasattr(job, "include_counts") for job in jobs)
-    if not mergeable:
-        refuse_executor()
-    return mergeable
+def _joined(counters: Sequence[Counter[Any]]) -> KernelCounters:
+    """Return counters, all of which the kernel serves, by what it counts for them."""
+    kernel = KernelCounters.of(counters)
+    assert kernel is not None
+    return kernel
 
 
 @dataclass(eq=False)
 class KindOfTemplates:
-    """What a sweep knows of verification with single, or with multi templates."""
+    """What a pass knows of verification with single, or with multi templates."""
 
     templates: str
-    jobs: list[VerificationCounter]  # they differ in their results only; there may be none
+    counters: list[AttemptCounter[Any]]  # they differ in their results only; there may be none
     pilot: CellCounts | None = None  # counts of a few rows, which place the cells
     #: The points that are looked for, if there are genuine scores.
     wanted: PointsWanted | None = None
@@ -251,28 +273,22 @@ class KindOfTemplates:
     cells: HistogramWithThresholds | None = None  # the cells of the last rows counted
 
     @classmethod
-    def among(cls, templates: str, jobs: Sequence[Any]) -> Self:
-        """Return the kind with those of some jobs that are of it."""
-        verification = _of_form("verification", jobs)
-        return cls(templates, [job for job in verification if job.templates == templates])
+    def among(cls, templates: str, kernel: KernelCounters) -> Self:
+        """Return the kind with those of some counters that are of it."""
+        return cls(templates, [x for x in kernel.attempts if x.templates == templates])
 
-    def fresh(self, jobs: Sequence[Any]) -> Self:
-        """Return the same kind with other jobs, before a sweep has counted anything."""
+    def fresh(self, kernel: KernelCounters) -> Self:
+        """Return the same kind with other counters, before a pass has counted anything."""
         second_pass = self.second_pass and self.second_pass.fresh()
-        alike = self.among(self.templates, jobs).jobs
-        return replace(self, jobs=alike, second_pass=second_pass, cells=None)
-
-    def hand_on(self) -> None:
-        """Give the jobs the second pass that was taken for them."""
-        for job in self.jobs:
-            job.second_pass = self.second_pass
+        alike = self.among(self.templates, kernel).counters
+        return replace(self, counters=alike, second_pass=second_pass, cells=None)
 
     @property
     def counted(self) -> CellCounts:
         """The impostor scores counted so far."""
-        if not self.jobs:
+        if not self.counters:
             return UNUSED
-        return self.jobs[0].cells.cells
+        return self.counters[0].cells.cells
 
     def take_pilot(self, grid: CellGrid, by_group: np.ndarray, rows: int, of: int) -> None:
         """Place windows by the counts of some rows of all, in groups of them."""
@@ -346,11 +362,11 @@ class KindOfTemplates:
 
     def include(self, counts: RowCounts, genuine: np.ndarray) -> None:
         """Include the counts of some rows and their genuine scores."""
-        for job in self.jobs:
-            job.genuine.append(genuine)
-            job.cells.include(counts.cells.fitted())
-            if job.given is not None:
-                job.given.counts += counts.between_marks
+        for counter in self.counters:
+            counter.genuine.append(genuine)
+            counter.cells.include(counts.cells.fitted())
+            if counter.given is not None:
+                counter.given.counts += counts.between_marks
         if self.second_pass is not None:
             self.second_pass.include(counts.points)
             self.second_pass.include_cells(counts.narrow)
@@ -376,14 +392,20 @@ def _mask_in_place(scores: Scores) -> bool:
 
 
 class KernelPass:
-    """The arrays that the kernel needs, made once, and the jobs that receive its counts."""
+    """The arrays that the kernel needs, made once, and the counters that receive its counts."""
 
     def __init__(
-        self, reader: BlockReader, jobs: Sequence[Any], known: Sequence[KindOfTemplates] = ()
+        self,
+        reader: BlockReader,
+        counters: Sequence[Counter[Any]],
+        kernel: KernelCounters,
+        known: Sequence[KindOfTemplates] = (),
+        *,
+        wanted: PointsWanted | None = None,
     ):
-        """Make the arrays of the kernel; `known` kinds keep their cells."""
+        """Make the arrays of the kernel; `known` kinds keep their cells and the points `wanted`."""
         self.scores = scores = reader.scores
-        self.reader, self.jobs = reader, jobs
+        self.reader, self.counters = reader, counters
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
         self.gaps = scores._has_mask or bool(scores.exclude) or scores.nan == "exclude"
@@ -401,28 +423,27 @@ class KernelPass:
         self.gallery = self._gallery_columns()
         gallery = reader.gallery
         self.own_size = gallery.mate_stop - gallery.mate_start
-        kinds = [kind.fresh(jobs) for kind in known]
-        if not known:
-            kinds = [KindOfTemplates.among(x, jobs) for x in ("single", "multi")]
-        self.kinds = kinds
-        single, multi = kinds
-        verification = single.jobs + multi.jobs
-        ranks = _of_form("identification", jobs)
-        self.by_template = [job for job in ranks if job.rank_unit == "template"]
-        self.by_subject = [job for job in ranks if job.rank_unit == "subject"]
-        self.digests = _of_form("digests", jobs)
-        self.wanted = TaskFlags(bool(single.jobs), bool(multi.jobs), bool(self.by_subject))
+        if known:
+            self.kinds = [kind.fresh(kernel) for kind in known]
+        else:
+            self.kinds = [KindOfTemplates.among(x, kernel) for x in ("single", "multi")]
+        single, multi = self.kinds
+        ranks = kernel.ranks
+        self.by_template = [counter for counter in ranks if counter.rank_unit == "template"]
+        self.by_subject = [counter for counter in ranks if counter.rank_unit == "subject"]
+        self.raw = kernel.raw
+        self.tasks = TaskFlags(bool(single.counters), bool(multi.counters), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         self.thresholds = np.empty(0, dtype=self.dtype)
-        given = [job.given for job in verification if job.given is not None]
+        given = [counter.given for counter in kernel.attempts if counter.given is not None]
         if given:
             self.thresholds = rounded_down(given[0].thresholds, self.dtype)
         self.computed = GivenRows(scores)
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
         at_hand = scores._streams or isinstance(scores._base, np.ndarray)
         at_hand &= isinstance(scores._mask, np.ndarray | None)
-        if not known and at_hand and any(job.wanted is not None for job in verification):
-            self._want_second_passes()
+        if not known and at_hand and wanted is not None and kernel.attempts:
+            self._want_second_passes(wanted)
 
     def _gallery_columns(self) -> GalleryColumns:
         """Return the columns of the gallery in the order of its subjects."""
@@ -438,7 +459,7 @@ class KernelPass:
         )
 
     def rows_counted(self, first: int, last: int) -> bool:
-        """Count rows ``first:last`` for all jobs; say whether the second passes saw all of them."""
+        """Count rows ``first:last`` for all; return whether the second passes saw all of them."""
         scores, reader, complete = self.scores, self.reader, True
         step = self._rows_per_call()
         for low in range(first, last, step):
@@ -451,11 +472,11 @@ class KernelPass:
                 complete = False
                 for start in range(low, high, reader.rows_per_block()):
                     rest = block or reader.block(start, min(start + reader.rows_per_block(), high))
-                    for job in self.jobs:
-                        job.add(rest)
+                    for counter in self.counters:
+                        counter.add(rest)
             else:
-                for job in self.digests:
-                    job.look(low, raw, self.columns, block)
+                for of_raw in self.raw:
+                    of_raw.add_raw(low, raw, self.columns, block)
                 if not (scores._streams or self.by_blocks):
                     reader.watch.look(low, raw, self.columns, 1.0)
             give_back(scores)
@@ -474,15 +495,14 @@ class KernelPass:
         if scores._in_memory:
             most = rows_within(scores, step, in_place=True)
             if not scores.exclude:
-                values = SWEEP_VALUES
+                values = VALUES_IN_MEMORY
         return max(step, min(values // scores.shape[1], most) // step * step)
 
-    def _want_second_passes(self) -> None:
+    def _want_second_passes(self, wanted: PointsWanted) -> None:
         """Gather the genuine scores, and estimate by a pilot where operating points fall."""
         mates, digits = self._mates()
         for kind in self.kinds:
-            wanted = [job.wanted for job in kind.jobs if job.wanted is not None]
-            if not wanted:
+            if not kind.counters:
                 continue
             genuine = mates
             if kind.templates == "multi":
@@ -490,7 +510,7 @@ class KernelPass:
             genuine = np.sort(genuine)
             genuine = genuine[: len(genuine) - np.count_nonzero(np.isnan(genuine))]
             if len(genuine):
-                kind.wanted, kind.genuine = wanted[0], genuine
+                kind.wanted, kind.genuine = wanted, genuine
         m, n = self.scores.shape
         if m * n > KEEP_ALL and m >= 4 * PILOT_GROUPS:
             most = min(PILOT_ROWS, m // 4, self.reader.most_rows)
@@ -595,7 +615,7 @@ class KernelPass:
         return mates
 
     def count(self, low: int, high: int, block: Block | None) -> RawRows | None:
-        """Count rows ``low:high`` for all jobs, and return them; None if some score has no cell.
+        """Count rows ``low:high`` for all, and return them; None if some score has no cell.
 
         Their `block` is needed where this counts by blocks.
         """
@@ -667,7 +687,7 @@ class KernelPass:
         single, multi = tables
         refused = np.zeros(len(rows), dtype=np.int64)
         output = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
-        sweep_rows(matrix, self.gallery, probes, self.wanted, output, scratch)
+        sweep_rows(matrix, self.gallery, probes, self.tasks, output, scratch)
         if refused.any():
             return None
         return genuine
@@ -723,10 +743,10 @@ class KernelPass:
             give_back(self.scores)
         return copies
 
-    def _facts(self, jobs: list[IdentificationCounter], rows: slice) -> RankFacts:
-        """Return the arrays that the facts are written to: the first job's, or temporary ones."""
-        if jobs:
-            return facts_of_rows(jobs[0].facts, rows)
+    def _facts(self, counters: list[RankCounter[Any]], rows: slice) -> RankFacts:
+        """Return the arrays that facts are written to: the first counter's, or temporary ones."""
+        if counters:
+            return facts_of_rows(counters[0].facts, rows)
         return empty_facts(rows.stop - rows.start)
 
     def _counted(self, low: int, high: int) -> list[CellCounts]:
@@ -740,14 +760,14 @@ class KernelPass:
         block = self.reader.block(low, min(low + SAMPLE_ROWS, high))
         sample = []
         for kind in self.kinds:
-            sample.append(_sample(kind.jobs[0], block) if kind.jobs else UNUSED)
+            sample.append(_sample(kind.counters[0], block) if kind.counters else UNUSED)
         return sample
 
 
-def _sample(job: VerificationCounter, block: Block) -> CellCounts:
+def _sample(counter: AttemptCounter[Any], block: Block) -> CellCounts:
     """Count the impostor scores of a few rows of a block in cells, without compiling a kernel."""
     values, start, stop = block.values, block.mate_start, block.mate_stop
-    if job.templates == "multi":
+    if counter.templates == "multi":
         values = np.fmin.reduceat(values, block.starts[:-1], axis=1)
         start, stop = block.own, block.own + 1
     column = np.arange(values.shape[1])

@@ -1,7 +1,7 @@
 """Operating points of a tally, exactly: from its counts and from second passes at the scores.
 
 Genuine scores and impostor counts in cells say in which few cells each point lies. The impostor
-scores of these alone are needed; a sweep may have kept them on the way, and whatever it does not
+scores of these alone are needed; a pass may have kept them on the way, and whatever it does not
 hold is looked for by second passes, where the counts say. Without the scores, a point is exact
 where the kept scores hold it, which is checked; any other point has bounds.
 """
@@ -16,18 +16,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.executors import computed_by, engine
 from bioeval.base.errors import MergeError
+from bioeval.base.executors import computed_by, executor
 from bioeval.base.memory import at_most
 from bioeval.base.progress import rows_reported_to, stage
-from bioeval.base.scalars import SCALARS
+from bioeval.base.scalars import Scalar
 from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import RowPass
 from bioeval.tallies.points import (
     ErrorCurve,
     Moments,
@@ -37,6 +36,7 @@ from bioeval.tallies.points import (
     min_costs,
     moments_of,
 )
+from bioeval.tallies.row_passes import RowPass
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
 from bioeval.tallies.verification_counter import VerificationCounter
@@ -45,15 +45,15 @@ SecondPasses = Sequence[tuple[VerificationCounter, SecondPass]]
 
 
 def _add(second_passes: SecondPasses, block: Block) -> None:
-    for job, second_pass in second_passes:
-        for impostors in job.impostors(block):
+    for counter, second_pass in second_passes:
+        for impostors in counter.impostors(block):
             second_pass.add(impostors)
 
 
 class SecondReading(RowPass):
     """Second passes over impostor scores, in blocks of rows that are read in any order."""
 
-    what = "looks"  # in the names of checkpoint files
+    what = "second passes"  # in the names of checkpoint files
 
     def __init__(self, second_passes: SecondPasses):
         self.second_passes, self.reader = second_passes, second_passes[0][0].reader
@@ -68,7 +68,9 @@ class SecondReading(RowPass):
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Read rows ``low:high``."""
         reader = self.reader.for_rows(low, high)
-        second_passes = [(job, second_pass.fresh()) for job, second_pass in self.second_passes]
+        second_passes = [
+            (counter, second_pass.fresh()) for counter, second_pass in self.second_passes
+        ]
         for block in reader.blocks_of(low, high):
             _add(second_passes, block)
         return {str(i): second_pass.counts() for i, (_, second_pass) in enumerate(second_passes)}
@@ -87,7 +89,7 @@ DIVIDING, MOST_WINDOWS = 1 << 11, 16
 # So few impostor scores are all put in order, and no bins are looked for.
 FEW = 1 << 18
 
-Sweep = Callable[[], Iterable[ImpostorBlock]]
+Impostors = Callable[[], Iterable[ImpostorBlock]]
 
 # Bins of one second pass, and the scores that it kept there, increasing.
 _Found = list[tuple[np.ndarray, np.ndarray]]
@@ -97,7 +99,7 @@ class PointFinder:
     """Finds the operating points of one tally, by as many second passes as it takes.
 
     `symmetric` says whether each pair was counted in both directions, None if unknown;
-    `second_pass` is what a sweep found that counted the tally.
+    `second_pass` is what the pass that counted the tally has collected.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class PointFinder:
     @staticmethod
     def of(
         tally: VerificationTally,
-        sweep: Sweep,
+        impostors: Impostors,
         wanted: PointsWanted,
         *,
         symmetric: bool | None,
@@ -137,21 +139,21 @@ class PointFinder:
     ) -> PointFinder:
         """Return a finder; of `few` impostor scores (by default by their number), with all."""
         if tally.impostor.total <= FEW if few is None else few:
-            return FewScores(tally, sweep, wanted, symmetric)
+            return FewScores(tally, impostors, wanted, symmetric)
         return PointFinder(tally, wanted, symmetric=symmetric, second_pass=second_pass)
 
     @staticmethod
     @rows_reported_to(None)
     def take(second_passes: SecondPasses) -> None:
-        """Read all impostor scores of some jobs of one reader again, in one sweep."""
-        reader, chosen = second_passes[0][0].reader, engine()
+        """Read all impostor scores of some counters of one reader again, in one pass."""
+        reader, chosen = second_passes[0][0].reader, executor()
         if are_pairs(reader.scores):
-            for job, second_pass in second_passes:
-                for impostors in job.sweep():
+            for counter, second_pass in second_passes:
+                for impostors in counter.impostors_again():
                     second_pass.add(impostors)
         elif chosen is None or not reader.of_rows:
             # Claims are a line of scores a block, whose sums depend on where blocks end.
-            by_row = all(job.claims is None for job, _ in second_passes)
+            by_row = all(counter.claims is None for counter, _ in second_passes)
             for block in reader.blocks(in_place=by_row):
                 _add(second_passes, block)
         else:
@@ -162,29 +164,29 @@ class PointFinder:
     @stage("finding operating points")
     def points_of(
         tally: VerificationTally,
-        jobs: Sequence[VerificationCounter],
+        counters: Sequence[VerificationCounter],
         wanted: PointsWanted,
         *,
         symmetric: bool | None,
+        second_pass: SecondPass | None = None,
     ) -> VerificationPoints:
-        """Return the exact operating points of a tally, by further sweeps over its impostor scores.
+        """Return the exact operating points of a tally, by further passes over its impostor scores.
 
-        The jobs are those that counted it, or that count the same attempts; most often there is
-        one.
+        The counters are those that counted it, or that count the same attempts; most often there is
+        one. `second_pass` is what the pass that counted them has collected.
         """
 
-        def sweep() -> Iterator[ImpostorBlock]:
-            return itertools.chain.from_iterable(job.sweep() for job in jobs)
+        def impostors() -> Iterator[ImpostorBlock]:
+            return itertools.chain.from_iterable(counter.impostors_again() for counter in counters)
 
-        known = None
-        if len(jobs) == 1:
-            known = jobs[0].second_pass
-        finder = PointFinder.of(tally, sweep, wanted, symmetric=symmetric, second_pass=known)
+        finder = PointFinder.of(
+            tally, impostors, wanted, symmetric=symmetric, second_pass=second_pass
+        )
         while (another := finder.next_second_pass()) is not None:
-            if len(jobs) == 1:
-                PointFinder.take([(jobs[0], another)])
+            if len(counters) == 1:
+                PointFinder.take([(counters[0], another)])
                 continue
-            for block in sweep():
+            for block in impostors():
                 another.add(block)
         return finder.points()
 
@@ -235,7 +237,9 @@ class PointFinder:
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
             corners = self._corners(scores)
-            _add_every_score(points, corners, self._with_rows, attempts, self._pairs, self._moments)
+            _add_every_score(
+                points, corners, wanted, self._with_rows, attempts, self._pairs, self._moments
+            )
         return points
 
     def attempts(self) -> Attempts:
@@ -270,7 +274,7 @@ class PointFinder:
             near |= self._wanted.bins(attempts)
         self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
         if self._wanted.every_score:
-            self._optimal = optimal_bins(attempts, self._wanted.costs)
+            self._optimal = optimal_bins(attempts, self._wanted.optima, self._wanted.costs)
         self._needed = (near | self._optimal) & (attempts.counts > 0)
 
     def _windows(self, bins: np.ndarray) -> Windows:
@@ -376,9 +380,18 @@ class FewScores(PointFinder):
     """Finds the operating points of one tally from all its impostor scores, in order."""
 
     def __init__(
-        self, tally: VerificationTally, sweep: Sweep, wanted: PointsWanted, symmetric: bool | None
+        self,
+        tally: VerificationTally,
+        impostors: Impostors,
+        wanted: PointsWanted,
+        symmetric: bool | None,
     ):
-        self.tally, self.sweep, self.wanted, self.symmetric = tally, sweep, wanted, symmetric
+        self.tally, self.impostors, self.wanted, self.symmetric = (
+            tally,
+            impostors,
+            wanted,
+            symmetric,
+        )
 
     def next_second_pass(self) -> None:
         """Return None: no second pass is missing."""
@@ -386,7 +399,7 @@ class FewScores(PointFinder):
     def attempts(self) -> Attempts:
         """Return the attempts with all impostor scores, in one bin."""
         with computed_by(None):
-            return _listed(self.tally, list(self.sweep()))
+            return _listed(self.tally, list(self.impostors()))
 
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Request the false accepts at more thresholds."""
@@ -395,7 +408,7 @@ class FewScores(PointFinder):
     def points(self) -> VerificationPoints:
         """Return the points."""
         with computed_by(None):
-            blocks, wanted = list(self.sweep()), self.wanted
+            blocks, wanted = list(self.impostors()), self.wanted
             points = undefined_points(wanted, self.symmetric)
             attempts = _listed(self.tally, blocks)
             if attempts.defined:
@@ -409,7 +422,7 @@ class FewScores(PointFinder):
                     moments = second_pass.moments()
                     assert moments is not None
                     corners, pairs = attempts.corners(), attempts.pairs()
-                    _add_every_score(points, corners, with_rows, attempts, pairs, moments)
+                    _add_every_score(points, corners, wanted, with_rows, attempts, pairs, moments)
             return points
 
 
@@ -459,6 +472,7 @@ def _add_points(
 def _add_every_score(
     points: VerificationPoints,
     corners: ErrorCurve,
+    wanted: PointsWanted,
     with_rows: bool,
     attempts: Attempts,
     pairs: int,
@@ -468,12 +482,14 @@ def _add_every_score(
     genuine = attempts.genuine
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
-    add_optima(points, corners, with_rows=with_rows)
+    add_optima(points, corners, wanted.optima, with_rows=with_rows)
 
 
-def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bool) -> None:
+def add_optima(
+    points: VerificationPoints, corners: ErrorCurve, optima: Sequence[Scalar], *, with_rows: bool
+) -> None:
     """Add hull, optima and least costs, with rows at their thresholds if wanted."""
-    for x in SCALARS.optima:
+    for x in optima:
         place = x.place_of_best(corners.fars, corners.frrs)
         points.optima[x.name] = float(x.over_points(corners.fars, corners.frrs))
         points.optima[x.threshold] = float(corners.threshold[place])

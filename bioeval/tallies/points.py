@@ -238,7 +238,9 @@ class VerificationPoints:
     frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
     far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
-    optima: dict[str, float] = field(default_factory=dict)  # values of SCALARS.optima
+    optima: dict[str, float] = field(
+        default_factory=dict
+    )  # the best values by name, and their thresholds
     costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))

@@ -1,7 +1,7 @@
 """Findings of a second pass over the impostor scores about operating points, besides counts.
 
 A second pass reads the impostor scores alone, where the counts say that the points are. A first
-sweep takes its place where a pilot expects the points, as far as the differences between groups of
+pass takes its place where a pilot expects the points, as far as the differences between groups of
 its rows say.
 """
 
@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from bioeval.base.arguments import require_flag
+from bioeval.base.scalars import Scalar
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels.argument_groups import CellWindow, PointTables, RankTable, Scratch
 from bioeval.kernels.sweep import second_pass_of_rows
@@ -130,7 +131,7 @@ Windows = Sequence[tuple[float, float]]
 class PointsWanted:
     """The operating points wanted: at FAR and FRR targets, and those that need every score.
 
-    The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
+    The latter are AUC, d', the hull's EER, `optima`, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
     false accepts at the thresholds `rows`, if given. `bins` names further bins of attempts, as
     flags, whose scores are wanted; `expected` yields cells of a pilot in which more points may lie.
@@ -144,8 +145,9 @@ class PointsWanted:
     bins: Callable[[Any], np.ndarray] | None = None
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
+    optima: Sequence[Scalar] = ()
 
-    #: Scores that are kept around the points in a sweep, at most.
+    #: Scores that are kept around the points in a pass, at most.
     MOST_SCORES: ClassVar = 1 << 25
 
     #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for
@@ -153,9 +155,12 @@ class PointsWanted:
     COSTS: ClassVar = ((0.5, 1.0, 1.0),)
 
     @classmethod
-    def checked(cls, far_targets: Any, costs: Any, auc: Any) -> PointsWanted:
+    def checked(
+        cls, far_targets: Any, costs: Any, auc: Any, optima: Sequence[Scalar]
+    ) -> PointsWanted:
         """Return the points that the arguments of a call want."""
-        return cls(check_targets(far_targets), check_costs(costs), require_flag("auc", auc))
+        targets, every_score = check_targets(far_targets), require_flag("auc", auc)
+        return cls(targets, check_costs(costs), every_score, optima=optima)
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,7 +512,7 @@ class Pilot:
             yield from wanted.expected(self)
         if wanted.every_score:
             weight = crossing_weight(np.append(0.0, self.far), np.append(1.0, self.frr))
-            for objective in objectives(wanted.costs, [weight]):
+            for objective in objectives(wanted.optima, wanted.costs, [weight]):
                 yield self.optimum(objective)
 
     def error_of(self, groups: np.ndarray, share: np.ndarray) -> np.ndarray:

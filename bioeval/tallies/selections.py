@@ -15,8 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.executors import engine
-from bioeval.base.scalars import SCALARS
+from bioeval.base.executors import executor
 from bioeval.kernels import count as count_kernel, selections as kernel
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import as_distances, writable_alias
@@ -79,7 +78,7 @@ class OrderedScores:
         """Whether partitions of scores can be counted together: all of a matrix in memory."""
         whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
         left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
-        if not whole or left_out or scores.kind == "order" or engine() or SCALARS.optima:
+        if not whole or left_out or scores.kind == "order" or executor():
             return False
         values = scores._codes.values.tolist()
         return len(set(map(repr, values))) == len(values)  # subjects are counted by their names
@@ -338,6 +337,7 @@ class _Points:
         """Number the errors that each target allows in each list."""
         self.values, self.lists, self.wanted, self.verified = values, lists, wanted, verified
         self.more: dict[str, np.ndarray] = {}
+        self.optima: dict[str, np.ndarray] = {}
         self.genuine = np.diff(lists.genuine)[:, 0] + lists.missed
         self.impostor = np.diff(lists.impostor)[:, 0]
         self.defined = (self.genuine > 0) & (self.impostor > 0)
@@ -421,6 +421,8 @@ class _Points:
         if verifies:
             for name, values in self.more.items():
                 setattr(points, name, values[at])
+            best: dict[str, Any] = {name: values[at] for name, values in self.optima.items()}
+            points.optima = best
         return points
 
     def find_more(self, rows: Sequence[ImpostorRows]) -> None:
@@ -458,7 +460,7 @@ class _Points:
         }
 
     def _find_corners(self, genuine: np.ndarray, impostor: np.ndarray, some: np.ndarray) -> None:
-        """Find the hull, and the least costs; near ties are compared without rounding."""
+        """Find hull, optima, and least costs; near ties are compared without rounding."""
         number = self.verified
         starts = self.found.corner_starts[: number + 1]
         place, fa, fr = self.found.corners[:, : starts[-1]]
@@ -469,6 +471,13 @@ class _Points:
         least_cost = np.full(shape, np.nan)
         self.more |= {"eer_hull": hull_equal_errors(far, frr, starts), "min_cost": least_cost}
         self.more["min_cost_threshold"] = np.full(shape, np.nan)
+        for scalar in self.wanted.optima:
+            best, at = np.full(number, np.nan), np.full(number, -2, dtype=np.int64)
+            for k in some.tolist():
+                own = slice(starts[k], starts[k + 1])
+                best[k] = scalar.over_points(far[own], frr[own])
+                at[k] = place[own][scalar.place_of_best(far[own], frr[own])]
+            self.optima |= {scalar.name: best, scalar.threshold: self.thresholds(at)}
         if not len(some):
             return
         attempts = list(zip(genuine[some].tolist(), impostor[some].tolist(), strict=True))

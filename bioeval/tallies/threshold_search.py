@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.scalars import SCALARS
+from bioeval.base.scalars import Scalar
 from bioeval.kernels.order import increasing_order
 from bioeval.scores.blocks import SMALL_CELLS
 from bioeval.tallies.counts import CellCounts
@@ -35,12 +35,14 @@ SLACK = 1e-9
 Objective = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def objectives(costs: np.ndarray, weights: Sequence[float]) -> Iterator[Objective]:
-    """Yield functions of FAR and FRR whose minima are optima, least costs, or on the hull.
+def objectives(
+    optima: Sequence[Scalar], costs: np.ndarray, weights: Sequence[float]
+) -> Iterator[Objective]:
+    """Yield functions of FAR and FRR whose minima are `optima`, least costs, or on the hull.
 
     The hull is least where FAR has one of the `weights` and FRR the rest.
     """
-    for scalar in SCALARS.optima:
+    for scalar in optima:
         sign = 1.0
         if scalar.best == "max":
             sign = -1.0
@@ -58,15 +60,15 @@ def _weighted(miss: float, accept: float, far: np.ndarray, frr: np.ndarray) -> n
     return miss * frr + accept * far
 
 
-def optimal_bins(attempts: Attempts, costs: np.ndarray) -> np.ndarray:
-    """Return the bins with genuine scores in which an optimum can lie, as flags."""
+def optimal_bins(attempts: Attempts, optima: Sequence[Scalar], costs: np.ndarray) -> np.ndarray:
+    """Return the bins with genuine scores in which an optimum or a least cost can lie, as flags."""
     accepted, rejected = np.cumsum(attempts.counts), attempts.false_rejects(attempts.edges)
     far0 = (accepted - attempts.counts) / attempts.impostor_attempts
     far, frr = accepted / attempts.impostor_attempts, rejected / attempts.genuine_attempts
     held = np.diff(rejected, prepend=attempts.genuine_attempts) < 0
     known = np.append(0.0, far), np.append(1.0, frr)
     wanted = np.zeros(len(far), dtype=bool)
-    for objective in objectives(costs, ()):
+    for objective in objectives(optima, costs, ()):
         best = float(objective(*known).min())
         wanted |= objective(far0, frr) <= best + SLACK * abs(best)
     weights, least = _supporting(*known)

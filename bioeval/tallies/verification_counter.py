@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -25,9 +25,9 @@ from bioeval.tallies.counters import (
     grid_over_attempts,
     impostor_scores,
 )
+from bioeval.tallies.counting import AttemptCounter, KernelCounters
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.parts import ConcatenatedRows
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
+from bioeval.tallies.parts import ConcatenatedRows, Counts
 from bioeval.tallies.thresholds import check_thresholds, grid_over, require_values, to_internal
 
 Templates = Literal["single", "multi"]
@@ -64,15 +64,13 @@ class Claim:
         return {"templates": self.templates, "fusion": self.fused or "none"}
 
 
-class VerificationCounter:
+class VerificationCounter(AttemptCounter[VerificationTally]):
     """Counts the genuine and impostor attempts of verification.
 
     With ``templates="single"`` each template makes an attempt, with ``"multi"`` each subject by its
     fused score. Thresholds and claims are as the user gives them; see :func:`bioeval.verification`.
     `attempts` is the column of the transactions that the reader reads.
     """
-
-    form = "verification"
 
     def __init__(
         self,
@@ -85,7 +83,7 @@ class VerificationCounter:
         unenrolled_claims: str = "raise",
         attempts: str | None = None,
     ):
-        """Check the claims; counts are filled by a sweep."""
+        """Check the claims; nothing is counted yet."""
         Claim(templates, fusion)
         require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
         scores = reader.scores
@@ -106,9 +104,6 @@ class VerificationCounter:
         self.unenrolled: list[np.ndarray] = []
         self.genuine: list[np.ndarray] = []
         self.cells = CellCounter()
-        # Which operating points are wanted next, and what a sweep found of them.
-        self.wanted: PointsWanted | None = None
-        self.second_pass: SecondPass | None = None
         self.given: ThresholdCounter | None = None
         self.requested: int | None = None
         thresholds = check_thresholds(thresholds)
@@ -138,20 +133,20 @@ class VerificationCounter:
         return self.templates == "multi"
 
     @property
-    def drawn(self) -> list[np.ndarray]:
+    def depends_on(self) -> Sequence[np.ndarray]:
         """The claims, perhaps drawn, as probes and claimed groups; empty for all."""
         return [*(self.claims or ()), *(self.unenrolled_probes or ())]
 
     def fresh(self) -> Self:
-        """Return the same job before it has counted anything."""
-        job = copy(self)
-        job.genuine, job.unenrolled, job.cells, job.second_pass = [], [], CellCounter(), None
+        """Return the same counter before it has counted anything."""
+        counter = copy(self)
+        counter.genuine, counter.unenrolled, counter.cells = [], [], CellCounter()
         if self.given is not None:
-            job.given = copy(self.given)
-            job.given.counts = np.zeros_like(self.given.counts)
-        return job
+            counter.given = copy(self.given)
+            counter.given.counts = np.zeros_like(self.given.counts)
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, Any]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {
             "genuine": ConcatenatedRows(tuple(self.genuine)),
@@ -160,16 +155,23 @@ class VerificationCounter:
             "given": 0 if self.given is None else self.given.counts,
         }
 
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Include the counts of all rows."""
-        self.genuine += found["genuine"].arrays
-        self.unenrolled += found["unenrolled"].arrays
-        self.cells.include(found["cells"])
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the counts of other rows."""
+        self.genuine += other["genuine"].arrays
+        self.unenrolled += other["unenrolled"].arrays
+        self.cells.include(other["cells"])
         if self.given is not None:
-            self.given.counts += found["given"]
+            self.given.counts += other["given"]
+
+    def join_kernel(self, kernel: KernelCounters) -> bool:
+        """Join the counters of verification; not with claims, nor fused but by the minimum."""
+        if self.claims is not None or (self.fuses and self.fusion != "min"):
+            return False
+        kernel.attempts.append(self)
+        return True
 
     def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
-        """Return evenly spaced thresholds over the range of all attempts, found in a sweep."""
+        """Return evenly spaced thresholds over the range of all attempts, found in a pass."""
         if are_pairs(self.scores):
             every = itertools.chain.from_iterable(_rows_of(*x) for x in self.of_pairs())
             return grid_over(*extent_among(every), given=number)
@@ -290,8 +292,8 @@ class VerificationCounter:
             return [ImpostorBlock(block.values, block.mate_start, block.mate_stop)]
         return self.of_block(block)[1]
 
-    def sweep(self) -> Iterator[ImpostorBlock]:
-        """Yield the impostor scores again, in a separate sweep."""
+    def impostors_again(self) -> Iterator[ImpostorBlock]:
+        """Yield the impostor scores again, in a separate pass."""
         if are_pairs(self.scores):
             for _, impostors in self.of_pairs():
                 yield from impostors
@@ -300,8 +302,8 @@ class VerificationCounter:
             yield from self.impostors(block)
 
     def impostor_scores(self) -> np.ndarray:
-        """Return all impostor scores, listed in a separate sweep."""
-        return np.concatenate([np.empty(0), *map(impostor_scores, self.sweep())])
+        """Return all impostor scores, listed in a separate pass."""
+        return np.concatenate([np.empty(0), *map(impostor_scores, self.impostors_again())])
 
 
 def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[ImpostorBlock]:
@@ -309,8 +311,8 @@ def _rows_of(genuine: np.ndarray, impostors: list[ImpostorBlock]) -> list[Impost
     return [*impostors, ImpostorBlock.of_listed(genuine)]
 
 
-def _increasing(found: list[np.ndarray]) -> np.ndarray:
-    return np.sort(np.concatenate(found or [np.empty(0)]))
+def _increasing(parts: list[np.ndarray]) -> np.ndarray:
+    return np.sort(np.concatenate(parts or [np.empty(0)]))
 
 
 def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:

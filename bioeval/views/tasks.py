@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.scalars import OPEN_SET_EER, SCALARS, SEEN, Scalar
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import OPEN_SET_EER, POINTS_OF_PARTS, SEEN, Scalar
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import expanded
@@ -43,12 +44,12 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
 
 
 # Names of the operating points of each part by itself.
-_POINTS = tuple(dict.fromkeys(x.name for points in SCALARS.points.values() for x in points))
+_POINTS = tuple(dict.fromkeys(x.name for points in POINTS_OF_PARTS.values() for x in points))
 
 # The others follow, in the order of the registry.
 _FIRST = (
     *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
-    *(scalar.name for scalar in (*SEEN, *SCALARS.of_studies) if scalar.pooled),
+    *(scalar.name for scalar in (*SEEN, *scalar_registry().of_studies) if scalar.pooled),
 )
 
 # Ranks that are shown where there are many.
@@ -108,7 +109,9 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
     rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
     order = (*_FIRST, *_POINTS)
-    for scalar in sorted(SCALARS.averaged.values(), key=lambda x: place_in(order, x.name)):
+    for scalar in sorted(
+        scalar_registry().averaged.values(), key=lambda x: place_in(order, x.name)
+    ):
         name = scalar.name
         if not scalar.label or name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve

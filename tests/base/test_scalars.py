@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bioeval.base.scalars import SCALARS, VERIFICATION_RATES, MeanOverQueries, Scalar
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import MATCH_SUMS, VERIFICATION_RATES, MeanOverQueries, Scalar, rates_of
 from bioeval.results.query_means import QueryMean
 from bioeval.studies.compare.tables import compared_by
 
@@ -25,7 +26,7 @@ def test_rates_follow_from_counts_in_the_order_of_what_they_need():
     given = {"ga": np.array([0, 3]), "fa": np.array([0, 1]), "grr": np.array([5.0, 5.0])}
     given |= {"fr": 4 - given["ga"], "gr": 10 - given["fa"]}
     given |= {"genuine_attempts": np.array(4), "impostor_attempts": np.array(10)}
-    found = SCALARS.rates_of((*VERIFICATION_RATES, wrong), given)
+    found = rates_of((*VERIFICATION_RATES, wrong), given)
     assert "grr" not in found  # it is given
     expected = {
         "far": [0, 1 / 10], "gar": [0, 3 / 4], "frr": [1, 1 / 4], "accuracy": [10 / 14, 12 / 14],
@@ -37,7 +38,7 @@ def test_rates_follow_from_counts_in_the_order_of_what_they_need():
 
 
 def test_a_mean_that_is_no_proportion_has_bounds_and_no_value_of_unmatched_queries(monkeypatch):
-    monkeypatch.setitem(SCALARS.match_sums, "mean_first_rank", FIRST_RANK)
+    monkeypatch.setitem(MATCH_SUMS, "mean_first_rank", FIRST_RANK)
     each, matched = np.array([1.0, math.nan, 4.0]), np.array([0, 2])
     skipped, zero = np.array([True, False, True]), np.ones(3, dtype=bool)
     found = QueryMean.of("mean_first_rank", each, skipped, matched, 7)
@@ -55,7 +56,7 @@ def test_a_scalar_that_is_not_in_per_cent_has_decimals():
 
 def test_a_measure_of_a_comparison_is_known_by_the_longest_label(monkeypatch):
     scalar = replace(FIRST_RANK, name="mean_ap_at_5", label="mAP at 5")
-    monkeypatch.setitem(SCALARS.compared, scalar.name, scalar)
+    monkeypatch.setitem(scalar_registry().compared, scalar.name, scalar)
     assert compared_by("mAP at 5") is scalar
     assert compared_by("mAP").name == "mean_ap"
     assert compared_by("FRR at FAR <= 1 %").name == "frr_at_far"

@@ -19,7 +19,7 @@ PACKAGE = Path(bioeval.__file__).parent
 
 
 def forms_of_tallies():
-    """The `form` of every class that declares it as a class variable: jobs only set theirs."""
+    """The `form` of every class that declares it as a class variable."""
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if "form: ClassVar[str] = " in source:

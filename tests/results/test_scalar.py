@@ -8,7 +8,9 @@ import pytest
 import bioeval as be
 from bioeval.base import plugins
 from bioeval.base.plugin_manifests import scalars_of
-from bioeval.base.scalars import SCALARS, Scalar
+from bioeval.base.registry import ScalarRegistry, scalar_registry, using
+from bioeval.base.scalars import Scalar
+from bioeval.tallies.selections import OrderedScores
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +91,34 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     assert numbers.max_youden.shape == (3,)
 
 
+@pytest.mark.uses("summaries")
+def test_partitions_are_counted_together_with_it(systems, monkeypatch):
+    """To the last bit what each of them has alone, by the same way of counting as without it."""
+    halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)
+    without = be.summaries(systems[0], halves)["verification/multi"]
+    add_youden()
+    put_in_order, of = [], OrderedScores.of
+    monkeypatch.setattr(OrderedScores, "of", lambda x: put_in_order.append(x) or of(x))
+    together = be.summaries(systems[0], halves)["verification/multi"].to_dataset()
+    assert put_in_order
+    assert together[list(without.data_vars)].identical(without.to_dataset())
+    for k, (_, test) in enumerate(halves.split(systems[0])):
+        alone = be.verification(systems[0][test], templates="multi")
+        for name in ("max_youden", "max_youden_threshold"):
+            assert together[name][k] == alone[name]
+
+
+def test_another_registry_takes_the_place_of_that_of_the_process(systems):
+    with using(ScalarRegistry()):
+        add_youden()
+        assert "max_youden" in be.verification(systems[0])
+        with using(ScalarRegistry()):
+            assert "max_youden" not in be.verification(systems[0])
+        assert "youden" in scalar_registry()
+    assert "youden" not in scalar_registry()
+    assert "max_youden" not in be.verification(systems[0])
+
+
 def test_a_second_call_replaces_the_first(systems, capsys):
     add_youden()
     add_youden(label="index", larger_is_better=False, of_rates=lambda far, frr: far + frr - 1)
@@ -162,9 +192,10 @@ NO_MEASURES = [
 )
 def test_what_is_no_measure(given, says):
     described = {"name": "mine", "meaning": "x", "of_rates": lambda far, frr: far}
+    before = scalar_registry()
     with pytest.raises(be.DataError, match=says):
         be.scalar(**(described | given))
-    assert not SCALARS.of_scripts
+    assert scalar_registry() is before
 
 
 @pytest.mark.parametrize(("given", "says"), NO_MEASURES)

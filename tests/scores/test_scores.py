@@ -13,7 +13,7 @@ from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F40
 
 import bioeval as be
 from bioeval.scores import blocks
-from bioeval.tallies import sweep as sweeping
+from bioeval.tallies import passes
 
 NAN, INF = np.nan, np.inf
 
@@ -48,7 +48,7 @@ def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
 def tiny_blocks(monkeypatch):
     """Read the rows one or two at a time, so that every seam between blocks is there."""
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 12)
-    monkeypatch.setattr(sweeping, "SWEEP_VALUES", 12)
+    monkeypatch.setattr(passes, "VALUES_IN_MEMORY", 12)
 
 
 # ------------------------------------------------------------------------------- dtypes

@@ -161,8 +161,8 @@ def limits_by_hand(given, drawn, grid, ranks):
 def test_intervals_are_those_of_resampled_probes(case, unit, ties, impostors):
     scores = be.Scores(**case.scores())
     reader = BlockReader(scores)
-    job = IdentificationCounter(reader, Search(rank_unit=unit))
-    (tally,) = count_together(reader, [job])
+    counter = IdentificationCounter(reader, Search(rank_unit=unit))
+    (tally,) = count_together(reader, [counter])
     interval = IntervalOptions("subject-bootstrap", 0.95, REPLICATES, seed_sequence(3))
     grid = np.array([-1.0, 0.1, 0.5, 2.0])
     opened = open_set_dataset(

@@ -18,10 +18,10 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.verification import Replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.passes import count_together
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.passes import count_together
 from bioeval.tallies.verification_counter import VerificationCounter
 
 TARGETS = (0.5, 0.1, 0.0)
@@ -34,11 +34,11 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 
 def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
-    job = VerificationCounter(reader, **options)
-    (tally,) = count_together(reader, [job])
+    counter = VerificationCounter(reader, **options)
+    (tally,) = count_together(reader, [counter])
     tally.points = PointFinder.points_of(
         tally,
-        [job],
+        [counter],
         PointsWanted(
             np.array(TARGETS),
             check_costs(PointsWanted.COSTS),
@@ -48,7 +48,7 @@ def drawn_by(scores, interval, grid, **options):
         symmetric=False,
     )
     grid = np.asarray(grid, dtype=float)
-    return Replicates.of(tally, SubjectAttempts(job), grid, interval)
+    return Replicates.of(tally, SubjectAttempts(counter), grid, interval)
 
 
 # ------------------------------------------------------------------ by hand

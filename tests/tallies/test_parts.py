@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
-from bioeval.base.executors import computed_by
 from bioeval.base.errors import MergeError
+from bioeval.base.executors import computed_by
 from bioeval.evaluation.blocks.executor import BlockExecutor
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.parts import (
@@ -33,8 +33,8 @@ WHOLE = be.evaluate(SCORES, thresholds=9)
     twice=st.lists(st.booleans(), max_size=12),
 )
 def test_any_blocks_in_any_order_give_the_whole(cuts, order, twice):
-    engine = BlockExecutor(Shuffled(cuts, order, twice))
-    with mock.patch.object(BlockReader, "rows_per_block", lambda self: 1), computed_by(engine):
+    executor = BlockExecutor(Shuffled(cuts, order, twice))
+    with mock.patch.object(BlockReader, "rows_per_block", lambda self: 1), computed_by(executor):
         found = be.evaluate(SCORES, thresholds=9)
     assert found.identical(WHOLE)
 

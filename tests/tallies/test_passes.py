@@ -1,4 +1,4 @@
-"""The one-sweep kernel counts what the general kernels count, to the last bit."""
+"""The kernel of whole rows counts what the general kernels count, to the last bit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from bioeval.kernels.sweep import count_impostors
 from bioeval.protocol.tasks import Search
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies import counters, sweep as sweeping
+from bioeval.tallies import counters, passes
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_counter import IdentificationCounter
 from bioeval.tallies.second_pass import SecondPass, scratch_of
-from bioeval.tallies.passes import count_blocks
 from bioeval.tallies.verification_counter import VerificationCounter
 
 
-def jobs_for(scores, reader, thresholds=None):
+def counters_for(scores, reader, thresholds=None):
     return [
         VerificationCounter(reader, thresholds=thresholds),
         VerificationCounter(reader, templates="multi", thresholds=thresholds),
@@ -35,16 +34,22 @@ def jobs_for(scores, reader, thresholds=None):
 
 
 def both_ways(scores, choose=slice(None), thresholds=None):
-    """Tallies by the sweep and by blocks."""
+    """Tallies by the kernel of whole rows and by blocks."""
     out = []
-    for run in (sweeping.count_rows, count_blocks):
+    for kernel in (True, False):
         reader = BlockReader(scores)
-        jobs = jobs_for(scores, reader, thresholds)[choose]
-        if run is sweeping.count_rows and not sweeping.sweepable(scores, jobs):
-            assert thresholds is not None  # too uneven for the sweep
-            run = count_blocks
-        out.append(run(reader, jobs))
+        counters = counters_for(scores, reader, thresholds)[choose]
+        if kernel and passes.kernel_counters(scores, counters) is None:
+            assert thresholds is not None  # too uneven for the kernel
+            kernel = False
+        (by_kernel if kernel else passes.count_by_blocks)(reader, counters)
+        reader.note_failure_codes()
+        out.append([counter.result() for counter in counters])
     return zip(*out, strict=True)
+
+
+def by_kernel(reader, counters):
+    passes.count_by_kernel(reader, counters, passes.kernel_counters(reader.scores, counters))
 
 
 def check_same(scores, choose=slice(None), thresholds=None) -> None:
@@ -75,9 +80,9 @@ def population(seed=0, sizes=(1, 12), n=40, dtype="float32"):
 
 @pytest.fixture(params=[1 << 24, 2000], ids=["one call", "many calls"])
 def _calls(request, monkeypatch):
-    monkeypatch.setattr(sweeping, "SWEEP_VALUES", request.param)
-    monkeypatch.setattr(sweeping, "READ_VALUES", request.param)
-    monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
+    monkeypatch.setattr(passes, "VALUES_IN_MEMORY", request.param)
+    monkeypatch.setattr(passes, "READ_VALUES", request.param)
+    monkeypatch.setattr(passes, "SAMPLE_ROWS", 2)
 
 
 @pytest.mark.usefixtures("_calls")
@@ -183,10 +188,10 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     check_same(scores, slice(2, 4))
     check_same(scores, slice(1, 2))
     reader = BlockReader(scores)
-    jobs = jobs_for(scores, reader)
-    for job in (VerificationCounter, IdentificationCounter):
-        monkeypatch.setattr(job, "add", None)  # no general kernel
-    sweeping.count_rows(reader, jobs)
+    counters = counters_for(scores, reader)
+    for counter in (VerificationCounter, IdentificationCounter):
+        monkeypatch.setattr(counter, "add", None)  # no general kernel
+    by_kernel(reader, counters)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -198,7 +203,7 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
 def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
     name, kind, threads, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(sweeping, "is_small", lambda _: False)
+    monkeypatch.setattr(passes, "is_small", lambda _: False)
     if name == "square":
         d, labels = population(21)
         out = np.random.default_rng(3).random(d.shape) < 0.2
@@ -246,7 +251,7 @@ def test_gaps_beside_scores_that_have_no_cell(monkeypatch):
 
 
 def test_a_mask_of_another_class_and_a_nan_beside_it_are_errors(monkeypatch):
-    monkeypatch.setattr(sweeping, "is_small", lambda _: False)
+    monkeypatch.setattr(passes, "is_small", lambda _: False)
     scores = with_gaps("mask")
     labels = scores.probe_labels, scores.gallery_labels
     row, column = np.argwhere(scores.mask == 1)[-1]
@@ -318,8 +323,8 @@ def unaligned(d):
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
-    monkeypatch.setattr(sweeping, "READ_VALUES", 2000)
-    monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
+    monkeypatch.setattr(passes, "READ_VALUES", 2000)
+    monkeypatch.setattr(passes, "SAMPLE_ROWS", 2)
     d, labels = population(9)
     scores = be.Scores(stored(d), labels, kind=kind)
     order = np.random.default_rng(4).permutation(len(labels))

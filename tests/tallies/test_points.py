@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
-from bioeval.base.scalars import SCALARS, VERIFICATION_SCALARS
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import VERIFICATION_SCALARS
 from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -329,7 +330,9 @@ def test_rounding_does_not_choose_among_equal_costs():
 
 
 OF_RATES = [
-    x for x in (*VERIFICATION_SCALARS, *SCALARS.at_threshold["folds"]) if x.of_rates is not None
+    x
+    for x in (*VERIFICATION_SCALARS, *scalar_registry().at_threshold["folds"])
+    if x.of_rates is not None
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import bioeval as be
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.tallies import point_search as search, second_pass as piloting, sweep as sweeping
+from bioeval.tallies import passes, point_search as search, second_pass as piloting
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
@@ -62,13 +62,13 @@ def second_passes(monkeypatch) -> list[SecondPass]:
 @pytest.fixture(autouse=True, params=[6000, 1 << 24], ids=["many calls", "one call"])
 def _small(monkeypatch, request):
     """A pilot and several calls even of small scores."""
-    monkeypatch.setattr(sweeping, "KEEP_ALL", 0)
-    monkeypatch.setattr(sweeping, "SWEEP_VALUES", request.param)
+    monkeypatch.setattr(passes, "KEEP_ALL", 0)
+    monkeypatch.setattr(passes, "VALUES_IN_MEMORY", request.param)
 
 
 def without_looks(monkeypatch, scores, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping.KernelPass, "_want_second_passes", lambda self: None)
+        patch.setattr(passes.KernelPass, "_want_second_passes", lambda self, wanted: None)
         return points(scores, **options)
 
 
@@ -103,7 +103,7 @@ def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes
 
 @pytest.mark.slow
 def test_few_scores_are_all_kept(monkeypatch, second_passes):
-    monkeypatch.setattr(sweeping, "KEEP_ALL", 1 << 16)
+    monkeypatch.setattr(passes, "KEEP_ALL", 1 << 16)
     found = points(scores_of())
     assert not second_passes
     check_same(found, without_looks(monkeypatch, scores_of()))
@@ -124,7 +124,7 @@ WINDOWS = {
 def test_windows_change_no_result(name, case, monkeypatch, second_passes):
     scores = scores_of(**CASES[case])
     windows = [(a, b) for a, b in WINDOWS[name]]
-    monkeypatch.setattr(sweeping, "expected_windows", lambda *_: (windows, 1.0))
+    monkeypatch.setattr(passes, "expected_windows", lambda *_: (windows, 1.0))
     found = points(scores)
     assert bool(second_passes) == (name != "all")
     check_same(found, without_looks(monkeypatch, scores))
@@ -133,7 +133,7 @@ def test_windows_change_no_result(name, case, monkeypatch, second_passes):
 @pytest.mark.slow
 def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
-    monkeypatch.setattr(sweeping, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
+    monkeypatch.setattr(passes, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
     found = points(scores)
     assert second_passes
     check_same(found, without_looks(monkeypatch, scores))

@@ -27,11 +27,11 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
         given.apply_defaults()
         from bioeval.evaluation.blocks.executor import executor_of_call
 
-        engine = executor_of_call(client, checkpoint, function.__name__, given.arguments)
+        executor = executor_of_call(client, checkpoint, function.__name__, given.arguments)
         try:
-            with computed_by(engine):
+            with computed_by(executor):
                 return function(*args, **kwargs)
         finally:
-            engine.close()
+            executor.close()
 
     return call

@@ -22,8 +22,8 @@ import numpy as np
 import xxhash
 
 from bioeval.base.arguments import require_path
-from bioeval.base.executors import Pass
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted, received
+from bioeval.base.executors import Pass
 from bioeval.base.json_text import parse_json
 from bioeval.base.version import __version__
 from bioeval.scores.embeddings import EmbeddingSource
@@ -332,21 +332,21 @@ class Checkpoint:
         body = {**manifest, "checksum": _checksum(manifest)}
         write_file(path, json.dumps(body, indent=1).encode())
 
-    def begin(self, work: Pass, ranges: Sequence[tuple[int, int]]) -> Pass:
+    def begin(self, row_pass: Pass, ranges: Sequence[tuple[int, int]]) -> KeptPass:
         """Return the next pass over the scores; an evaluation always makes the same passes."""
         self.passes += 1
-        scores = work.scores
+        scores = row_pass.scores
         known = any(_covers(x, scores) for x in self._digested)
         if not known and any(_covers(scores, x) for x in self._given):
             self._digested.append(scores)
-        name = f"{self.passes:03d}-{work.what}"
-        self._require_same(name, work)
-        return Pass(self.folder, name, work, ranges, digests=not known)
+        name = f"{self.passes:03d}-{row_pass.what}"
+        self._require_same(name, row_pass)
+        return KeptPass(self.folder, name, row_pass, ranges, digests=not known)
 
-    def _require_same(self, name: str, work: Pass) -> None:
+    def _require_same(self, name: str, row_pass: Pass) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
-        scores = work.scores
-        arrays = list(getattr(work, "depends_on", ()))
+        scores = row_pass.scores
+        arrays = list(row_pass.depends_on)
         if scores._selects_rows or scores._selects_columns:
             arrays += _places(scores)
         if not arrays:
@@ -372,20 +372,20 @@ def finished_blocks(folder: str | os.PathLike[str]) -> int:
     return sum(not path.name.startswith(".") for path in Path(folder).rglob("*.part"))
 
 
-class Pass:
+class KeptPass:
     """The blocks of one pass over the scores, finished and unfinished."""
 
     def __init__(
         self,
         folder: Path,
         name: str,
-        work: Pass,
+        row_pass: Pass,
         ranges: Sequence[tuple[int, int]],
         *,
         digests: bool,
     ):
         """Sort the blocks into those that are there and those that are missing."""
-        self.folder, self.name, self.work, self.digests = folder, name, work, digests
+        self.folder, self.name, self.row_pass, self.digests = folder, name, row_pass, digests
         self.missing: list[tuple[int, int]] = []
         self._there: list[tuple[int, int]] = []
         for rows in ranges:
@@ -422,7 +422,7 @@ class Pass:
 
     def _digest(self, low: int, high: int) -> str:
         if self.digests:
-            return digest_of_rows(self.work.scores, low, high)
+            return digest_of_rows(self.row_pass.scores, low, high)
         return ""
 
     def _path(self, low: int, high: int) -> Path:

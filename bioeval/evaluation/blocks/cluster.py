@@ -1,6 +1,6 @@
 """Blocks of rows as tasks of dask.distributed.
 
-The work and its large arrays are tasks as well, which return what they hold: whatever is lost with
+A pass and its large arrays are tasks as well, which return what they hold: whatever is lost with
 a worker, dask makes again, and a worker that gives no sign of life for ``worker-ttl`` it removes.
 """
 
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.distribution import how_to_install
-from bioeval.base.executors import Pass, counts_here
 from bioeval.base.errors import (
     Argument,
     BioevalError,
@@ -22,6 +21,7 @@ from bioeval.base.errors import (
     EngineError,
     MissingDependencyError,
 )
+from bioeval.base.executors import Pass, counts_here
 from bioeval.evaluation.blocks.sent_passes import (
     FileMissingOnWorker,
     Packed,
@@ -62,7 +62,7 @@ class ClusterWorkers:
     def __init__(self, client: Client):
         self.client = require_client(client)
         self._by_path = True
-        self._arrays: list[Future] = []  # of the last work: the next one may need them, too
+        self._arrays: list[Future] = []  # of the last pass: the next one may need them, too
         self._workers: dict[str, int] = {}
         self._looked = self._heard = time.monotonic()
 
@@ -71,36 +71,36 @@ class ClusterWorkers:
         self._arrays.clear()
 
     @property
-    def workers(self) -> int:
+    def number(self) -> int:
         """The number of threads of all workers."""
         self._look()
         return sum(self._workers.values()) or 1
 
     def parts(
-        self, work: Pass, ranges: Sequence[Range], *, merging: bool
+        self, row_pass: Pass, ranges: Sequence[Range], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks as they finish, of several blocks at once if `merging`."""
-        packed = pack(work, by_path=self._by_path)
+        packed = pack(row_pass, by_path=self._by_path)
         size = 1
         if merging and not packed.matrices:
             size = FAN_IN
         groups = deque(ranges[i : i + size] for i in range(0, len(ranges), size))
         left = set(ranges)
         try:
-            for group, part in self._counted(work, packed, groups):
+            for group, part in self._counted(row_pass, packed, groups):
                 left -= {*group}
                 yield part
         except FileMissingOnWorker:
             self._by_path = False  # from now on the rows are sent
             rest = [rows for rows in ranges if rows in left]
-            yield from self.parts(work, rest, merging=merging)
+            yield from self.parts(row_pass, rest, merging=merging)
 
     def _counted(
-        self, work: Pass, packed: Packed, groups: deque[Sequence[Range]]
+        self, row_pass: Pass, packed: Packed, groups: deque[Sequence[Range]]
     ) -> Iterator[tuple[Sequence[Range], RowRangeCounts]]:
         """Yield the counts of groups of blocks, a few of which are sent ahead."""
         self._heard = time.monotonic()
-        threads, done = self.workers, queue.SimpleQueue[Any]()
+        threads, done = self.number, queue.SimpleQueue[Any]()
         running: dict[Any, tuple[Future, Sequence[Range]]] = {}
         try:
             shared = self._send(packed)
@@ -113,11 +113,11 @@ class ClusterWorkers:
                 try:
                     future, group = running.pop(done.get(timeout=TICK).key)
                 except queue.Empty:
-                    threads = self.workers
+                    threads = self.number
                     continue
                 if time.monotonic() - self._looked > TICK:
-                    threads = self.workers
-                yield group, self._result(work, future, group)
+                    threads = self.number
+                yield group, self._result(row_pass, future, group)
         finally:
             for future, _ in running.values():
                 future.release()
@@ -125,13 +125,13 @@ class ClusterWorkers:
     # -- tasks
 
     def _send(self, packed: Packed) -> tuple[Future, list[Future]]:
-        """Send work, with its large arrays that the last work did not have."""
+        """Send a pass, with its large arrays that the last pass did not have."""
         arrays = []
         for digest, array in packed.arrays.items():
             arrays.append(self._task(returned, f"array-{digest}", array))
-        self._arrays = arrays  # those of the last work are released only now
-        work = self._task(returned, f"work-{packed.token}", (packed.token, packed.data))
-        return work, arrays
+        self._arrays = arrays  # those of the last pass are released only now
+        sent = self._task(returned, f"pass-{packed.token}", (packed.token, packed.data))
+        return sent, arrays
 
     def _submit(
         self, packed: Packed, shared: tuple[Future, list[Future]], group: Sequence[Range]
@@ -155,7 +155,7 @@ class ClusterWorkers:
                 function, *given, key=f"bioeval-{name}", pure=False, retries=RETRIES
             )
 
-    def _result(self, work: Pass, future: Future, group: Sequence[Range]) -> RowRangeCounts:
+    def _result(self, row_pass: Pass, future: Future, group: Sequence[Range]) -> RowRangeCounts:
         """Return the counts that a task has made, or raise what it failed with."""
         from distributed.scheduler import KilledWorker
 
@@ -179,7 +179,7 @@ class ClusterWorkers:
                 return counts
             if not isinstance(counts, FileMissingOnWorker):
                 for low, high in group:  # where all scores can be read, the error names their place
-                    counts_here(work, low, high)
+                    counts_here(row_pass, low, high)
             if isinstance(counts, BioevalError | FileMissingOnWorker):
                 raise counts
             raise _failed(where, counts)

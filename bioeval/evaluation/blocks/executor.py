@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bioeval.base.executors import Pass, counts_here
 from bioeval.base.errors import Argument, BioevalError, EngineError
+from bioeval.base.executors import Pass, counts_here
 from bioeval.base.progress import reporter
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import RowRangeCounts, merged_parts
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 CELLS, CELLS_STREAMED = 1 << 28, 1 << 25
 
 
-def row_ranges(work: Pass, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
-    """Return the blocks of rows of some work.
+def row_ranges(row_pass: Pass, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
+    """Return the blocks of rows of a pass.
 
     `rows` is how many rows a block has, rounded up to those that are read together; by default
     as many as make a block worth sending, and few enough for four blocks a worker.
     """
-    m, n = work.scores.shape[0], math.prod(work.scores.shape[1:])
-    step = work.step
+    m, n = row_pass.scores.shape[0], math.prod(row_pass.scores.shape[1:])
+    step = row_pass.step
     if rows is None:
-        most = (CELLS_STREAMED if work.scores._streams else CELLS) // n
+        most = (CELLS_STREAMED if row_pass.scores._streams else CELLS) // n
         rows = min(most, -(-m // (4 * workers)))
     size = max(1, -(-rows // step)) * step
     return [(low, min(low + size, m)) for low in range(0, m, size)]
 
 
-class Executor(Protocol):
-    """Interface of engines that compute blocks of rows."""
+class Workers(Protocol):
+    """Interface of executors that compute blocks of rows."""
 
     distributes: bool
 
     @property
-    def workers(self) -> int:
+    def number(self) -> int:
         """Number of blocks that are computed at a time."""
 
     def parts(
-        self, work: Pass, ranges: Sequence[tuple[int, int]], *, merging: bool
+        self, row_pass: Pass, ranges: Sequence[tuple[int, int]], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows, in any order."""
 
@@ -56,14 +56,14 @@ class Executor(Protocol):
 class LocalWorkers:
     """Computes blocks of rows in this process, one after the other."""
 
-    distributes, workers = False, 1
+    distributes, number = False, 1
 
     def parts(
-        self, work: Pass, ranges: Sequence[tuple[int, int]], *, merging: bool
+        self, row_pass: Pass, ranges: Sequence[tuple[int, int]], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows in order."""
         for low, high in ranges:
-            yield RowRangeCounts(((low, high),), counts_here(work, low, high))
+            yield RowRangeCounts(((low, high),), counts_here(row_pass, low, high))
 
     def close(self) -> None:
         """Do nothing: nothing was sent."""
@@ -77,35 +77,35 @@ class BlockExecutor:
     """
 
     def __init__(
-        self, executor: Executor, rows: int | None = None, checkpoint: Checkpoint | None = None
+        self, workers: Workers, rows: int | None = None, checkpoint: Checkpoint | None = None
     ):
-        self.executor, self.rows, self.checkpoint = executor, rows, checkpoint
-        self.distributes = executor.distributes
+        self.workers, self.rows, self.checkpoint = workers, rows, checkpoint
+        self.distributes = workers.distributes
 
     def close(self) -> None:
         """Release the checkpoint and the data sent."""
-        self.executor.close()
+        self.workers.close()
         if self.checkpoint is not None:
             self.checkpoint.close()
 
-    def count(self, work: Pass) -> Any:
+    def count(self, row_pass: Pass) -> Any:
         """Return the counts of all rows."""
-        total, done, parts = work.scores.shape[0], 0, []
-        for part in self._parts(work):
+        total, done, parts = row_pass.scores.shape[0], 0, []
+        for part in self._parts(row_pass):
             parts.append(part)
             done += sum(high - low for low, high in part.rows)
             reporter()(done, total)
         return merged_parts(parts).counts
 
-    def _parts(self, work: Pass) -> Iterator[RowRangeCounts]:
+    def _parts(self, row_pass: Pass) -> Iterator[RowRangeCounts]:
         """Yield the counts of all blocks, in any order."""
         if self.checkpoint is None:
-            ranges = row_ranges(work, self.executor.workers, self.rows)
-            yield from self.executor.parts(work, ranges, merging=True)
+            ranges = row_ranges(row_pass, self.workers.number, self.rows)
+            yield from self.workers.parts(row_pass, ranges, merging=True)
             return
-        kept = self.checkpoint.begin(work, row_ranges(work))
+        kept = self.checkpoint.begin(row_pass, row_ranges(row_pass))
         yield from kept.parts()
-        for part in self.executor.parts(work, kept.missing, merging=False):
+        for part in self.workers.parts(row_pass, kept.missing, merging=False):
             kept.keep(part)
             yield part
 
@@ -117,12 +117,12 @@ _ASIDE = ("client", "checkpoint", "progress", "protocol", "key", "margin", "band
 def executor_of_call(
     client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]
 ) -> BlockExecutor:
-    """Return the engine of a call."""
-    executor: Executor = LocalWorkers()
+    """Return the executor of a call."""
+    workers: Workers = LocalWorkers()
     if client is not None:
         from bioeval.evaluation.blocks.cluster import ClusterWorkers
 
-        executor = ClusterWorkers(client)
+        workers = ClusterWorkers(client)
     scores: dict[str, Scores] = {}
     options = {}
     for name, value in arguments.items():
@@ -134,10 +134,10 @@ def executor_of_call(
             scores |= systems
         elif name not in _ASIDE:
             options[name] = value
-    if executor.distributes:
+    if workers.distributes:
         _refuse_lists(scores)
     if checkpoint is None or not scores:  # nothing to keep: the function refuses what is no scores
-        return BlockExecutor(executor)
+        return BlockExecutor(workers)
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
     card = arguments.get("protocol", "")
@@ -151,7 +151,7 @@ def executor_of_call(
     if "convention" in options:  # a card too, whose file may be changed
         options["convention"] = _loaded(options["convention"])
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
-    return BlockExecutor(executor, checkpoint=kept)
+    return BlockExecutor(workers, checkpoint=kept)
 
 
 def _loaded(card: Any) -> Any:

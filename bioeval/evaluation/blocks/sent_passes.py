@@ -1,4 +1,4 @@
-"""Work as it is sent to a cluster, and what a worker does with it.
+"""A pass as it is sent to a cluster, and what a worker does with it.
 
 Large arrays are sent once, any other matrix by its rows, and of arrays in files the path alone:
 workers read them, if they find the same file in the same place.
@@ -21,8 +21,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from bioeval.base.executors import Pass, counts_here
 from bioeval.base.errors import BioevalError
+from bioeval.base.executors import Pass, counts_here
 from bioeval.base.progress import shown_by
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
@@ -123,16 +123,16 @@ def _stamp(place: Any, inner: Any) -> Any:
     return status.st_size, status.st_mtime_ns
 
 
-# Bytes of an array that is sent by itself, once for all work.
+# Bytes of an array that is sent by itself, once for all passes.
 LARGE = 1 << 20
 
-#: Rows of the matrices of some work, by name: their numbers, and their values.
+#: Rows of the matrices of a pass, by name: their numbers, and their values.
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass
 class Packed:
-    """Work as bytes, without its large arrays (by digest) and the matrices that are sent by rows.
+    """A pass as bytes, without its large arrays (by digest) and the matrices that are sent by rows.
 
     Of each matrix these are the scores that read it.
     """
@@ -143,13 +143,13 @@ class Packed:
     matrices: dict[str, tuple[Any, list[Scores]]]
 
 
-def pack(work: Pass, by_path: bool = True) -> Packed:
-    """Return work as it is sent; `by_path` says whether workers read files of scores themselves."""
+def pack(row_pass: Pass, by_path: bool = True) -> Packed:
+    """Return a pass as it is sent; `by_path`: workers read files of scores themselves."""
     import cloudpickle  # type: ignore[import-untyped]
 
     from bioeval.evaluation.blocks.checkpoint import digest_of
 
-    matrices = _matrices(work, by_path)
+    matrices = _matrices(row_pass, by_path)
     names = {id(values): name for name, (values, _) in matrices.items()}
     arrays = {}
 
@@ -169,14 +169,14 @@ def pack(work: Pass, by_path: bool = True) -> Packed:
             return None
 
     file = io.BytesIO()
-    Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(work)
+    Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(row_pass)
     return Packed(uuid.uuid4().hex, file.getvalue(), arrays, matrices)
 
 
-def _matrices(work: Pass, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
+def _matrices(row_pass: Pass, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
     """Return the matrices that are sent by rows, each once, and the scores that read them."""
     matrices: dict[int, tuple[str, Any, list[Scores]]] = {}
-    for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
+    for k, scores in enumerate((row_pass.scores, *row_pass.beside)):
         for name, values in (("values", scores._base), ("mask", scores._mask)):
             computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
             if values is not None and not (computed or by_path and place_in_file(values)):
@@ -230,7 +230,7 @@ class RowsHere:
 # Kernels run their own threads, and two kernels at a time would disturb each other.
 _ALONE = threading.Lock()
 
-# The work that was unpacked last, by its token.
+# The pass that was unpacked last, by its token.
 _unpacked: dict[str, tuple[Pass, dict[str, RowsHere]]] = {}
 
 
@@ -240,7 +240,7 @@ def returned(data: Any) -> Any:
 
 
 def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[Pass, dict[str, RowsHere]]:
-    """Return the work, and the matrices whose rows are sent separately."""
+    """Return the pass, and the matrices whose rows are sent separately."""
     matrices: dict[str, RowsHere] = {}
     # An array lies in its message at any byte, and a product would copy it for each block.
     aligned = [np.require(array, requirements="A") for array in arrays]
@@ -255,17 +255,17 @@ def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[Pass, dict[str, R
                 return matrices.setdefault(name, RowsHere(shape, np.dtype(dtype)))
             return opened(kind, *rest)
 
-    # From the process that started the work, through the cluster: never from a file.
+    # From the process that started the pass, through the cluster: never from a file.
     return Unpickler(io.BytesIO(data)).load(), matrices
 
 
 def count_rows(
-    work: tuple[str, bytes], arrays: Sequence[np.ndarray], low: int, high: int, rows: Rows
+    sent: tuple[str, bytes], arrays: Sequence[np.ndarray], low: int, high: int, rows: Rows
 ) -> RowRangeCounts | Exception:
     """Return the counts of rows ``low:high``, or an error that would occur again."""
     from distributed import get_worker
 
-    token, data = work
+    token, data = sent
     worker = get_worker()
     # One of several workers writes the line about compilation, and none into a terminal: names are
     # numbers in a cluster that was started on this machine.

@@ -23,8 +23,8 @@ from bioeval.tallies import (
     SubjectAttempts,
     VerificationCounter,
     VerificationTally,
-    counts_of,
     count_together,
+    counts_of,
     summed,
 )
 
@@ -109,16 +109,16 @@ class PairShares(AttainableThresholds):
     ):
         """Count the impostors of each pair of people up to a mean `rate`, or up to a distance."""
         reader = BlockReader(scores)
-        job = VerificationCounter(reader, templates=templates, fusion=fusion)
+        counter = VerificationCounter(reader, templates=templates, fusion=fusion)
         self.about = reader.about
-        attempts = SubjectAttempts(job)
+        attempts = SubjectAttempts(counter)
         self.people = attempts.people
         if at is not None:
             self.beyond = at
             with threads_for(scores):
                 self._collect(attempts, np.array([at]))
         elif rate is not None:
-            (tally,) = count_together(reader, [job])
+            (tally,) = count_together(reader, [counter])
             self._collect_up_to(rate, attempts, tally)
         self._who(scores, attempts, new_gallery)
 
@@ -147,7 +147,7 @@ class PairShares(AttainableThresholds):
         """Count the attempts of each pair of people up to each of some distances."""
         self.thresholds = thresholds
         sink = _Entries(self.people, len(self.thresholds))
-        values, people = attempts.sweep(self.thresholds, sink)
+        values, people = attempts.pass_over(self.thresholds, sink)
         order = np.argsort(values, kind="stable")
         self.genuine, self.of_person = values[order], people[order]
         low, high, layer, count = sink.entries()
@@ -299,7 +299,7 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
 
     def near(blocks: Iterable[Block]) -> Any:
         second = SecondPass([(-np.inf, limit)])
-        for _, impostors in attempts.job.attempts(blocks):
+        for _, impostors in attempts.counter.attempts(blocks):
             for block in impostors:
                 second.add(block)
         return ConcatenatedRows(tuple(x.astype(np.float64) for x in (np.empty(0), *second.kept)))

@@ -43,6 +43,7 @@ from bioeval.tallies import (
     VerificationPoints,
     VerificationTally,
     count_together,
+    count_with_points,
     to_user,
 )
 
@@ -68,12 +69,13 @@ class Expected:
 
 @dataclass(eq=False)
 class CountedBonaFide:
-    """Bona fide attempts as counted, and how their impostor scores are swept again."""
+    """Bona fide attempts as counted, and how their impostor scores are read again."""
 
     tally: VerificationTally
-    job: VerificationCounter
+    counter: VerificationCounter
+    second_pass: SecondPass | None  # what the pass that counted has collected
     reader: BlockReader
-    sweep: Any
+    impostors: Any
     about: Provenance
     options: Mapping[str, str]
 
@@ -93,7 +95,7 @@ class CountedBonaFide:
         """Return what finds points among these scores and more, from those that were kept on."""
         return PointFinder.of(
             tally,
-            lambda: [*self.sweep(), *more],
+            lambda: [*self.impostors(), *more],
             wanted,
             symmetric=None,
             second_pass=kept,
@@ -117,17 +119,17 @@ def count_bona_fide(
     if passing is not None and not passing.all():
         rejected = bona_fide.select(probes=np.flatnonzero(~passing))
         reader = BlockReader(rejected)
-        job = VerificationCounter(reader, **options)
+        counter = VerificationCounter(reader, **options)
         with rows_reported_to(None):
-            (tally,) = count_together(reader, [job])
+            (tally,) = count_together(reader, [counter])
         missed = len(tally.genuine), tally.impostor.total
         if not none_passes:
             view = bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
-    job = VerificationCounter(reader, thresholds=thresholds, **options)
-    job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
-    (tally,) = count_together(reader, [job])
-    sweep: Any = job.sweep
+    counter = VerificationCounter(reader, thresholds=thresholds, **options)
+    wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
+    (tally,), second_passes = count_with_points(reader, [counter], wanted)
+    impostors: Any = counter.impostors_again
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(
@@ -136,12 +138,13 @@ def count_bona_fide(
             impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
             given=given,
         )
-        tally, sweep = rejects, list
+        tally, impostors = rejects, list
     return CountedBonaFide(
         tally=replace(tally, missed=missed),
-        job=job,
+        counter=counter,
+        second_pass=second_passes.get(counter),
         reader=reader,
-        sweep=sweep,
+        impostors=impostors,
         about=reader.about if view is bona_fide else BlockReader(bona_fide).about,
         options=options,
     )
@@ -260,10 +263,10 @@ def find_points(
     cheap, no_costs = _cheap(bona_fide.attempts, attacks, weights), np.empty((0, 3))
     rows = np.append(cheap, at)
     wanted = PointsWanted(targets, no_costs, False, rows=rows[rows == rows])
-    finder = bona_fide.finder(tally, wanted, bona_fide.job.second_pass)
+    finder = bona_fide.finder(tally, wanted, bona_fide.second_pass)
     # The same for all negatives: attacks are a row of impostor scores more.
     line = ImpostorBlock.of_listed(attacks.pooled)
-    kept = bona_fide.job.second_pass
+    kept = bona_fide.second_pass
     if kept is not None:
         of_attacks = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
         of_attacks.add(line)
@@ -277,7 +280,7 @@ def find_points(
         while True:
             second_pass = finder.next_second_pass()
             of_all = finder_of_all.next_second_pass()
-            passes = [(bona_fide.job, x) for x in (second_pass, of_all) if x is not None]
+            passes = [(bona_fide.counter, x) for x in (second_pass, of_all) if x is not None]
             if not passes:
                 break
             PointFinder.take(passes)
@@ -351,7 +354,7 @@ def with_attack_intervals(
             f"{Argument('interval', options.method)} takes attempts as independent; expected one "
             f"of {', '.join(get_args(Bootstrap))}"
         )
-    people = SubjectAttempts(bona_fide.job)
+    people = SubjectAttempts(bona_fide.counter)
     wanted = {}
     for point, name in _THRESHOLDS.items():
         if name in dataset:

@@ -459,7 +459,7 @@ def _genuine(bona_fide: Scores) -> GenuineAttempts:
     """Return the genuine attempts of a system."""
     attempts = SubjectAttempts(VerificationCounter(BlockReader(bona_fide)))
     nothing = QuadraticForms(np.ones((attempts.people, 1), dtype=np.float32), 1)
-    distances, who = attempts.sweep(np.empty(0), nothing)
+    distances, who = attempts.pass_over(np.empty(0), nothing)
     return GenuineAttempts(distances, [str(attempts.names[i]) for i in who.tolist()])
 
 

@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval import DataError, Scores
 from bioeval.base import (
-    SCALARS,
     Argument,
     Name,
     counted,
@@ -22,6 +21,7 @@ from bioeval.base import (
     received,
     reported_to,
     require_numbers,
+    scalar_registry,
 )
 from bioeval.evaluation import attempts_within
 from bioeval.results import (
@@ -50,7 +50,7 @@ CALIBRATION = {
     "llr": Name("natural log-likelihood ratio"),
     "prior_log_odds": Name("natural log odds of the prior"),
     "prior": Name("prior probability of a genuine attempt"),
-    **names_of(SCALARS, "cllr", "min_cllr"),
+    **names_of(scalar_registry(), "cllr", "min_cllr"),
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
@@ -307,7 +307,7 @@ def calibration(
         this column, each value with such attempts weighing the same, as in NIST's speaker
         recognition evaluations.
     progress : callable, optional
-        Called as ``progress(rows_done, rows)``, of one sweep after the other.
+        Called as ``progress(rows_done, rows)``, of one pass after the other.
 
     Returns
     -------
@@ -332,7 +332,7 @@ def calibration(
 
     Notes
     -----
-    Exact over all attempts, in three sweeps over the scores; memory is that of the genuine scores.
+    Exact over all attempts, in three passes over the scores; memory is that of the genuine scores.
     Bruemmer, N., du Preez, J. (2006). Application-independent evaluation of speaker detection.
     *Computer Speech and Language* 20, 230-275. Cprimary: NIST 2016 Speaker Recognition Evaluation
     Plan, section 3, with the priors 0.01 and 0.005. See ``docs/calibration.md``.

@@ -1,7 +1,7 @@
 """``be.Calibrator``: scores as log-likelihood ratios, by logistic or isotonic regression.
 
 Logistic regression of the class of an attempt on the scores of one or several systems is
-minimised exactly over all attempts, by Newton's method: each step is a sweep over the scores, of
+minimised exactly over all attempts, by Newton's method: each step is a pass over the scores, of
 which nothing is kept but sums.
 """
 
@@ -206,7 +206,7 @@ class _Loss:
 def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
     """Return a starting point: the minimum over some blocks of a large matrix, if there is one.
 
-    That saves most of the sweeps over the whole, and changes its minimum no more than rounding.
+    That saves most of the passes over the whole, and changes its minimum no more than rounding.
     """
     sample, first = copy(loss), loss.attempts.systems[0]
     if are_pairs(first):
@@ -310,7 +310,7 @@ class Calibrator(ScoreTransformer):
 
     Notes
     -----
-    Fitted to all single-template attempts, in sweeps over the scores that keep sums and, for
+    Fitted to all single-template attempts, in passes over the scores that keep sums and, for
     ``"pav"``, the genuine scores. Clonable; as `estimator` of :func:`cross_evaluate` it is fitted
     to the training part of each fold. Bruemmer and du Preez (2006); ``docs/calibration.md``.
 

@@ -1,6 +1,6 @@
 """Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
 
-The impostor scores are swept twice or three times and never kept: memory is that of the genuine
+The impostor scores are read twice or three times and never kept: memory is that of the genuine
 scores. What is kept of the others are their number at each genuine score and at each wanted
 threshold, their range between edges of isotonic blocks, and sums of their logarithmic losses.
 """
@@ -121,9 +121,9 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     reader = BlockReader(scores)
-    job = VerificationCounter(reader, templates=templates, fusion=fusion)
+    verification = VerificationCounter(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
-        parts = [own for own, _ in job.attempts(reader)]
+        parts = [own for own, _ in verification.attempts(reader)]
         genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)
         distances = np.unique(genuine)
         if wanted is None:
@@ -131,7 +131,7 @@ def count_for_calibration(
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, wanted]))
         counter = ThresholdCounter(thresholds)
         losses = np.zeros(len(shifts)) if shifts is not None else np.empty(0)
-        for block in job.sweep():
+        for block in verification.impostors_again():
             counter.add(block)
             if shifts is not None:
                 losses += _losses(block, -1.0, shifts)
@@ -154,7 +154,7 @@ def count_for_calibration(
                 added = 2
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
             none = np.zeros(1, dtype=np.int64)
-            blocks = chain(job.sweep(), [(genuine[None], none, none)])
+            blocks = chain(verification.impostors_again(), [(genuine[None], none, none)])
             low, high = ThresholdCounter(pooled.edges).ranges(blocks)
     reader.note_failure_codes()
     return CalibrationCounts(

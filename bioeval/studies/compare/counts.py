@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval import Scores
-from bioeval.base import SCALARS, Stream, engine, report, rows_reported_to, stage
+from bioeval.base import Pass, Stream, executor, report, rows_reported_to, scalar_registry, stage
 from bioeval.scores import BlockReader, mates_among
 from bioeval.studies.compare import kernel
 from bioeval.studies.compare.kernel import OrderedAttempts
@@ -81,17 +81,17 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 def unpaired_attempts(a: Scores, b: Scores) -> int:
     """Return the number of comparisons that only one of two systems made."""
-    work, chosen = _UnpairedAttempts(a, b), engine()
+    work, chosen = _UnpairedAttempts(a, b), executor()
     if chosen is None:
         return work.part(0, a.shape[0])
     with rows_reported_to(None):
         return chosen.count(work)
 
 
-class _UnpairedAttempts:
+class _UnpairedAttempts(Pass):
     """Comparisons made by one system only, in blocks of rows that may be read in any order."""
 
-    what = "failures"
+    what, step = "failures", 0
 
     def __init__(self, a: Scores, b: Scores):
         self.scores, self.beside = a, (b,)
@@ -333,7 +333,7 @@ class PairedAttempts:
         ).astype(np.int32)
         columns = weights.shape[1]
         corners = 0
-        if SCALARS.optima or len(frr_targets):
+        if scalar_registry().optima or len(frr_targets):
             corners = distinct + 1
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = defaultdict(list)
@@ -351,7 +351,7 @@ class PairedAttempts:
             parts["frr_at_far"].append(written.frr)
             parts["auc"].append(written.auc)
             far, frr = written.corners
-            for scalar in SCALARS.optima:
+            for scalar in scalar_registry().optima:
                 parts[scalar.name].append(scalar.over_points(far, frr))
             if len(frr_targets):
                 parts["far_at_frr"].append(np.stack([_far_at(far, frr, x) for x in frr_targets]))

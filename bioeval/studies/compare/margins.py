@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError
-from bioeval.base import SCALARS, Argument, Name, received, require_choice, require_number
+from bioeval.base import Argument, Name, received, require_choice, require_number, scalar_registry
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.limits import difference_limits
 from bioeval.studies.compare.measures import PairedMeasure
@@ -38,7 +38,7 @@ def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | N
     if not margin:
         raise DataError(f"{Argument('margin')} is empty; expected a number or measures with one")
     for name in margin:
-        require_choice(f"a measure of {Argument('margin')}", name, SCALARS.compared)
+        require_choice(f"a measure of {Argument('margin')}", name, scalar_registry().compared)
     return {name: _proportion(value) for name, value in margin.items()}
 
 

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from bioeval import ProtocolError, Scores, TopKScores, stats
-from bioeval.base import SCALARS, Scalar, offered, rows_reported_to, stage
+from bioeval.base import (
+    QUERY_MEANS,
+    Scalar,
+    offered,
+    rows_reported_to,
+    scalar_registry,
+    stage,
+)
 from bioeval.protocol import OpenSet
 from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_warnings
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
@@ -46,9 +53,9 @@ from bioeval.tallies import (
     SubjectAttempts,
     VerificationCounter,
     VerificationPoints,
+    count_with_points,
     is_symmetric,
     per_cent,
-    count_together,
 )
 
 #: Populations that an interval is for: people left out as probes and in the gallery, or as probes
@@ -118,7 +125,7 @@ class PairedMeasure:
 
 
 class ComparedSystem:
-    """One system: its jobs and its tallies."""
+    """One system: its counters and its tallies."""
 
     def __init__(
         self,
@@ -132,24 +139,32 @@ class ComparedSystem:
         self.scores, self.claim, self.search = scores, claim, search
         self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
-        jobs: dict[str, Any] = {}
+        counters: dict[str, Any] = {}
+        optima = scalar_registry().optima
+        wanted = PointsWanted(
+            targets, np.empty((0, 3)), True, frr_targets=frr_targets, optima=optima
+        )
         if scores.kind != "order":
-            job = VerificationCounter(self.reader, **asdict(claim))
-            wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=frr_targets)
-            job.wanted, jobs["verification"] = wanted, job
+            counter = VerificationCounter(self.reader, **asdict(claim))
+            counters["verification"] = counter
         if not are_pairs(scores):
-            jobs["identification"] = IdentificationCounter(self.reader, search)
-        if not jobs:
+            counters["identification"] = IdentificationCounter(self.reader, search)
+        if not counters:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        tallies = dict(zip(jobs, count_together(self.reader, list(jobs.values())), strict=True))
-        #: The job of verification and both tallies; None of a task that the scores do not support.
-        self.verification: VerificationCounter | None = jobs.get("verification")
+        results, second_passes = count_with_points(self.reader, list(counters.values()), wanted)
+        tallies = dict(zip(counters, results, strict=True))
+        #: The counter of verification and both tallies; None where scores do not support a task.
+        self.verification: VerificationCounter | None = counters.get("verification")
         self.claimed: Any = tallies.get("verification")
         self.searched: Any = tallies.get("identification")
         if self.claimed is not None:
             with threads_for(scores):
                 self.claimed.points = PointFinder.points_of(
-                    self.claimed, [job], wanted, symmetric=False
+                    self.claimed,
+                    [counter],
+                    wanted,
+                    symmetric=False,
+                    second_pass=second_passes.get(counter),
                 )
 
     @property
@@ -316,7 +331,7 @@ def verification_measures(
         mixed, order = min(drawn.subjects, drawn.pairs), listed.discordant_order()
         at_eer = first.equal_error.eer_threshold, second.equal_error.eer_threshold
         differing = listed.discordant(at_eer, True)
-        scalar = SCALARS.compared["eer"]
+        scalar = scalar_registry().compared["eer"]
         eer = drawn.both("eer")
         yield PairedMeasure(
             label=scalar.label,
@@ -327,7 +342,7 @@ def verification_measures(
             discordant=differing,
             reordered=order,
         )
-        scalar, values = SCALARS.compared["frr_at_far"], drawn.both("frr_at_far")
+        scalar, values = scalar_registry().compared["frr_at_far"], drawn.both("frr_at_far")
         for i, target in enumerate(a.targets.tolist()):
             thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
             yield PairedMeasure(
@@ -341,7 +356,7 @@ def verification_measures(
                 target=target,
                 made=_fewer(a.impostors, b.impostors),
             )
-        scalar = SCALARS.compared["far_at_frr"]
+        scalar = scalar_registry().compared["far_at_frr"]
         for i, target in enumerate(a.frr_targets.tolist()):
             thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
             yield PairedMeasure(
@@ -355,8 +370,8 @@ def verification_measures(
                 target=target,
                 made=_fewer(a.genuine, b.genuine),
             )
-        for scalar in (SCALARS.compared["auc"], *SCALARS.optima):
-            if scalar.name in SCALARS.compared:
+        for scalar in (scalar_registry().compared["auc"], *scalar_registry().optima):
+            if scalar.name in scalar_registry().compared:
                 attempt, values = either, drawn.both(scalar.name)
                 if scalar.name == "auc":
                     attempt = 1 / max(genuine * impostor, 1)
@@ -432,7 +447,7 @@ def identification_measures(
         population = NEW_PEOPLE
         without = np.stack([x.rank_one_without_each(numbers, interval) for x in (a, b)])
         drawn = np.concatenate([drawn[..., : 1 + interval.replicates], without], axis=-1)
-    scalar = SCALARS.compared["recognition_rate"]
+    scalar = scalar_registry().compared["recognition_rate"]
     discordant = differing(hits, others)
     if order is None:
         order = discordant
@@ -450,7 +465,7 @@ def identification_measures(
     if "order" in (a.scores.kind, b.scores.kind):
         return
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
-    scalar = SCALARS.compared["dir_at_far"]
+    scalar = scalar_registry().compared["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
             label=scalar.label.format(target=per_cent(target)),
@@ -583,9 +598,9 @@ class ComparedRetrieval:
             self.no_person = scores._no_person
             dataset, measures = offered("runners", scores.layout).reid_of_lists(scores, rules)
         else:
-            job = RetrievalPass(scores, rules)
-            self.no_person = scores._no_person | job.lists.marked | job.lists.distractors
-            tally, options = job.run(), ReidOptions(**rules.result_options())
+            counter = RetrievalPass(scores, rules)
+            self.no_person = scores._no_person | counter.lists.marked | counter.lists.distractors
+            tally, options = counter.run(), ReidOptions(**rules.result_options())
             dataset = reid_dataset(tally, options)
             measures = reid_measures(tally, options, curves=False)
             if rules.unmatched == "skip":
@@ -645,12 +660,12 @@ def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, str
     Lists are cut at rank `cut`, if at all, and curves end at rank `ranks`.
     """
     named = {}
-    for scalar in SCALARS.query_means.values():
+    for scalar in QUERY_MEANS.values():
         if (mean := measures.means.get(scalar.name)) is not None:
             named[scalar.name, scalar.label.format(rank=cut)] = mean
     for rank in _RANKS:
         if rank <= ranks:
-            label = SCALARS.compared["cmc"].label.format(rank=rank)
+            label = scalar_registry().compared["cmc"].label.format(rank=rank)
             named["cmc", label] = measures.cmc.within(rank)
     return named
 
@@ -689,7 +704,7 @@ def retrieval_measures(
             attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
             label=label,
-            scalar=SCALARS.compared[name],
+            scalar=scalar_registry().compared[name],
             values=values,
             trials=over.trials,
             attempt=attempt,

@@ -11,7 +11,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.base import SCALARS, Scalar, counted
+from bioeval.base import POINTS_OF_PARTS, Scalar, counted, scalar_registry
 from bioeval.results import KindVerdict, Scalars, excluded, expanded, number
 from bioeval.studies.compare.measures import THIS_GALLERY
 from bioeval.tallies import per_cent
@@ -154,7 +154,9 @@ class ComparisonTable:
 
 def compared_by(measure: str) -> Scalar:
     """Return the scalar of a measure of a comparison, by its label: the longest that fits."""
-    heads = {scalar.label.partition("{")[0]: scalar for scalar in SCALARS.compared.values()}
+    heads = {
+        scalar.label.partition("{")[0]: scalar for scalar in scalar_registry().compared.values()
+    }
     return heads[max(filter(measure.startswith, heads), key=len)]
 
 
@@ -315,7 +317,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, list[str]]]:
         return
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
-    for scalar in SCALARS.points["verification"]:
+    for scalar in POINTS_OF_PARTS["verification"]:
         if scalar.name not in numbers:
             continue
         unit = ", %" if scalar.percent else ""

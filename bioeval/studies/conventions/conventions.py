@@ -24,7 +24,7 @@ from bioeval import (
     verification,
 )
 from bioeval.base import (
-    SCALARS,
+    QUERY_MEANS,
     Argument,
     Name,
     counted,
@@ -34,6 +34,7 @@ from bioeval.base import (
     report,
     require_callable,
     require_list,
+    scalar_registry,
 )
 from bioeval.protocol import load
 from bioeval.results import (
@@ -67,16 +68,16 @@ from bioeval.studies.reid.results import ReidOptions, reid_dataset
 
 def _is_rate(name: str) -> bool:
     """Whether a number of verification is quoted, and no threshold."""
-    scalar = SCALARS[name]
+    scalar = scalar_registry()[name]
     return scalar.quoted and scalar.units != "score" and name in names_of("verification")
 
 
 #: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
 MEASURES = {
-    "verification": (*filter(_is_rate, SCALARS), "frr_at_far="),
+    "verification": (*filter(_is_rate, scalar_registry()), "frr_at_far="),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
-    "reid": (*SCALARS.query_means, "cmc="),
+    "reid": (*QUERY_MEANS, "cmc="),
 }
 
 
@@ -243,7 +244,7 @@ class _Shared:
         return self._once(evaluate, scores, protocol=card, **options)
 
     def reid(self, scores: Scores, card: str, **options: Any) -> xr.Dataset:
-        """Evaluate re-identification; conventions with the same lists share a sweep."""
+        """Evaluate re-identification; conventions with the same lists share a pass."""
         if scores is not self.scores:
             return self._once(reid, scores, convention=card, **options)
         rules = convention_of(card, **options)
@@ -419,7 +420,7 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(verdict(ds))
         yield Sentence()
     scale, unit = 1, ""
-    if measure not in SCALARS or SCALARS[measure].percent:
+    if measure not in scalar_registry() or scalar_registry()[measure].percent:
         scale, unit = 100, ", %"
     rows = []
     if measure:

@@ -61,8 +61,9 @@ from bioeval.tallies import (
     Templates,
     VerificationCounter,
     VerificationTally,
-    require_values,
     count_together,
+    count_with_points,
+    require_values,
     to_user,
 )
 
@@ -151,12 +152,18 @@ def epc(
     options = asdict(claim)
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    job = VerificationCounter(dev_reader, **options)
-    job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
+    counter = VerificationCounter(dev_reader, **options)
+    wanted = PointsWanted(np.empty(0), costs, every_score=True)
     with rows_reported_to(progress):
-        (made,) = count_together(dev_reader, [job])
+        (made,), second_passes = count_with_points(dev_reader, [counter], wanted)
     with threads_for(dev):
-        points = PointFinder.points_of(made, [job], job.wanted, symmetric=False)
+        points = PointFinder.points_of(
+            made,
+            [counter],
+            wanted,
+            symmetric=False,
+            second_pass=second_passes.get(counter),
+        )
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationCounter(test_reader, thresholds=known if len(known) else None, **options)
@@ -502,10 +509,10 @@ class _Search:
         if not all(self.number.values()):
             return nothing
         wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False, bins=self._bins)
-        finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.job.second_pass)
+        finder = self.bona_fide.finder(self.bona_fide.tally, wanted, self.bona_fide.second_pass)
         with threads_for(self.bona_fide.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                PointFinder.take([(self.bona_fide.job, another)])
+                PointFinder.take([(self.bona_fide.counter, another)])
             attempts = finder.attempts()
         lowest_accepts = (
             self.bona_fide.tally.impostor.negative_infinite

@@ -52,7 +52,14 @@ from bioeval.studies.explain.results import (
     amounts,
     total,
 )
-from bioeval.tallies import IdentificationCounter, Rule, VerificationCounter, role_of, count_together, to_user
+from bioeval.tallies import (
+    IdentificationCounter,
+    Rule,
+    VerificationCounter,
+    count_together,
+    role_of,
+    to_user,
+)
 from bioeval.views import Shown
 
 if TYPE_CHECKING:
@@ -66,21 +73,21 @@ _RULES = {
 
 
 def explain_verification(
-    row: RowCells, i: int, job: VerificationCounter, threshold: RowThreshold, ties: str
+    row: RowCells, i: int, counter: VerificationCounter, threshold: RowThreshold, ties: str
 ) -> TaskExplanation:
     """Return the explanation of row `i` under verification; `ties` only order the list."""
-    multi = job.templates == "multi"
+    multi = counter.templates == "multi"
     if multi:
-        unit, candidates = "subject", subjects(row.of(i), job.fusion)
+        unit, candidates = "subject", subjects(row.of(i), counter.fusion)
     else:
         unit, candidates = "template", templates(row.of(i))
     group = {c.decides: c.group for c in candidates}
-    claimed, enrolled = _claims(job, i)
+    claimed, enrolled = _claims(counter, i)
     listed = []
     notes: tuple[str, ...] = (
         f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",
     )
-    for entry in Lister(row, threshold, unit, job.fusion).entries(candidates, ties):
+    for entry in Lister(row, threshold, unit, counter.fusion).entries(candidates, ties):
         times = 1
         if claimed is not None:
             times = claimed.get(group[entry.column], 0)
@@ -89,7 +96,7 @@ def explain_verification(
         if entry.role == GENUINE:
             notes = ()
         listed.append(_counted(entry, times, enrolled))
-    rule = _RULES[job.templates]
+    rule = _RULES[counter.templates]
     if not knows_people(row.scores):
         rule = "each comparison is one attempt: genuine or impostor according to the mask"
     if claimed is not None:
@@ -100,9 +107,9 @@ def explain_verification(
                 "fused into one score"
             )
     if multi:
-        rule += f" (fusion {job.fusion})"
+        rule += f" (fusion {counter.fusion})"
     return TaskExplanation(
-        task=f"verification/{job.templates}",
+        task=f"verification/{counter.templates}",
         unit=unit,
         rule=rule,
         entries=tuple(listed),
@@ -123,17 +130,17 @@ def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
     return adding(entry, (Count(accepted, None, times),), (Count(rejected, None, times),))
 
 
-def _claims(job: VerificationCounter, i: int) -> tuple[dict[int, int] | None, bool]:
+def _claims(counter: VerificationCounter, i: int) -> tuple[dict[int, int] | None, bool]:
     """Return how often row `i` claims each group (None: each once), and whether it is enrolled.
 
     Of drawn claims, those of a probe who is not enrolled have counters of their own.
     """
-    if job.claims is None:
+    if counter.claims is None:
         return None, True
     unenrolled = []
-    if job.unenrolled_probes is not None:
-        unenrolled = _of_row(job.unenrolled_probes, i)
-    return Counter(_of_row(job.claims, i) + unenrolled), not unenrolled
+    if counter.unenrolled_probes is not None:
+        unenrolled = _of_row(counter.unenrolled_probes, i)
+    return Counter(_of_row(counter.claims, i) + unenrolled), not unenrolled
 
 
 def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
@@ -189,11 +196,11 @@ _TIES = {
 
 @dataclass(frozen=True)
 class SearchedRow:
-    """One row under identification, with the job that counts it and the options of its result."""
+    """One row under identification, with its counter and the options of its result."""
 
     row: RowCells
     i: int
-    job: IdentificationCounter
+    counter: IdentificationCounter
     options: dict[str, Any]
     threshold: RowThreshold
 
@@ -205,18 +212,18 @@ class SearchedRow:
     @property
     def unit(self) -> str:
         """Unit of the list: templates or subjects."""
-        return self.job.rank_unit
+        return self.counter.rank_unit
 
     def candidates(self) -> list[Candidate]:
         """Return the candidates, usable or not."""
         cells = self.row.of(self.i)
         if self.unit == "subject":
-            return subjects(cells, self.job.fusion)
+            return subjects(cells, self.counter.fusion)
         return templates(cells)
 
     def entries(self, candidates: Sequence[Candidate]) -> list[Entry]:
         """Return the list of some candidates."""
-        lister = Lister(self.row, self.threshold, self.unit, self.job.fusion)
+        lister = Lister(self.row, self.threshold, self.unit, self.counter.fusion)
         return lister.entries(candidates, self.ties)
 
     def explained(
@@ -236,7 +243,7 @@ class SearchedRow:
     @property
     def enrolled(self) -> bool:
         """Whether the probe's subject is in the gallery at the time of the probe."""
-        return bool(self.job.reader.enrolled[self.i])
+        return bool(self.counter.reader.enrolled[self.i])
 
 
 def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
@@ -244,7 +251,7 @@ def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
     candidates = search.candidates()
     explanations = []
     best = BestMate.among(candidates, search.ties)
-    everyone = search.job.reader.enrolled
+    everyone = search.counter.reader.enrolled
     role = role_of(search.row.scores.layout, search.options["impostors"], bool(everyone.all()))
     impostor = role == "both" or search.enrolled == (role == "leave-subject-out")
     if best is not None:
@@ -428,24 +435,24 @@ class RowExplainer:
         scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
         tasks = []
         notes = []
-        for node, (job, options) in self.plan.tasks.items():
-            if isinstance(job, VerificationCounter):
-                job = self._claiming(job, i)
-                tasks.append(explain_verification(self.cells, i, job, threshold, self._ties()))
-            elif not isinstance(job, IdentificationCounter):
+        for node, (counter, options) in self.plan.tasks.items():
+            if isinstance(counter, VerificationCounter):
+                counter = self._claiming(counter, i)
+                tasks.append(explain_verification(self.cells, i, counter, threshold, self._ties()))
+            elif not isinstance(counter, IdentificationCounter):
                 notes.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
                     "template per subject"
                 )
             elif self.claim is None:
-                search = SearchedRow(self.cells, i, job, options, threshold)
+                search = SearchedRow(self.cells, i, counter, options, threshold)
                 if node == "open_set":
                     tasks += explain_open_set(search)
                 else:
                     tasks.append(explain_closed_set(search))
         searches = self.plan.searches
         if self.claim is None and "reid" in searches:
-            retrieval = searches["reid"].job
+            retrieval = searches["reid"].study_pass
             query = RowCells(BlockReader(retrieval.scores), self.given, self.card)
             tasks += explain_query(QueryRow(query, i, retrieval.lists))
         if "gom" in searches:
@@ -475,20 +482,20 @@ class RowExplainer:
                 return str(ties)
         return "pessimistic"
 
-    def _claiming(self, job: VerificationCounter, i: int) -> VerificationCounter:
-        """Return the job of the one claim of row `i`, if one is given."""
+    def _claiming(self, counter: VerificationCounter, i: int) -> VerificationCounter:
+        """Return the counter of the one claim of row `i`, if one is given."""
         if self.claim is None:
-            return job
+            return counter
         claims = np.array([i]), [self.claim]
         return VerificationCounter(
-            self.plan.reader, templates=job.templates, fusion=job.fusion, claims=claims
+            self.plan.reader, templates=counter.templates, fusion=counter.fusion, claims=claims
         )
 
     def _verification(self) -> VerificationCounter | None:
         """Return the first verification of the protocol; None without one."""
         for task in self.plan.tasks.values():
-            if isinstance(task.job, VerificationCounter):
-                return task.job
+            if isinstance(task.counter, VerificationCounter):
+                return task.counter
         return None
 
     def _require_verification(self) -> None:
@@ -508,11 +515,11 @@ class RowExplainer:
         rule = Rule.parse("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
-        job = self._verification()
-        if job is not None:
+        counter = self._verification()
+        if counter is not None:
             try:
                 distance = chosen_threshold(
-                    self.plan.reader, rule, templates=job.templates, fusion=job.fusion
+                    self.plan.reader, rule, templates=counter.templates, fusion=counter.fusion
                 )
             except ProtocolError:
                 if threshold is not None:
@@ -520,11 +527,11 @@ class RowExplainer:
                 return None, "none: there are no genuine, or no impostor attempts to choose it on"
             return (
                 distance,
-                f"where {job.templates}-template verification has {rule.words}, on these data",
+                f"where {counter.templates}-template verification has {rule.words}, on these data",
             )
         search = self.plan.tasks.get("open_set")
-        if search is not None and isinstance(search.job, IdentificationCounter):
-            return self._of_open_set(search.job, search.options, rule.name)
+        if search is not None and isinstance(search.counter, IdentificationCounter):
+            return self._of_open_set(search.counter, search.options, rule.name)
         if threshold is not None:
             raise ProtocolError(
                 f"protocol {self.card.name} has no task with a threshold; leave out "
@@ -533,7 +540,7 @@ class RowExplainer:
         return None, ""
 
     def _of_open_set(
-        self, job: IdentificationCounter, options: dict[str, Any], rule: str
+        self, counter: IdentificationCounter, options: dict[str, Any], rule: str
     ) -> tuple[float | None, str]:
         """Return the EER threshold of open-set identification, as a distance."""
         if rule != "eer":
@@ -541,7 +548,7 @@ class RowExplainer:
                 f"protocol {self.card.name} has no verification for a rule to choose on; give "
                 f"{Argument('threshold')} as a number, or eer"
             )
-        (tally,) = count_together(self.plan.reader, [job])
+        (tally,) = count_together(self.plan.reader, [counter])
         scalars = TaskCounts(tally, options).scalars("open_set").variables
         if math.isnan(float(scalars["eer"][1])):
             return None, "none: there are no genuine, or no impostor attempts to choose it on"

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval import DataError
-from bioeval.base import SCALARS, counted, larger_is_closer, noun_of, printable
+from bioeval.base import QUERY_MEANS, counted, larger_is_closer, noun_of, printable, scalar_registry
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
@@ -617,5 +617,5 @@ def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
 
 
 #: Rates as the lecture writes them, where that is not their name.
-_RATES = {name: SCALARS[name].label for name in ("cmc", *SCALARS.query_means)}
+_RATES = {name: scalar_registry()[name].label for name in ("cmc", *QUERY_MEANS)}
 _RATES |= {"dir": "DIR(t, {rank})", "cms": "CMS({rank})"}

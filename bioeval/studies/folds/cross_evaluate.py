@@ -125,7 +125,7 @@ def cross_evaluate(
 
     A training pair has both templates in the training part, a test pair both in the test part;
     pairs across the two parts are not used. All folds of a partition are counted in one
-    sweep over the scores, and those without each subject in one more.
+    pass over the scores, and those without each subject in one more.
 
     Parameters
     ----------

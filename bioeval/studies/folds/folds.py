@@ -223,9 +223,9 @@ def _verify_matrix(
                 coded = together[repeat]
                 codes.append((coded.codes[sides.probe], coded.codes[sides.gallery]))
                 parts.append(coded.parts)
-            sweep = FoldPasses(reader, options.templates, options.fusion, codes)
+            passes = FoldPasses(reader, options.templates, options.fusion, codes)
             of_rule = Judged.of_folds(
-                sweep, options.distance_rule, parts, every_score=options.chooses_anew
+                passes, options.distance_rule, parts, every_score=options.chooses_anew
             )
             judged |= zip(looked_at, of_rule, strict=True)
         for repeat in apart:
@@ -307,8 +307,8 @@ def fold_of_pairs(
 def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:
     """Return the verification attempts of some scores, by subject."""
     reader = BlockReader(scores)
-    job = VerificationCounter(reader, templates=templates, fusion=fusion)
-    return SubjectAttempts(job)
+    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+    return SubjectAttempts(counter)
 
 
 def evaluate_by_parts(
@@ -459,14 +459,14 @@ def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged
     """Choose a threshold on all scores and count them at it."""
     m, n = scores.shape
     in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    sweep = FoldPasses(BlockReader(scores), templates, fusion, [in_one])
-    return Judged.of_folds(sweep, rule, [[(Subset(0), Subset(0))]])[0][0]
+    passes = FoldPasses(BlockReader(scores), templates, fusion, [in_one])
+    return Judged.of_folds(passes, rule, [[(Subset(0), Subset(0))]])[0][0]
 
 
 def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
     """Choose a threshold on some scores and count others at it.
 
-    For parts that one sweep cannot tell apart: of systems that are trained anew for each fold,
+    For parts that one pass cannot tell apart: of systems that are trained anew for each fold,
     and of subjects who are in both parts and fused there.
     """
     judged = judge_all(train, rule, templates, fusion)
@@ -476,9 +476,9 @@ def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: s
 def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
     """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
-    job = VerificationCounter(reader, templates=templates, fusion=fusion)
-    job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
-    (tally,) = count_together(reader, [job])
+    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+    counter.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
+    (tally,) = count_together(reader, [counter])
     assert tally.given is not None
     edges = np.append(tally.given.thresholds, np.inf)
     attempts = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)

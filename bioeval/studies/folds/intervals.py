@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import SCALARS, require_number, require_numbers
+from bioeval.base import rates_of, require_number, require_numbers, scalar_registry
 from bioeval.stats import (
     AttemptsOfEach,
     IntervalOptions,
@@ -141,7 +141,7 @@ class PooledRates:
         number = np.array([self._number[name] for name in attempts.names], dtype=np.int64)
         rejects = math.isnan(threshold)
         at = np.array([-np.inf if rejects else threshold])
-        values, people = attempts.sweep(at, _Renumbered(self._forms, number, rejects))
+        values, people = attempts.pass_over(at, _Renumbered(self._forms, number, rejects))
         counts = by_subject(values, people, at, len(number))
         if rejects:
             counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
@@ -157,14 +157,14 @@ class PooledRates:
         both = genuine.sum(axis=0), impostor.sum(axis=0)
         counts = dict(zip(("ga", "fr", "fa", "gr"), (*genuine, *impostor), strict=True))
         totals = {"genuine_attempts": both[0], "impostor_attempts": both[1]}
-        drawn = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts | totals)
+        drawn = rates_of(scalar_registry().at_threshold["folds"], counts | totals)
         drawn["hter"] = (drawn["far"] + 1 - drawn["gar"]) / 2
         subjects = self.options.trials_of(int((self._genuine.sum(axis=0) > 0).sum()))
         left, right_ = self._seen
         pairs = min(self._pairs, len(left), len(right_), len(left | right_) // 2)
         trials = {"far": pairs, "grr": pairs, "frr": subjects, "gar": subjects}
         ends = {}
-        for scalar in SCALARS.at_threshold["folds"]:
+        for scalar in scalar_registry().at_threshold["folds"]:
             values = scalar.scaled(drawn[scalar.name])
             number = trials.get(scalar.name, min(pairs, subjects))
             low, high = map(scalar.unscaled, self.options.limits(values, number))
@@ -349,7 +349,7 @@ class LeftOutRates:
             "genuine_attempts": genuine,
             "impostor_attempts": impostors,
         }
-        values = SCALARS.rates_of(SCALARS.at_threshold["folds"], counts)
+        values = rates_of(scalar_registry().at_threshold["folds"], counts)
         values["hter"] = (values["far"] + 1 - values["gar"]) / 2
         genuine_subjects = self.options.trials_of(len(subjects))
         left, right = sides
@@ -365,7 +365,7 @@ class LeftOutRates:
         of_impostors = pairs, tested_pairs, fewest
         units = {"far": of_impostors, "grr": of_impostors, "frr": of_genuine, "gar": of_genuine}
         ends = {}
-        for scalar in SCALARS.at_threshold["folds"]:
+        for scalar in scalar_registry().at_threshold["folds"]:
             trials, people, least = units.get(scalar.name, (mixed, everyone, fewest))
             rate = scalar.scaled(values[scalar.name])
             low, high = jackknife_limits(

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval import DataError, Scores, partition
-from bioeval.base import engine
+from bioeval.base import executor
 from bioeval.protocol import Search
 from bioeval.results import OpenSetPoints
 from bioeval.scores import Block, BlockReader, Provenance, threads_for
@@ -29,10 +29,11 @@ from bioeval.tallies import (
     PointsWanted,
     SelectionAttempts,
     VerificationCounter,
+    count_together,
+    count_with_points,
     counts_of,
     gather,
     role_of,
-    count_together,
 )
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
@@ -135,27 +136,31 @@ Listed = dict[str, np.ndarray]
 
 
 def list_attempts(
-    job: VerificationCounter, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
+    counter: VerificationCounter, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
 ) -> Listed:
-    """Return the scores of all attempts of a job; `blocks` are those of the reader."""
-    if engine() is None:
-        listed = _list_blocks(job, blocks())
+    """Return the scores of all attempts of a counter; `blocks` are those of the reader."""
+    if executor() is None:
+        listed = _list_blocks(counter, blocks())
     else:
-        listed = counts_of("attempts", reader, functools.partial(_list_blocks, job), job.drawn)
+        listed = counts_of(
+            "attempts", reader, functools.partial(_list_blocks, counter), counter.depends_on
+        )
     return {name: joined.array() for name, joined in listed.items()}
 
 
-def _list_blocks(job: VerificationCounter, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
+def _list_blocks(
+    counter: VerificationCounter, blocks: Iterable[Block]
+) -> dict[str, ConcatenatedRows]:
     """Return the scores of the attempts in some blocks."""
     genuine = []
     impostor = []
     unenrolled = []
     for block in blocks:
-        own, others = job.of_block(block)
+        own, others = counter.of_block(block)
         genuine.append(own)
         impostor += others
-        if job.unenrolled_probes is not None:
-            unenrolled.append(job.of_strangers(block))
+        if counter.unenrolled_probes is not None:
+            unenrolled.append(counter.of_strangers(block))
     return {
         "genuine": ConcatenatedRows.of(_copied(genuine)),
         "unenrolled": ConcatenatedRows.of(_copied(unenrolled)),
@@ -323,7 +328,7 @@ class FoldSide:
             values = self.counted.values
             return Attempts.ordered(values[genuine], values[impostor])
         with threads_for(self.scores):
-            listed = list_attempts(self._job(options), self.reader, self._blocks)
+            listed = list_attempts(self._counter(options), self.reader, self._blocks)
         self._strangers = listed["unenrolled"]
         return Attempts.listed(listed["genuine"], listed["impostor"])
 
@@ -332,7 +337,7 @@ class FoldSide:
         """Attempts of drawn claims by probes who are not enrolled, found with the others."""
         return Attempts.listed(np.empty(0), self._strangers)
 
-    def _job(self, options: FoldOptions) -> VerificationCounter:
+    def _counter(self, options: FoldOptions) -> VerificationCounter:
         assert self.scores is not None
         return VerificationCounter(
             self.reader, templates=options.templates, fusion=options.fusion, claims=self.claims
@@ -354,11 +359,17 @@ class FoldSide:
                     far_at_frr[i], _ = attempts.far_at_frr(target)
         else:
             assert self.scores is not None
-            job = self._job(options)
-            job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
-            (tally,) = count_together(self.reader, [job])
+            counter = self._counter(options)
+            wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
+            (tally,), second_passes = count_with_points(self.reader, [counter], wanted)
             with threads_for(self.scores):
-                refined = PointFinder.points_of(tally, [job], job.wanted, symmetric=None)
+                refined = PointFinder.points_of(
+                    tally,
+                    [counter],
+                    wanted,
+                    symmetric=None,
+                    second_pass=second_passes.get(counter),
+                )
             points = {"eer": refined.equal_error.eer, "auc": refined.auc}
             frr_at_far, far_at_frr = refined.frr_at_far, refined.far_at_frr
         points["frr_at_far"] = frr_at_far
@@ -421,14 +432,14 @@ class FoldSide:
         key = search.rank_unit, search.fusion
         if key not in self._tallies:
             assert self.scores is not None
-            job = IdentificationCounter(self.reader, search)
+            counter = IdentificationCounter(self.reader, search)
             if "_kept" in self.__dict__:
                 with threads_for(self.scores):
                     for block in self._kept:
-                        job.add(block)
-                self._tallies[key] = job.result()
+                        counter.add(block)
+                self._tallies[key] = counter.result()
             else:
-                (self._tallies[key],) = count_together(self.reader, [job])
+                (self._tallies[key],) = count_together(self.reader, [counter])
         return self._tallies[key]
 
     @cached_property

@@ -13,13 +13,15 @@ import xarray as xr
 
 from bioeval import ProtocolError, Scores, partition
 from bioeval.base import (
-    SCALARS,
+    POINTS_OF_PARTS,
     Name,
     larger_is_closer,
     names_of,
+    rates_of,
     require_callable,
     require_choice,
     require_text,
+    scalar_registry,
 )
 from bioeval.evaluation import TaskCounts
 from bioeval.partition import SplitterLike
@@ -60,18 +62,19 @@ from bioeval.tallies import (
     check_max_rank,
     check_targets,
     check_thresholds,
-    require_values,
     count_together,
+    require_values,
     to_internal,
     to_user,
 )
 
 
-@SCALARS.derived
 def repeated_names() -> dict[str, Name]:
     """Describe the variables of results over repeated partitions."""
-    rates: dict[str, Name] = {scalar.name: scalar for scalar in SCALARS.at_threshold["repeats"]}
-    rates |= names_of(SCALARS, "dir", "cms")
+    rates: dict[str, Name] = {
+        scalar.name: scalar for scalar in scalar_registry().at_threshold["repeats"]
+    }
+    rates |= names_of(scalar_registry(), "dir", "cms")
     names = {**rates, **FOLD_COUNTS, **names_of("open_set", "di")}
     names["reduced_galleries"] = Name(
         "probes of the partition with fewer templates of their subject to be compared with than "
@@ -79,7 +82,7 @@ def repeated_names() -> dict[str, Name]:
         "probes",
     )
     points: dict[str, Name] = {}
-    for scalars in SCALARS.points.values():
+    for scalars in POINTS_OF_PARTS.values():
         points |= {scalar.name: scalar for scalar in scalars}
     names |= points
     for name, what in {**rates, **points}.items():
@@ -282,10 +285,10 @@ class _Curves:
 
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
-        job = VerificationCounter(
+        counter = VerificationCounter(
             reader, templates=self.part.templates, fusion=self.part.fusion, thresholds=thresholds
         )
-        return count_together(reader, [job])[0]
+        return count_together(reader, [counter])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
@@ -370,7 +373,7 @@ class _Curves:
         if self.part.claims is not None:
             names += ["fa_unenrolled", "unenrolled_attempts"]
         nothing = {name: np.zeros(shapes.get(name, ()), np.int64) for name in names}
-        for scalar in SCALARS.points[task]:
+        for scalar in POINTS_OF_PARTS[task]:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
         if not len(self.part.frr_targets):
             nothing.pop("far_at_frr", None)
@@ -384,7 +387,7 @@ class _Curves:
         over = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        rates = [scalar.name for scalar in SCALARS.at_threshold["repeats"]]
+        rates = [scalar.name for scalar in scalar_registry().at_threshold["repeats"]]
         return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
@@ -400,7 +403,7 @@ def _dataset(
     """Return counts and points of all partitions, with their rates and bands over partitions."""
     each, part = ("repeat", "fold"), curves.part
     points = {}
-    for scalar in SCALARS.points[part.task]:
+    for scalar in POINTS_OF_PARTS[part.task]:
         if scalar.name in arrays:
             points[scalar.name] = arrays.pop(scalar.name)
     if "attempts" in arrays:
@@ -424,7 +427,7 @@ def _dataset(
                 "gr": impostor_attempts - arrays["fa"],
             }
             rates["grr"] = 1 - rates["far"]
-            rates |= SCALARS.rates_of(SCALARS.at_threshold["repeats"], given | rates)
+            rates |= rates_of(scalar_registry().at_threshold["repeats"], given | rates)
         else:
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
@@ -433,7 +436,9 @@ def _dataset(
     for name in (*dims, *points):
         over = dims.get(name, dims_of_point(name))
         variables[name] = ((*each, *over), averaged[name])
-        statistics = _band(averaged[name], band, confidence, SCALARS.averaged[name].bounds)
+        statistics = _band(
+            averaged[name], band, confidence, scalar_registry().averaged[name].bounds
+        )
         for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
             variables[f"{name}_{key}"] = (over, statistics[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}

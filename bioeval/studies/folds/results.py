@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base import SCALARS, Name, counted, names_of
+from bioeval.base import Name, counted, names_of, rates_of, scalar_registry
 from bioeval.results import (
     ComparedPeople,
     Layout,
@@ -61,11 +61,10 @@ _OF_FOLDS: dict[str, Name] = {
 }
 
 
-@SCALARS.derived
 def cross_names() -> dict[str, Name]:
     """Describe the variables of results over folds."""
     names = dict(_OF_FOLDS)
-    both_parts = {**SCALARS.averaged, **FOLD_COUNTS}
+    both_parts = {**scalar_registry().averaged, **FOLD_COUNTS}
     for name in ("frr", "far", "fr", "fa"):
         what = both_parts[name]
         long_name = f"at the assured threshold: {what.long_name}"
@@ -78,7 +77,7 @@ def cross_names() -> dict[str, Name]:
         for who, also in (("seen", "also"), ("unseen", "not")):
             long_name = f"{what.long_name}: probes of subjects {also} in the training part"
             names[f"{name}_{who}"] = Name(long_name, what.units)
-    for rate in (*SCALARS.averaged, "assured_far", "assured_frr"):
+    for rate in (*scalar_registry().averaged, "assured_far", "assured_frr"):
         names[f"{rate}_summary"] = Layout.over_folds(names[rate])
     return names
 
@@ -383,7 +382,7 @@ def ends_by_subject(
     far = np.array(ends["far"])
     frr = np.array(ends["frr"])
     if far[0] in (0, 1) or frr[0] in (0, 1):
-        for scalar in SCALARS.at_threshold["folds"]:
+        for scalar in scalar_registry().at_threshold["folds"]:
             if scalar.of_rates is not None:
                 value, low, high = ends[scalar.name]
                 both = scalar.of_rates(far[1:], frr[1:]).tolist()
@@ -398,10 +397,10 @@ def _ratios(
     ratios: dict[str, np.ndarray] = {}
     for prefix in PARTS:
         closed = f"{prefix}impostor_attempts" not in counts
-        scalars = () if closed else SCALARS.in_parts
+        scalars = () if closed else scalar_registry().in_parts
         at_ranks = "cms" if closed else "dir"
         part = {k.removeprefix(prefix): n for k, n in counts.items() if k.startswith(prefix)}
-        ratios |= {f"{prefix}{name}": x for name, x in SCALARS.rates_of(scalars, part).items()}
+        ratios |= {f"{prefix}{name}": x for name, x in rates_of(scalars, part).items()}
         if prefix in detected:
             genuine = part["genuine_attempts"][..., None]
             ratios[f"{prefix}{at_ranks}"] = ratio(detected[prefix], genuine)
@@ -467,7 +466,7 @@ def _summaries(
     summaries: dict[str, dict[str, Any]] = {}
     for name, values in ratios.items():
         part, rate = _part_of(name)
-        limits = SCALARS.averaged[rate.removeprefix(ASSURED)].bounds
+        limits = scalar_registry().averaged[rate.removeprefix(ASSURED)].bounds
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread

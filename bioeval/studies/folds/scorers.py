@@ -156,10 +156,10 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
             f"measure that is counted in blocks: {', '.join(MEASURES)}"
         )
     reader = BlockReader(scores)
-    job = VerificationCounter(reader, templates=templates)
-    (tally,) = count_together(reader, [job])
+    counter = VerificationCounter(reader, templates=templates)
+    (tally,) = count_together(reader, [counter])
     with threads_for(scores):
-        others = job.impostor_scores()
+        others = counter.impostor_scores()
     genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
     impostor = to_user(others.astype(np.float64), scores.kind)
     if not len(genuine) or not len(impostor):

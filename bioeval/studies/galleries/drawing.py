@@ -18,7 +18,11 @@ from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions
 from bioeval.studies.galleries.drawn import Drawn, parse_drawn, refuse_interval, require_drawable
 from bioeval.studies.galleries.gallery_templates import drawn_verification
-from bioeval.studies.galleries.random_galleries import GalleryCounter, SampledGalleryCounter, thresholds_over
+from bioeval.studies.galleries.random_galleries import (
+    GalleryCounter,
+    SampledGalleryCounter,
+    thresholds_over,
+)
 from bioeval.studies.galleries.results import (
     closed_set_expected,
     open_set_expected,
@@ -39,10 +43,10 @@ class RandomGalleries:
         """Return the galleries of a task's options."""
         return cls(gallery, parse_drawn(gallery, sampling, random_state))
 
-    def job(
+    def counter(
         self, reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
     ) -> tuple[GalleryCounter, str]:
-        """Return the job of the mean over all galleries, and a note on its ranks."""
+        """Return the counter of the mean over all galleries, and a note on its ranks."""
         require_drawable(reader.scores, self.drawn, task)
         grid = np.empty(0)
         if isinstance(task, OpenSet):
@@ -60,23 +64,23 @@ class RandomGalleries:
         """Evaluate open-set or closed-set identification."""
         if limits is not None:
             refuse_interval(limits.method)
-        job, options = plan()
+        counter, options = plan()
         if self.drawn.repeats:
-            return self._sampled(job, options)
-        (tally,) = count_together(job.reader, [job])
+            return self._sampled(counter, options)
+        (tally,) = count_together(counter.reader, [counter])
         if "impostors" in options:
             return open_set_expected(tally, **options)
         return closed_set_expected(tally, **options)
 
-    def _sampled(self, job: GalleryCounter, options: dict[str, Any]) -> xr.Dataset:
+    def _sampled(self, counter: GalleryCounter, options: dict[str, Any]) -> xr.Dataset:
         """Evaluate identification in a sample of galleries, at the ranks of the exact mean."""
         note = options.pop("note")
-        options |= {"max_rank": job.ranks, "ties": job.ties}
-        node, kind = "closed_set", job.reader.scores.kind
+        options |= {"max_rank": counter.ranks, "ties": counter.ties}
+        node, kind = "closed_set", counter.reader.scores.kind
         if "impostors" in options:
-            node, options["thresholds"] = "open_set", np.sort(to_user(job.thresholds, kind))
-        sampled = SampledGalleryCounter(job.reader, self.drawn)
-        (tallies,) = count_together(job.reader, [sampled])
+            node, options["thresholds"] = "open_set", np.sort(to_user(counter.thresholds, kind))
+        sampled = SampledGalleryCounter(counter.reader, self.drawn)
+        (tallies,) = count_together(counter.reader, [sampled])
         each = (TaskCounts(tally, options).dataset(node) for tally in tallies)
         return sampled_dataset(tallies, each, self.drawn, note, sampled.fewer_mates)
 

@@ -46,14 +46,21 @@ from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.studies.galleries.drawn import check_sizes, require_room
 from bioeval.studies.galleries.random_galleries import thresholds_over
-from bioeval.studies.galleries.sizes import ENROLLED, MODEL, UNENROLLED, SizeCounter, Sizes, SizeTally
+from bioeval.studies.galleries.sizes import (
+    ENROLLED,
+    MODEL,
+    UNENROLLED,
+    SizeCounter,
+    Sizes,
+    SizeTally,
+)
 from bioeval.tallies import (
     ImpostorProbes,
     Rule,
     Ties,
     check_max_rank,
-    require_values,
     count_together,
+    require_values,
     to_user,
 )
 from bioeval.views import report_ranks
@@ -347,13 +354,13 @@ def gallery_size(
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
-    job = SizeCounter(reader, search, grid)
+    counter = SizeCounter(reader, search, grid)
     repeats = 0
     if sampling is not None:
         repeats = require_integer("sampling", sampling, low=1, of_draws=True)
     stream = Stream(seed_sequence(random_state), 0)
     with rows_reported_to(progress):
-        (tally,) = count_together(reader, [job])
+        (tally,) = count_together(reader, [counter])
     dataset = gallery_size_dataset(tally, chosen, subjects, shares, search)
     if not repeats:
         return dataset

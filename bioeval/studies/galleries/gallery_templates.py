@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import xarray as xr
@@ -43,6 +43,7 @@ from bioeval.results import (
     threshold_text,
 )
 from bioeval.scores import (
+    Block as ScoreBlock,
     BlockReader,
     FusionRule,
     Progress,
@@ -65,14 +66,16 @@ from bioeval.studies.galleries.results import expected_accepts, expected_ranks
 from bioeval.tallies import (
     FAR_TARGETS,
     Claim,
+    Counter,
+    Counts,
     ImpostorProbes,
     Rule,
     Ties,
     check_targets,
+    count_together,
     per_cent,
     require_values,
     role_of,
-    count_together,
     to_user,
 )
 from bioeval.views import report_ranks
@@ -104,28 +107,43 @@ THRESHOLDS, INNER = 100, 1000
 SIZES = 6
 
 
-@dataclass
-class _Part:
-    """The counts of some numbers of templates: jobs of blocks, of choices where these are made."""
+@dataclass(eq=False)
+class _Part(Counter["_Part"]):
+    """The counts of some numbers of templates, of blocks or, where these are made, of choices."""
 
+    reader: BlockReader
     sizes: list[int]
     claims: ExpectedClaims
     galleries: list[GalleryCounter]
     choices: EveryChoice | None = None
 
-    form = "templates"
+    def fresh(self) -> Self:
+        """Return the same part before it has counted anything."""
+        galleries = [counter.fresh() for counter in self.galleries]
+        return replace(self, claims=self.claims.fresh(), galleries=galleries)
 
-    def add(self, block: Any) -> None:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        galleries = {str(i): x.counts(low, high) for i, x in enumerate(self.galleries)}
+        return {"claims": self.claims.counts(), "galleries": galleries}
+
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the counts of other rows."""
+        self.claims.merge(other["claims"])
+        for i, counter in enumerate(self.galleries):
+            counter.merge(other["galleries"][str(i)], low, high)
+
+    def add(self, block: ScoreBlock) -> None:
         """Add a block, or choices of its templates."""
-        blocks: Iterable[Any] = [block]
+        blocks: Iterable[ScoreBlock] = [block]
         if self.choices is not None:
             blocks = self.choices.blocks(block)
         first = self.claims.wanted is None
         for one in blocks:
             self.claims.add(one)
             if first:
-                for job in self.galleries:
-                    job.add(one)
+                for counter in self.galleries:
+                    counter.add(one)
 
     def result(self) -> _Part:
         """Return the part itself."""
@@ -162,7 +180,7 @@ class _Request:
             galleries = []
             if ranking:
                 galleries = [GalleryCounter(reader, size=size, **ranking) for size in sizes]
-            return [_Part([*sizes], claims, galleries)]
+            return [_Part(reader, [*sizes], claims, galleries)]
         return [self._of_choices(reader, size, grid, ranking) for size in sizes]
 
     def _of_choices(
@@ -190,11 +208,11 @@ class _Request:
                 reader, size, self.fusion, draws=draws, seed=self.seed, by_row=by_row
             )
         claims = ExpectedClaims(ChoiceCells(choices), grid, draws)
-        jobs = []
+        galleries = []
         if ranking:
             alike = {"starts": choices.starts, "in_order": choices.in_order, **ranking}
-            jobs.append(GalleryCounter(reader, size=1, **alike))
-        return _Part([size], claims, jobs, choices)
+            galleries.append(GalleryCounter(reader, size=1, **alike))
+        return _Part(reader, [size], claims, galleries, choices)
 
 
 @leaves_out_attacks
@@ -449,7 +467,7 @@ def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
     rates: dict[str, list[np.ndarray]] = {"open_set_far": [], "dir": [], "cms": []}
     tallies = []
     for part in parts:
-        tallies += [job.result() for job in part.galleries]
+        tallies += [counter.result() for counter in part.galleries]
     for tally in tallies:
         role = role_of(tally.about.layout, impostors, not tally.non_targets)
         accepted, others = expected_accepts(tally, role)

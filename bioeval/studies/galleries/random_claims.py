@@ -19,7 +19,7 @@ import numpy as np
 
 from bioeval.base import Stream
 from bioeval.scores import Block, BlockReader
-from bioeval.tallies import EqualError, ErrorCurve, ExactSums
+from bioeval.tallies import ConcatenatedRows, Counts, EqualError, ErrorCurve, ExactSums
 
 #: Choices of the templates of a subject that are all made; of more, some are drawn.
 MOST_CHOICES = 10_000
@@ -265,8 +265,6 @@ class ExpectedClaims:
     scores around the operating points.
     """
 
-    form = "expected claims"
-
     def __init__(self, cells: NearestCells | ChoiceCells, thresholds: np.ndarray, draws: int = 0):
         """Begin the sums, at zero."""
         self.cells, self.thresholds, self.draws = cells, thresholds, draws
@@ -298,9 +296,39 @@ class ExpectedClaims:
                 if cells.draw is not None:
                     np.add.at(self.by_draw[k], (cells.draw[own], bins[own]), 1)
 
-    def result(self) -> ExpectedClaims:
-        """Return the sums themselves."""
-        return self
+    def fresh(self) -> ExpectedClaims:
+        """Return the same sums, of the same wanted bins, before a claim is added."""
+        claims = ExpectedClaims(self.cells, self.thresholds, self.draws)
+        claims.wanted = self.wanted
+        return claims
+
+    def counts(self) -> dict[str, Counts]:
+        """Return what was added; see :mod:`bioeval.tallies.parts`."""
+        genuine, near = (_joined(x, len(self.cells.sizes)) for x in (self._genuine, self._kept))
+        rows = {
+            "genuine": genuine.value,
+            "genuine_chance": genuine.chance,
+            "near": near.value,
+            "near_chance": near.chance,
+            "last": self.last[None],
+            "attempts": self.attempts[None],
+        }
+        return {
+            "rows": {name: ConcatenatedRows.of(values) for name, values in rows.items()},
+            "impostor": self.impostor,
+            "by_draw": self.by_draw,
+        }
+
+    def merge(self, other: dict[str, Counts]) -> None:
+        """Add the claims of other rows."""
+        rows = {name: joined.array() for name, joined in other["rows"].items()}
+        for name, cells, genuine in (("genuine", self._genuine, True), ("near", self._kept, False)):
+            flags = np.full(len(rows[name]), genuine)
+            cells.append(ClaimCells(rows[name], rows[f"{name}_chance"], flags))
+        self.last = np.fmax.reduce([self.last, *rows["last"]])
+        self.attempts += rows["attempts"].sum(axis=0)
+        self.impostor = self.impostor.merge(other["impostor"])
+        self.by_draw += other["by_draw"]
 
     @cached_property
     def numbers(self) -> tuple[int, int]:

@@ -17,6 +17,9 @@ from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
 from bioeval.studies.galleries.drawn import Drawn, require_room
 from bioeval.tallies import (
+    ConcatenatedRows,
+    Counter,
+    Counts,
     ExactSums,
     Extent,
     IdentificationTally,
@@ -24,6 +27,7 @@ from bioeval.tallies import (
     ThresholdCounter,
     check_thresholds,
     grid_over_attempts,
+    merged,
     require_alike,
     to_internal,
 )
@@ -121,14 +125,12 @@ _NUMBERS = (
 )
 
 
-class GalleryCounter:
+class GalleryCounter(Counter[GalleryTally]):
     """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
     Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
     blocks, unless they are the reader's; `in_order` says that the scores of a group increase.
     """
-
-    form = "galleries"
 
     def __init__(
         self,
@@ -165,14 +167,14 @@ class GalleryCounter:
         self.steps = _steps(int(np.diff(starts).max()), size)
 
     def fresh(self) -> Self:
-        """Return the same job before it has counted anything."""
-        job = copy(self)
+        """Return the same counter before it has counted anything."""
+        counter = copy(self)
         zeros: dict[str, Any] = dict.fromkeys(_NUMBERS, 0)
         zeros |= {x: ExactSums.of_chances(*getattr(self.tally, x).shape) for x in _TABLES}
-        job.tally = replace(self.tally, **zeros, first_unmated=-1)
-        return job
+        counter.tally = replace(self.tally, **zeros, first_unmated=-1)
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, Any]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         first = self.tally.first_unmated
         arrays = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
@@ -181,12 +183,11 @@ class GalleryCounter:
             arrays["first_unmated"] = Extent(first)
         return arrays
 
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Include the counts of all rows."""
-        known = {x: found[x] for x in (*_TABLES, *_NUMBERS)}
-        self.tally = replace(self.tally, **known, first_unmated=-1)
-        if found["first_unmated"].low < np.inf:
-            self.tally.first_unmated = int(found["first_unmated"].low)
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the counts of other rows."""
+        both = merged(self.counts(low, high), other)
+        first = both.pop("first_unmated").low
+        self.tally = replace(self.tally, **both, first_unmated=int(first) if first < np.inf else -1)
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
@@ -331,10 +332,8 @@ FACTS = ("mate", "closer", "tied", "tied_before", "other")
 CURVES = 5_000
 
 
-class SampledGalleryCounter:
+class SampledGalleryCounter(Counter[list[IdentificationTally]]):
     """Draws galleries for each probe, and records the facts of each search in them."""
-
-    form = "sampled galleries"
 
     def __init__(self, reader: BlockReader, drawn: Drawn):
         """Make room for the facts, at zero."""
@@ -363,6 +362,32 @@ class SampledGalleryCounter:
         )
         for name in FACTS:
             self.facts[name][:, rows] = drawn[name]
+
+    def fresh(self) -> Self:
+        """Return the same counter before it has drawn anything."""
+        counter = copy(self)
+        # Zeros that are not written to take no memory: a block fills its own rows alone.
+        counter.facts = {k: np.zeros(x.shape, dtype=x.dtype) for k, x in self.facts.items()}
+        counter.mates, counter.others = np.zeros_like(self.mates), np.zeros_like(self.others)
+        counter.fewer_mates = 0
+        return counter
+
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
+        """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        rows = {name: values[:, low:high].T for name, values in self.facts.items()}
+        rows |= {"mates": self.mates[low:high], "others": self.others[low:high]}
+        return {
+            "rows": {name: ConcatenatedRows.of(values) for name, values in rows.items()},
+            "fewer_mates": self.fewer_mates,
+        }
+
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the facts of rows ``low:high``."""
+        rows = {name: joined.array() for name, joined in other["rows"].items()}
+        self.mates[low:high], self.others[low:high] = rows.pop("mates"), rows.pop("others")
+        for name, values in rows.items():
+            self.facts[name][:, low:high] = values.T
+        self.fewer_mates += other["fewer_mates"]
 
     def result(self) -> list[IdentificationTally]:
         """Return the tally of each gallery."""

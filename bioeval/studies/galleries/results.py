@@ -351,7 +351,11 @@ def scalars(tally: GalleryTally, node: str, options: dict[str, Any]) -> Scalars:
 
 
 def with_intervals(
-    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    counter: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
 ) -> str:
     """Return why the result has no confidence intervals."""
     return "means over drawn galleries have no confidence intervals"

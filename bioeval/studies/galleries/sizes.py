@@ -9,8 +9,10 @@ the model predicts the numbers with more subjects.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -18,7 +20,14 @@ from bioeval import MergeError
 from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.galleries import kernel
-from bioeval.tallies import IdentificationCounter, IdentificationTally, ThresholdCounter, require_alike
+from bioeval.tallies import (
+    Counter,
+    Counts,
+    IdentificationCounter,
+    IdentificationTally,
+    ThresholdCounter,
+    require_alike,
+)
 
 MODEL = (
     "beta-binomial: the chance that a non-mated subject is closer than the mate (or within the "
@@ -181,16 +190,15 @@ class SizeTally:
         )
 
 
-class SizeCounter:
+class SizeCounter(Counter[SizeTally]):
     """Counts the ranks among subjects, and the candidates within each threshold."""
-
-    form = "gallery sizes"
 
     def __init__(self, reader: BlockReader, search: Search, thresholds: np.ndarray):
         """Prepare empty counts of a search whose ranks count subjects."""
+        self.reader = reader
         self.ranks = IdentificationCounter(reader, search)
         self.thresholds = thresholds
-        self.counter = ThresholdCounter(thresholds)
+        self.within = ThresholdCounter(thresholds)
         subjects = len(reader.gallery.subjects)
         shape = (2, len(thresholds), subjects + 1)
         self.candidates = np.zeros(shape, dtype=np.int64)
@@ -199,12 +207,27 @@ class SizeCounter:
         """Count a block of rows."""
         self.ranks.add(block)
         fused = block.fused(self.ranks.fusion)
-        tables = self.counter.by_row(fused.values, fused.mate_start, fused.mate_stop)
+        tables = self.within.by_row(fused.values, fused.mate_start, fused.mate_stop)
         counts = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(counts))
         usable = self.ranks.facts.others[rows] > 0
         kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)
         kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
+
+    def fresh(self) -> Self:
+        """Return the same counter before it has counted anything."""
+        counter = copy(self)
+        counter.ranks, counter.candidates = self.ranks.fresh(), np.zeros_like(self.candidates)
+        return counter
+
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+        return {"ranks": self.ranks.counts(low, high), "candidates": self.candidates}
+
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the counts of rows ``low:high``."""
+        self.ranks.merge(other["ranks"], low, high)
+        self.candidates += other["candidates"]
 
     def result(self) -> SizeTally:
         """Return the tally."""

@@ -261,7 +261,7 @@ def group_intervals(
         at = np.array([tally.chosen.threshold])
     sink = _ByGroup(weights, group, at, nodes)
     pairs = PairsOfGroups(group, number, sink.accepted)
-    values, people = attempts.sweep(sink.thresholds, MergingSinks((sink, pairs)))
+    values, people = attempts.pass_over(sink.thresholds, MergingSinks((sink, pairs)))
     far = sink.far
 
     def accepted(g: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

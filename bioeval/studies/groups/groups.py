@@ -143,7 +143,7 @@ def by_group(
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
-        Method of the confidence intervals; none by default, since they take another sweep.
+        Method of the confidence intervals; none by default, since they take another pass.
         Subjects are resampled, of all groups together. The threshold of all groups stays; those of
         each group are chosen anew in each replicate. Limits of all groups together and of measures
         are by the jackknife over the people of each group, whichever the method.
@@ -245,8 +245,8 @@ def by_group(
     of_probes, of_gallery = template_columns(scores, group, "group")
     everyone = np.append(codes.probe, codes.gallery)
     groups, of_code = _groups_of_subjects(everyone, codes.values, of_probes, of_gallery)
-    job = VerificationCounter(reader, templates=templates, fusion=fusion)
-    attempts = SubjectAttempts(job)
+    counter = VerificationCounter(reader, templates=templates, fusion=fusion)
+    attempts = SubjectAttempts(counter)
     of_person = of_code[np.unique(everyone)]
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:

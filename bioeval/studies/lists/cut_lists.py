@@ -34,8 +34,8 @@ from bioeval.results import (
 from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention, left_out_notes, left_out_queries
-from bioeval.studies.reid.passes import unscaled
 from bioeval.studies.reid.matches import RetrievedSets, cut_warnings
+from bioeval.studies.reid.passes import unscaled
 from bioeval.studies.reid.results import (
     GOM,
     GOM_MEANS,

@@ -11,7 +11,8 @@ import xarray as xr
 
 from bioeval import DataError, ProtocolError, TopKScores
 from bioeval.base import (
-    SCALARS,
+    MATCH_SUMS,
+    QUERY_MEANS,
     Argument,
     Name,
     names_of,
@@ -49,11 +50,11 @@ from bioeval.studies.reid.results import (
 from bioeval.tallies import check_max_rank
 
 TOP_K = {
-    **names_of(REID, "cmc", "cmc_count", *SCALARS.query_means, "precision_at_k"),
+    **names_of(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
     **names_of(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     **names_of(REID, "left_out"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
-    **{scalar.of_query[0]: scalar.each for scalar in SCALARS.match_sums.values()},
+    **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
     "rank_k": Name("rank K at which lists are cut"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
@@ -281,7 +282,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
             what = "were left out"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
-        lost = ", ".join(x.label for x in SCALARS.query_means.values() if x.name not in means)
+        lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
         notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
     if unknown.any():
         notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
@@ -293,7 +294,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "cmc_count": (("rank",), counts),
         "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
         "rank_k": cut,
-        **dict.fromkeys(("mean_ap", *SCALARS.match_sums), np.nan),
+        **dict.fromkeys(("mean_ap", *MATCH_SUMS), np.nan),
         **along(("rank",), **over_ranks),
         "interpolated_precision": (("recall_level",), np.full(len(RECALL_LEVELS), np.nan)),
         "queries": queries,
@@ -305,7 +306,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     if complete:
         levels = means["interpolated_precision"].mean
         variables["interpolated_precision"] = (("recall_level",), levels)
-    for name in ("mean_ap", *SCALARS.match_sums):
+    for name in ("mean_ap", *MATCH_SUMS):
         if name in means:
             variables[name] = means[name].mean
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
@@ -314,7 +315,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         for name, each in each_query.items():
-            variables[SCALARS.match_sums[name].of_query[0]] = (("probe",), each)
+            variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
     attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {
@@ -366,7 +367,7 @@ class ListedMatches:
 
         far, near = behind(self.candidates - unlisted), behind(self.depth)
         sums = {}
-        for name in SCALARS.match_sums:
+        for name in MATCH_SUMS:
             sums[name] = match_sum(far, "stable", name), match_sum(near, "stable", name)
         return sums
 

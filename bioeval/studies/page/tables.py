@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base import SCALARS
+from bioeval.base import scalar_registry
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     RATES,
@@ -183,7 +183,7 @@ def _live_row(at: LiveRow, name: str) -> list[Any]:
 _QUOTED = (
     *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
-    *(name for name, scalar in SCALARS.items() if scalar.quoted),
+    *(name for name, scalar in scalar_registry().items() if scalar.quoted),
     *("genuine_attempts", "impostor_attempts"),
 )
 

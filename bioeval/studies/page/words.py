@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import compress
 from typing import Any
 
-from bioeval.base import SCALARS
+from bioeval.base import scalar_registry
 from bioeval.studies.assurance.words import stricter
 from bioeval.studies.page.parts import PageItem
 
@@ -110,7 +110,7 @@ def label(name: str) -> str:
     """Return the label of a variable, or its name where there is no shorter one."""
     if name.startswith("train_"):
         return f"{label(name.removeprefix('train_'))}, training"
-    scalar = SCALARS.get(name)
+    scalar = scalar_registry().get(name)
     if name not in _LABELS and scalar is not None and scalar.label and "{" not in scalar.label:
         return scalar.label
     plain = name.replace("_", " ")
@@ -119,7 +119,7 @@ def label(name: str) -> str:
 
 def has_label(name: str) -> bool:
     """Whether a variable has its own label, and is shown among the first."""
-    scalar = SCALARS.get(name)
+    scalar = scalar_registry().get(name)
     return name in _LABELS or (scalar is not None and bool(scalar.label))
 
 
@@ -128,10 +128,10 @@ def is_rate(name: str, units: str = "1") -> bool:
     name = name.removeprefix("train_")
     for end in _ENDS:
         stem = name.removesuffix(end)
-        if stem != name and (stem in SCALARS or stem in _LABELS):
+        if stem != name and (stem in scalar_registry() or stem in _LABELS):
             name = stem
             break
-    scalar = SCALARS.get(name.removeprefix("optimistic_"))
+    scalar = scalar_registry().get(name.removeprefix("optimistic_"))
     if scalar is not None:
         return scalar.percent
     return units == "1" and name in _LABELS

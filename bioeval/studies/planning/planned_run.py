@@ -52,7 +52,7 @@ Metric = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
 #: Gallery templates of the larger of two evaluations that are measured.
 MEASURED = 4000
 
-# Proportion of the scores that lies near operating points, about: these are kept by the sweep.
+# Proportion of the scores that lies near operating points, about: these are kept by the pass.
 _KEPT = 0.01
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base import SCALARS
+from bioeval.base import MATCH_SUMS
 from bioeval.results import QueryMean
 from bioeval.tallies import place_weights
 
@@ -160,7 +160,7 @@ def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
 
 def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without one."""
-    of_match: Any = SCALARS.match_sums[name].of_match
+    of_match: Any = MATCH_SUMS[name].of_match
     number = lists.counts[lists.query]
     return per_query(lists, of_match(lists.order, ranks_of(lists, ties), number))
 

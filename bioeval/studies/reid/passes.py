@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, engine, reporter, rows_reported_to
+from bioeval.base import Argument, executor, reporter, rows_reported_to
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -49,7 +49,7 @@ from bioeval.tallies import (
 )
 
 # Scores in one call of a kernel, where nothing must be copied.
-SWEEP_VALUES = 1 << 24
+VALUES_IN_MEMORY = 1 << 24
 
 
 class RowReader(BlockReader):
@@ -238,7 +238,7 @@ class Lists:
         """Return the number of rows of a block."""
         scores = self.scores
         if isinstance(scores._base, np.ndarray) and scores._reads_in_place:
-            return max(1, SWEEP_VALUES // scores.shape[1])
+            return max(1, VALUES_IN_MEMORY // scores.shape[1])
         return reader.rows_per_block()
 
     def blocks(self, reader: RowReader, first: int, last: int) -> Iterator[RowsAsRead]:
@@ -434,7 +434,7 @@ class RetrievalPass(RowPass):
         }
 
     def run(self) -> ReidTally:
-        """Count all queries in one sweep."""
+        """Count all queries in one pass."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
         over, own = convention.removed, convention.ap_removed
         counted = count_all(self)
@@ -662,11 +662,11 @@ class _Retrieved:
         return counts
 
 
-def matches_of_rows(job: RetrievalPass | GomPass, ranked: RankedRows) -> MatchLists:
+def matches_of_rows(retrieval: RetrievalPass | GomPass, ranked: RankedRows) -> MatchLists:
     """Return the ranks of the matches of a block of rows, at all sites where they share."""
-    if ranked.rule not in job.shared:
+    if ranked.rule not in retrieval.shared:
         return match_lists(ranked.mates)
-    lists, part = job.lists, slice(ranked.low, ranked.stop)
+    lists, part = retrieval.lists, slice(ranked.low, ranked.stop)
     rules = lists.rules[ranked.rule]
     candidates = kernel.CandidateBlock(
         values=ranked.values,
@@ -674,21 +674,21 @@ def matches_of_rows(job: RetrievalPass | GomPass, ranked: RankedRows) -> MatchLi
         own=lists.own[part],
         kept=rules.kept,
         which=rules.which[part],
-        place=np.array(job.scores.gallery_ids)[None],
+        place=np.array(retrieval.scores.gallery_ids)[None],
     )
-    return job.shared[ranked.rule].around(ranked.low, candidates)
+    return retrieval.shared[ranked.rule].around(ranked.low, candidates)
 
 
-def all_matches(job: RetrievalPass | GomPass) -> dict[str, MateLists]:
+def all_matches(retrieval: RetrievalPass | GomPass) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
-    work = _AllMatches(job.lists, RowReader(job.scores))
+    row_pass = _AllMatches(retrieval.lists, RowReader(retrieval.scores))
     found_by_rule = {}
-    for rule, matches in count_all(work)["rules"].items():
+    for rule, matches in count_all(row_pass)["rules"].items():
         probe = matches["probe"].array()
         distance = matches["distance"].array()
         place = matches["place"].array()
         site = np.zeros(len(place), dtype=np.int64)
-        probes = job.scores.shape[0]
+        probes = retrieval.scores.shape[0]
         found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
     return found_by_rule
 
@@ -744,15 +744,15 @@ class _Extent(RowPass):
         return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
-def count_all(work: Any) -> dict[str, Any]:
+def count_all(row_pass: RowPass) -> dict[str, Any]:
     """Return the counts of all queries."""
-    chosen = engine()
-    with threads_for(work.scores):
+    chosen = executor()
+    with threads_for(row_pass.scores):
         if chosen is None:
-            counts = work.part(0, work.scores.shape[0])
+            counts = row_pass.part(0, row_pass.scores.shape[0])
         else:
-            counts = chosen.count(work)
-    work.include_watched(counts["watch"])
+            counts = chosen.count(row_pass)
+    row_pass.include_watched(counts["watch"])
     return counts
 
 

@@ -11,7 +11,6 @@ import xarray as xr
 
 from bioeval import DataError, Protocol, ProtocolError, Scores, TopKScores
 from bioeval.base import (
-    SCALARS,
     Argument,
     Client,
     IntervalMethod,
@@ -23,6 +22,7 @@ from bioeval.base import (
     require_integer,
     require_numbers,
     rows_reported_to,
+    scalar_registry,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import load, with_exclusions
@@ -57,8 +57,8 @@ from bioeval.studies.reid.convention import (
     convention_of,
 )
 from bioeval.studies.reid.intervals import query_mean_intervals
-from bioeval.studies.reid.passes import GomPass, RetrievalPass, kept_scores
 from bioeval.studies.reid.matches import ApForm, RankKOver, Unmatched
+from bioeval.studies.reid.passes import GomPass, RetrievalPass, kept_scores
 from bioeval.studies.reid.results import (
     GOM,
     REID,
@@ -215,7 +215,7 @@ def reid(
     ``be.reid(scores, per_query=True).sortby("average_precision").probe[:10]``.
 
     Definitions: ``docs/reid.md``, with the sources of each convention. The rows are never sorted:
-    the matches of a query are, and one sweep of the row counts what ranks before each.
+    the matches of a query are, and one pass of the row counts what ranks before each.
 
     Examples
     --------
@@ -268,17 +268,17 @@ def reid(
         )
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, lists.TOP_K, limits)
-    job = RetrievalPass(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
+    retrieval = RetrievalPass(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
     options = ReidOptions(**rules.result_options(), per_query=per_query)
     with rows_reported_to(progress):
-        tally = job.run()
+        tally = retrieval.run()
     result = reid_dataset(tally, options)
     if not int(result["queries"]):
         require_matches(result)
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
-    people = job.lists.own
+    people = retrieval.lists.own
     return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
 
 
@@ -415,11 +415,11 @@ def gom(
     given["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
         return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
-    job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
+    gom_pass, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     with rows_reported_to(progress):
-        tally = job.run()
+        tally = gom_pass.run()
     result = gom_dataset(tally, options)
-    people = job.lists.own
+    people = gom_pass.lists.own
     if open_queries is not None:  # whose people are others, whatever their labels
         people = np.append(people, len(codes_of(scores).values) + codes_of(open_queries).probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
@@ -433,7 +433,7 @@ def plan_gom(
     given: Mapping[str, Any] | None = None,
     open_queries: Scores | None = None,
 ) -> tuple[GomPass, GomOptions]:
-    """Return the job of GOM and the options of its result, as given by a card.
+    """Return the pass of GOM and the options of its result, as given by a card.
 
     - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
     - `given`: options of :class:`GomOptions` in place of the card's; None leaves the card's
@@ -448,8 +448,10 @@ def plan_gom(
         from bioeval.studies.reid.reid import as_open_queries
 
         appended = as_open_queries(open_queries, scores, rules)
-    job = GomPass(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
-    return job, options
+    gom_pass = GomPass(
+        scores, rules, grid, normalize=scale, variant=options.variant, appended=appended
+    )
+    return gom_pass, options
 
 
 def _gom_rules(
@@ -608,9 +610,13 @@ def gom_blocks(found: Found) -> Iterator[Block]:
                 if end and np.isnan(value):
                     row.append(None)
                 else:
-                    row.append(SCALARS[column].written(float(value), 0.0))
+                    row.append(scalar_registry()[column].written(float(value), 0.0))
             rows.append(row)
-    heads = ["", SCALARS["cmc"].label.format(rank=1), *(SCALARS[name].label for name in _COLUMNS)]
+    heads = [
+        "",
+        scalar_registry()["cmc"].label.format(rank=1),
+        *(scalar_registry()[name].label for name in _COLUMNS),
+    ]
     yield Table(heads, rows, folds=True, indented=False)
     yield Sentence()
     yield Note(

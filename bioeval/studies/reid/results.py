@@ -11,13 +11,15 @@ import xarray as xr
 
 from bioeval import BioevalWarning, DataError, MergeError, ProtocolError, __version__
 from bioeval.base import (
-    SCALARS,
+    MATCH_SUMS,
+    QUERY_MEANS,
     Name,
     larger_is_closer,
     names_of,
     received,
     require_choice,
     require_integer,
+    scalar_registry,
 )
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
@@ -40,15 +42,15 @@ from bioeval.studies.reid.matches import (
 )
 from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, to_user
 
-_RETRIEVED_SETS = names_of(SCALARS, "precision", "recall", "f1", "micro_f1")
+_RETRIEVED_SETS = names_of(scalar_registry(), "precision", "recall", "f1", "micro_f1")
 
 REID: dict[str, Name] = {
-    "cmc": SCALARS["cmc"],
+    "cmc": scalar_registry()["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
-    **SCALARS.query_means,
-    **names_of(SCALARS, "precision_at_k", "recall_at_k", "interpolated_precision"),
+    **QUERY_MEANS,
+    **names_of(scalar_registry(), "precision_at_k", "recall_at_k", "interpolated_precision"),
     **_RETRIEVED_SETS,
     "queries": Name("queries that the means are over", "queries"),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
@@ -58,14 +60,14 @@ REID: dict[str, Name] = {
     "left_out": Name("queries that are junk or distractors, left out of the means", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    **{scalar.of_query[0]: scalar.each for scalar in SCALARS.query_means.values()},
+    **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
 _RANKED = (
-    *("cmc", *SCALARS.query_means),
+    *("cmc", *QUERY_MEANS),
     *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
 
@@ -133,7 +135,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
         first[matched] = sums[matched]
-        for scalar in SCALARS.query_means.values():
+        for scalar in QUERY_MEANS.values():
             if scalar.name in measures.means:
                 each = measures.means[scalar.name].each
                 variables[scalar.of_query[0]] = ("probe",), each
@@ -221,7 +223,7 @@ def ranked_curves(
 
 
 #: Measures that are sums over the matches of a query, in words.
-SUMS_IN_WORDS = ", ".join(scalar.label for scalar in SCALARS.match_sums.values())
+SUMS_IN_WORDS = ", ".join(scalar.label for scalar in MATCH_SUMS.values())
 
 
 def _ambiguous(tally: ReidTally) -> int:
@@ -234,7 +236,7 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     matches, ties = tally.matches, _plain(options.ties)
     undefined = options.ties == "expected" and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
-    sums = SCALARS.match_sums
+    sums = MATCH_SUMS
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
@@ -361,9 +363,7 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]
 
 
 #: The means over queries that GOM has too.
-GOM_MEANS = {
-    name: scalar for name, scalar in SCALARS.query_means.items() if "gom" in scalar.results
-}
+GOM_MEANS = {name: scalar for name, scalar in QUERY_MEANS.items() if "gom" in scalar.results}
 
 GOM = {
     "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
@@ -376,8 +376,10 @@ GOM = {
     "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
     "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
     "ftr": Name("false target rate, the same proportion as FAR"),
-    **names_of(SCALARS, "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"),
-    **names_of(SCALARS, "max_f1", "tau_f1"),
+    **names_of(
+        scalar_registry(), "max_mvp", "max_mrep", "tau_max", "tau_nz", "mrep_area", "mfr_area"
+    ),
+    **names_of(scalar_registry(), "max_f1", "tau_f1"),
     **GOM_MEANS,
     "cmc": REID["cmc"],
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from bioeval.scores import Block
 from bioeval.studies.reid.kernel import CandidateBlock, MatesAround, count_around
 from bioeval.studies.reid.matches import MatchLists, concatenated, joined_starts
-from bioeval.tallies import ConcatenatedRows, IdentificationCounter, IdentificationTally, gather
+from bioeval.tallies import (
+    ConcatenatedRows,
+    Counter,
+    Counts,
+    IdentificationCounter,
+    IdentificationTally,
+    gather,
+)
 
 # A place behind all others.
 BEHIND = np.iinfo(np.int64).max
@@ -112,14 +119,17 @@ class SharedMates:
         return matches
 
 
-class NearestMatesCounter:
+class NearestMatesCounter(Counter[MateLists]):
     """Gathers the nearest mate of each probe, for identification."""
 
-    form = "nearest mates"
-
-    def __init__(self, job: IdentificationCounter, *, places: bool):
-        self.scores, self.reader, self.ranked, self.places = job.scores, job.reader, job, places
-        self.found: list[MateLists] = []
+    def __init__(self, counter: IdentificationCounter, *, places: bool):
+        self.scores, self.reader, self.ranked, self.places = (
+            counter.scores,
+            counter.reader,
+            counter,
+            places,
+        )
+        self.lists: list[MateLists] = []
 
     def add(self, block: Block) -> None:
         """Gather the mates of a block of rows."""
@@ -140,41 +150,44 @@ class NearestMatesCounter:
         site = np.zeros(len(place), dtype=np.int64)
         rows = len(block.values)
         mates = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
-        self.found.append(mates)
+        self.lists.append(mates)
 
     def fresh(self) -> Self:
-        """Return the same job before it has found anything."""
-        job = copy(self)
-        job.found = []
-        return job
+        """Return the same counter before it has found anything."""
+        counter = copy(self)
+        counter.lists = []
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, Any]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the mates of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         lists = self.result()
         arrays = {name: getattr(lists, name) for name in ("distance", "site", "place")}
         arrays["number"] = np.diff(lists.starts)
         return {name: ConcatenatedRows.of(array) for name, array in arrays.items()}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Include the mates of all rows."""
-        arrays = {name: joined.array() for name, joined in found.items()}
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the mates of rows ``low:high``."""
+        arrays = {name: joined.array() for name, joined in other.items()}
         starts = np.concatenate([[0], np.cumsum(arrays.pop("number"))])
-        self.found = [MateLists(starts, **arrays, nearest=True)]
+        self.lists.append(MateLists(starts, **arrays, nearest=True))
 
     def result(self) -> MateLists:
         """Return the lists, for site 0."""
-        each = concatenated(self.found, ("distance", "site", "place"))
-        return MateLists(joined_starts(self.found), **each, nearest=True)
+        each = concatenated(self.lists, ("distance", "site", "place"))
+        return MateLists(joined_starts(self.lists), **each, nearest=True)
 
 
-class SharedRanksCounter:
+class SharedRanksCounter(Counter[IdentificationTally]):
     """Ranks the nearest mates of all sites among the candidates of one."""
 
-    form = "shared ranks"
-
-    def __init__(self, job: IdentificationCounter, shared: SharedMates):
-        self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
-        self.joint = job.fresh()  # ranks of all sites
+    def __init__(self, counter: IdentificationCounter, shared: SharedMates):
+        self.scores, self.reader, self.ranked, self.shared = (
+            counter.scores,
+            counter.reader,
+            counter,
+            shared,
+        )
+        self.joint = counter.fresh()  # ranks of all sites
         self.joint.template_facts = self.joint.facts
 
     def add(self, block: Block) -> None:
@@ -201,19 +214,19 @@ class SharedRanksCounter:
         facts.tied_before[probe] = mates.before
 
     def fresh(self) -> Self:
-        """Return the same job before it has ranked anything."""
-        job = copy(self)
-        job.ranked, job.joint = self.ranked.fresh(), self.joint.fresh()
-        return job
+        """Return the same counter before it has ranked anything."""
+        counter = copy(self)
+        counter.ranked, counter.joint = self.ranked.fresh(), self.joint.fresh()
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, Any]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {"ranked": self.ranked.counts(low, high), **self.joint.counts(low, high)}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Include the facts of all rows."""
-        self.ranked.include_counts(found["ranked"])
-        self.joint.include_counts(found)
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the facts of rows ``low:high``."""
+        self.ranked.merge(other["ranked"], low, high)
+        self.joint.merge(other, low, high)
 
     def result(self) -> IdentificationTally:
         """Return the tally of this part of the gallery, incomplete without the others."""

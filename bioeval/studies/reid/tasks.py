@@ -37,7 +37,7 @@ CALLS = {"reid": reid, "gom": gom}
 def plan(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the job of ``[reid]`` or of ``[gom]``, with the options of its result."""
+    """Return the pass of ``[reid]`` or of ``[gom]``, with the options of its result."""
     tasks = set(card.tasks)
     if section == "reid":
         rules = convention_of(card, max_rank=options.max_rank)
@@ -45,11 +45,11 @@ def plan(
         if tasks == {"reid"} and options.thresholds is not None:
             taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")
-        job = RetrievalPass(scores, rules, thresholds=taus)
+        retrieval = RetrievalPass(scores, rules, thresholds=taus)
         result_options = rules.result_options()
         if options.per_query:
             result_options["per_query"] = True
-        return job, result_options
+        return retrieval, result_options
     own = None
     if tasks <= {"reid", "gom"}:
         own = options.thresholds
@@ -76,14 +76,18 @@ def scalars(tally: ReidTally | GomTally, node: str, options: dict[str, Any]) -> 
 
 
 def with_intervals(
-    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    study_pass: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
 ) -> xr.Dataset:
-    """Return the result with confidence intervals; `job` made the counts."""
+    """Return the result with confidence intervals; `study_pass` made the counts."""
     tally: Any = counts.tally
     people: np.ndarray | None = None
     if options.by_subject:
         SubjectAttempts.require_people(reader.scores, options.method)
-        people = job.lists.own
+        people = study_pass.lists.own
     if tally.form == "reid":
         names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))
     else:

@@ -19,6 +19,8 @@ from bioeval.scores import codes_of
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.counts import ReidTally
+from bioeval.studies.reid.kernel import ByGroup
+from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.passes import (
     Lists,
     RankedRows,
@@ -27,8 +29,6 @@ from bioeval.studies.reid.passes import (
     match_lists,
     places_used,
 )
-from bioeval.studies.reid.kernel import ByGroup
-from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.reid.results import ReidOptions, reid_measures
 from bioeval.tallies import ConcatenatedRows, RowPass
 

@@ -31,7 +31,13 @@ from bioeval.studies.reid.shared_mates import (
 )
 from bioeval.studies.sites.file_values import is_array, rises
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
-from bioeval.tallies import IdentificationCounter, read_counts, count_together, write_counts
+from bioeval.tallies import (
+    IdentificationCounter,
+    VerificationCounter,
+    count_together,
+    read_counts,
+    write_counts,
+)
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -367,16 +373,18 @@ def best_mates(
     ranked: dict[IdentificationCounter, None] = {}
     places = False
     for task in plan.tasks.values():
-        if isinstance(task.job, IdentificationCounter):
-            ranked[task.job] = None
+        if isinstance(task.counter, IdentificationCounter):
+            ranked[task.counter] = None
         places = places or task.options.get("ties") == "stable"
-    jobs = [NearestMatesCounter(job, places=places) for job in ranked]
+    counters = [NearestMatesCounter(counter, places=places) for counter in ranked]
     with rows_reported_to(progress):
-        if jobs:
-            for job, nearest in zip(jobs, count_together(plan.reader, jobs), strict=True):
-                lists[_name(job.ranked)] = nearest
+        if counters:
+            for counter, nearest in zip(
+                counters, count_together(plan.reader, counters), strict=True
+            ):
+                lists[_name(counter.ranked)] = nearest
         for word, search in plan.searches.items():
-            for rule, matches in all_matches(search.job).items():
+            for rule, matches in all_matches(search.study_pass).items():
                 lists[f"{word} {rule}"] = matches
     low, high = np.inf, -np.inf
     if (gom := _normalised(plan)) is not None:
@@ -403,7 +411,7 @@ def best_mates(
 def share_mates(
     plan: Plan, mates: BestMates, scores: Scores, key: DigestKey, site: str, card: Protocol
 ) -> GalleryPart:
-    """Let the jobs of a plan count around mates of all sites; return which part they count."""
+    """Let the counters of a plan count around mates of all sites; return which part they count."""
     _require_addable(plan, card)
     if not isinstance(mates, BestMates):
         raise DataError(f"mates is {type(mates).__name__}; expected what best_mates returns")
@@ -440,27 +448,29 @@ def share_mates(
 
 
 def _share(plan: Plan, mates: BestMates, number: int) -> None:
-    """Give the jobs of a plan the mates, numbered as for one site."""
+    """Give the counters of a plan the mates, numbered as for one site."""
     shared = {}
     for node, task in plan.tasks.items():
-        job = task.job
-        if job.form == "identification":
-            if job not in shared:
-                shared[job] = SharedRanksCounter(job, SharedMates(mates.lists[_name(job)], number))
-            plan.tasks[node] = task._replace(job=shared[job])
+        counter = task.counter
+        if isinstance(counter, IdentificationCounter):
+            if counter not in shared:
+                shared[counter] = SharedRanksCounter(
+                    counter, SharedMates(mates.lists[_name(counter)], number)
+                )
+            plan.tasks[node] = task._replace(counter=shared[counter])
     for word, search in plan.searches.items():
-        search.job.shared = {}
-        for rule in search.job.lists.rules:
-            search.job.shared[rule] = SharedMates(mates.lists[f"{word} {rule}"], number)
+        search.study_pass.shared = {}
+        for rule in search.study_pass.lists.rules:
+            search.study_pass.shared[rule] = SharedMates(mates.lists[f"{word} {rule}"], number)
     if (gom := _normalised(plan)) is not None:
         gom.normalize = (mates.low, mates.high)
 
 
 def _normalised(plan: Plan) -> GomPass | None:
-    """Return the job of GOM whose distances are scaled by those of the whole matrix."""
+    """Return the pass of GOM whose distances are scaled by those of the whole matrix."""
     search = plan.searches.get("gom")
-    if search is not None and search.job.normalize is True:
-        return search.job
+    if search is not None and search.study_pass.normalize is True:
+        return search.study_pass
     return None
 
 
@@ -512,11 +522,11 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
     """Raise :class:`ProtocolError` where ranks do not add up over parts."""
     what = ""
     for task in plan.tasks.values():
-        if task.job.form == "galleries":
+        if not isinstance(task.counter, VerificationCounter | IdentificationCounter):
             what = "averages over drawn galleries"
     search = plan.searches.get("reid")
     if search is not None:
-        cmc = search.job.convention.cmc
+        cmc = search.study_pass.convention.cmc
         if cmc in ("single-gallery-shot", "identity-dedup"):
             what = f"has a CMC ({cmc}) of identities"
     if what:
@@ -528,7 +538,7 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
 
 def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     """Leave out tasks that fuse a subject's templates if these are in several parts."""
-    nodes = [node for node, task in plan.tasks.items() if getattr(task.job, "fuses", False)]
+    nodes = [node for node, task in plan.tasks.items() if task.counter.fuses]
     if not nodes:
         return
     number = len(mates.several)
@@ -549,8 +559,8 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     plan.reader.about = replace(about, notes=(*about.notes, note))
 
 
-def _name(job: IdentificationCounter) -> str:
-    return f"identification {job.rank_unit} {job.search.fused}"
+def _name(counter: IdentificationCounter) -> str:
+    return f"identification {counter.rank_unit} {counter.search.fused}"
 
 
 def _digest_of(digests: np.ndarray) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError, MergeError, ProtocolError
-from bioeval.base import Argument, panel, require_choice, require_integer
+from bioeval.base import Argument, panel, require_choice, require_integer, scalar_registry
 from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
 from bioeval.scores import Provenance
@@ -204,7 +204,7 @@ def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Fo
 
 @dataclass(eq=False, repr=False)
 class Tally:
-    """Counts of every task of a protocol, made in one sweep.
+    """Counts of every task of a protocol, made in one pass.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ class Tally:
                 merge = union_of_tallies if union_of_galleries else type(own).merge
                 joined = merge(own, theirs[node].tally)
                 if joined.form == "verification":
-                    joined = at_most_kept(joined, MOST_KEPT)
+                    joined = at_most_kept(joined, MOST_KEPT, scalar_registry().optima)
                 merged[key] = joined
             parts[node] = TaskCounts(merged[key], part.options)
         if union_of_galleries:

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import ProtocolError
-from bioeval.base import SCALARS, Argument, larger_is_closer, names_of
+from bioeval.base import QUERY_MEANS, Argument, larger_is_closer, names_of, scalar_registry
 from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,
@@ -77,7 +77,7 @@ def folded_verification(
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
-        **decisions(ga, genuine, fa, impostor, SCALARS.at_threshold["task"]),
+        **decisions(ga, genuine, fa, impostor, scalar_registry().at_threshold["task"]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
         "skipped_claims": tally.skipped_claims,
@@ -203,7 +203,7 @@ NO_MEANS = (
 
 #: Means over queries that lie between 0 and 1: bounded by hundredths.
 FOLDED_MEANS: tuple[str, ...] = tuple(
-    x.name for x in SCALARS.query_means.values() if not x.cut and x.bounds == (0.0, 1.0)
+    x.name for x in QUERY_MEANS.values() if not x.cut and x.bounds == (0.0, 1.0)
 )
 
 
@@ -343,7 +343,11 @@ def scalars(tally: Folded, node: str, options: dict[str, Any]) -> Scalars:
 
 
 def with_intervals(
-    dataset: xr.Dataset, counts: TaskCounts, job: Any, reader: BlockReader, options: IntervalOptions
+    dataset: xr.Dataset,
+    counts: TaskCounts,
+    counter: Any,
+    reader: BlockReader,
+    options: IntervalOptions,
 ) -> str:
     """Return why the result has no confidence intervals."""
     return "counts that are folded on a grid have no confidence intervals"

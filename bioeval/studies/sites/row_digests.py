@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Self
 
@@ -12,7 +13,7 @@ from bioeval.kernels import RawRows
 from bioeval.scores import Block, BlockReader
 from bioeval.studies.check.kernel import digest_rows
 from bioeval.studies.sites.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
-from bioeval.tallies import ConcatenatedRows
+from bioeval.tallies import ConcatenatedRows, Counts, RawRowCounter
 
 # Values of embeddings that are converted together.
 _PIECE = 1 << 20
@@ -20,7 +21,7 @@ _PIECE = 1 << 20
 _NONE = np.empty(0, dtype=np.uint32)
 
 
-class RowDigestCounter:
+class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
     """Adds up a digest of each attempt of a probe with a sample: its score and the other template.
 
     The sum is the same in any order of the gallery. A probe with fewer than 20 distinct scores
@@ -30,8 +31,6 @@ class RowDigestCounter:
     - `sums`: uint64 (m,)
     - `varied` (bool (m,)): whether a probe has at least 20 distinct scores
     """
-
-    form = "digests"
 
     def __init__(self, reader: BlockReader, templates: np.ndarray):
         self.scores, self.reader = reader.scores, reader
@@ -47,18 +46,24 @@ class RowDigestCounter:
         self.sums, self.varied = np.zeros(m, dtype=np.uint64), np.zeros(m, dtype=bool)
 
     def fresh(self) -> Self:
-        """Return the same job before it has seen anything."""
-        job = copy(self)
-        job._reset()
-        return job
+        """Return the same counter before it has seen anything."""
+        counter = copy(self)
+        counter._reset()
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, ConcatenatedRows]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the digests of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {x: ConcatenatedRows.of(getattr(self, x)[low:high]) for x in ("sums", "varied")}
 
-    def include_counts(self, found: dict[str, ConcatenatedRows]) -> None:
-        """Include the digests of all rows."""
-        self.sums[:], self.varied[:] = found["sums"].array(), found["varied"].array()
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the digests of rows ``low:high``."""
+        self.sums[low:high] = other["sums"].array()
+        self.varied[low:high] = other["varied"].array()
+
+    @property
+    def depends_on(self) -> Sequence[np.ndarray]:
+        """The keys of the columns, which may be secret."""
+        return [self.keys]
 
     def add(self, block: Block) -> None:
         """Add the attempts of a block, NaN for none."""
@@ -66,7 +71,7 @@ class RowDigestCounter:
         raw = RawRows(block.values, np.arange(len(block.values)))
         self._add(block.low, raw, _NONE, block.self_position, order)
 
-    def look(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
+    def add_raw(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
         """Add the probes from `low` on, from a block or from raw rows and `columns`."""
         if block is not None:
             self.add(block)

@@ -1,4 +1,4 @@
-"""Counting of all tasks of a protocol in one sweep, and the later search for operating points."""
+"""Counting of all tasks of a protocol in one pass, and the later search for operating points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, Client, received, rows_reported_to
+from bioeval.base import Argument, Client, received, rows_reported_to, scalar_registry
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, distributable, resolve_card
 from bioeval.scores import (
     BlockReader,
@@ -52,7 +52,7 @@ def tally(
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Tally:
-    """Count all tasks of a protocol in one sweep, as counts that merge.
+    """Count all tasks of a protocol in one pass, as counts that merge.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def refine_tally(
         raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
     if far_targets is None:
         far_targets = counted.far_targets.tolist()
-    wanted = PointsWanted.checked(far_targets, costs, auc)
+    wanted = PointsWanted.checked(far_targets, costs, auc, scalar_registry().optima)
     readers = [BlockReader(part) for part in parts]
     refined = {}
     for node, part in counted.parts.items():
@@ -280,10 +280,10 @@ def refine_tally(
         options = {"templates": old.templates}
         if old.templates == "multi":
             options["fusion"] = old.fusion
-        jobs = [VerificationCounter(reader, **options) for reader in readers]
+        counters = [VerificationCounter(reader, **options) for reader in readers]
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])
         if len(parts) > 1 and old.templates == "single" and old.about.layout == "all-against-all":
             symmetric = None  # a pair may be counted in two parts
-        points = PointFinder.points_of(old, jobs, wanted, symmetric=symmetric)
+        points = PointFinder.points_of(old, counters, wanted, symmetric=symmetric)
         refined[node] = TaskCounts(replace(old, points=points), part.options)
     return replace(counted, parts=refined)

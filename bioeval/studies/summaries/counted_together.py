@@ -17,10 +17,12 @@ from bioeval.results import Scalars, build, tree_of
 from bioeval.scores import threads_for
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
+    IdentificationCounter,
     IdentificationRules,
     ImpostorProbes,
     OrderedScores,
     SelectionCounts,
+    VerificationCounter,
     to_user,
 )
 
@@ -312,11 +314,15 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
     if plan.searches or card.galleries or plan.scores is not view:
         return None
     for counted_task in plan.tasks.values():
-        job = counted_task.job
-        alone = job.form == "verification" and (job.claims is not None or job.transactions)
-        if job.form not in ("verification", "identification") or job.reader is not plan.reader:
+        counter = counted_task.counter
+        if counter.reader is not plan.reader:
             return None
-        if alone or (job.fuses and job.fusion != "min"):
+        if isinstance(counter, VerificationCounter):
+            if counter.claims is not None or counter.transactions:
+                return None
+        elif not isinstance(counter, IdentificationCounter):
+            return None
+        if counter.fuses and counter.fusion != "min":
             return None
     by_subject = []
     ties_first = []
@@ -330,7 +336,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         ties = task.options["ties"]
         if ties not in ("pessimistic", "optimistic"):
             return None
-        by_subject.append(task.job.rank_unit == "subject")
+        by_subject.append(task.counter.fuses)
         ties_first.append(ties == "pessimistic")
         if name == "open_set":
             impostors = task.options["impostors"]

@@ -76,10 +76,10 @@ from bioeval.tallies import (
     RankUnit,
     Rule,
     Templates,
+    count_together,
     is_symmetric,
     per_cent,
     require_values,
-    count_together,
     to_user,
 )
 

@@ -1,6 +1,6 @@
-"""Attempts by the time of the probe: one sweep for all bins.
+"""Attempts by the time of the probe: one pass for all bins.
 
-A threshold that is given is counted at in that sweep. One that a rule chooses is found, exactly, in
+A threshold that is given is counted at in that pass. One that a rule chooses is found, exactly, in
 a second look, at the scores of a few cells.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from bioeval import DataError, ProtocolError
 from bioeval.base import (
     Argument,
-    engine,
+    executor,
     received,
     require_choice,
     require_integer,
@@ -26,6 +26,8 @@ from bioeval.protocol import Search
 from bioeval.scores import Block, BlockReader
 from bioeval.tallies import (
     ConcatenatedRows,
+    Counter,
+    Counts,
     FoldPasses,
     IdentificationCounter,
     IdentificationTally,
@@ -33,8 +35,8 @@ from bioeval.tallies import (
     Rule,
     Subset,
     ThresholdCounter,
-    gather,
     count_together,
+    gather,
 )
 
 #: Calendar units, as numpy names them.
@@ -130,16 +132,16 @@ def _given(dtype: np.dtype, bins: Any, parsed: Parser) -> np.ndarray:
 
 
 class SharedReader(BlockReader):
-    """Reader whose next sweep also feeds `jobs`."""
+    """Reader whose next pass also feeds `counters`."""
 
-    jobs: tuple[Any, ...] = ()
+    counters: tuple[Counter[Any], ...] = ()
 
     def blocks(self, *, reported: bool = True, in_place: bool = False) -> Iterator[Block]:
         """Yield the blocks in order."""
-        jobs, self.jobs = self.jobs, ()
-        for block in super().blocks(reported=reported, in_place=in_place and not jobs):
-            for job in jobs:
-                job.add(block)
+        counters, self.counters = self.counters, ()
+        for block in super().blocks(reported=reported, in_place=in_place and not counters):
+            for counter in counters:
+                counter.add(block)
             yield block
 
 
@@ -147,36 +149,34 @@ class SharedReader(BlockReader):
 _GENUINE = ("value", "row", "column")
 
 
-class ProbeAttemptsCounter:
+class ProbeAttemptsCounter(Counter["ProbeAttemptsCounter"]):
     """The genuine scores of each probe, and, at a threshold, its false accepts."""
-
-    form = "attempts over time"
 
     def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
         self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
-        self.counter = None
+        self.accepted = None
         if threshold is not None:
-            self.counter = ThresholdCounter(np.array([threshold]))
-        self.found: list[tuple[np.ndarray, ...]] = []
+            self.accepted = ThresholdCounter(np.array([threshold]))
+        self.genuine: list[tuple[np.ndarray, ...]] = []
         # Impostor attempts of each probe that are accepted, and all others.
         self.impostors = np.zeros((reader.scores.shape[0], 2), dtype=np.int64)
 
     def fresh(self) -> Self:
-        """Return the same job before it has found anything."""
-        job = copy(self)
-        job.found, job.impostors = [], np.zeros_like(self.impostors)
-        return job
+        """Return the same counter before it has found anything."""
+        counter = copy(self)
+        counter.genuine, counter.impostors = [], np.zeros_like(self.impostors)
+        return counter
 
-    def counts(self, low: int, high: int) -> dict[str, Any]:
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        columns = map(np.concatenate, zip(*self.found, strict=True))
+        columns = map(np.concatenate, zip(*self.genuine, strict=True))
         genuine = dict(zip(_GENUINE, map(ConcatenatedRows.of, columns), strict=True))
         return {**genuine, "impostors": ConcatenatedRows.of(self.impostors[low:high])}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
-        """Include the counts of all rows."""
-        self.found = [tuple(found[name].array() for name in _GENUINE)]
-        self.impostors[:] = found["impostors"].array()
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the counts of rows ``low:high``."""
+        self.genuine.append(tuple(other[name].array() for name in _GENUINE))
+        self.impostors[low:high] = other["impostors"].array()
 
     def add(self, block: Block) -> None:
         """Add the attempts of a block of rows."""
@@ -186,9 +186,9 @@ class ProbeAttemptsCounter:
         value, row, column = gather(values, start, stop, block.self_position)
         if not self.multi:
             column = block.columns[0][column]
-        self.found.append((value.astype(np.float64), row + block.low, column))
-        if self.counter is not None:
-            accepted = self.counter.by_row(values, start, stop)
+        self.genuine.append((value.astype(np.float64), row + block.low, column))
+        if self.accepted is not None:
+            accepted = self.accepted.by_row(values, start, stop)
             self.impostors[block.low : block.low + len(values)] = accepted
 
     def result(self) -> ProbeAttemptsCounter:
@@ -230,28 +230,32 @@ def attempts_over_time(
     """
     templates, fusion, rule = counting.templates, counting.fusion, counting.rule
     given = rule.values[0] if rule.name == "fixed" else None
-    job = ProbeAttemptsCounter(reader, templates, fusion, given)
-    jobs: list[Any] = [job]
+    counter = ProbeAttemptsCounter(reader, templates, fusion, given)
+    counters: list[Counter[Any]] = [counter]
     if counting.search is not None:
-        jobs.append(IdentificationCounter(reader, counting.search))
+        counters.append(IdentificationCounter(reader, counting.search))
     if given is None:
-        threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
+        threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(counters))
     else:
-        count_together(reader, jobs)
+        count_together(reader, counters)
         threshold, inside = given, codes >= 0
         by_bin = np.zeros((bins, 2), dtype=np.int64)  # accepted, and all others
-        np.add.at(by_bin, codes[inside], job.impostors[inside])
+        np.add.at(by_bin, codes[inside], counter.impostors[inside])
         accepts, attempts = by_bin[:, 0], by_bin.sum(axis=1)
-    values, row, column = map(np.concatenate, zip(*job.found, strict=True))
+    values, row, column = map(np.concatenate, zip(*counter.genuine, strict=True))
     ranks = None
-    if len(jobs) > 1:
-        ranks = jobs[1].result()
+    if len(counters) > 1:
+        ranks = counters[1].result()
     return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
 
 
 @rows_reported_to(None)
 def _by_rule(
-    reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, jobs: tuple[Any, ...]
+    reader: SharedReader,
+    codes: np.ndarray,
+    bins: int,
+    counting: Counting,
+    counters: tuple[Counter[Any], ...],
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Return the threshold that a rule chooses on all data, and impostor attempts by bin.
 
@@ -259,14 +263,14 @@ def _by_rule(
     """
     everything, gallery = bins + 1, bins + 2  # the first is a fold that no template has
     folds = np.where(codes >= 0, codes, bins), np.full(reader.scores.shape[1], gallery)
-    sweep = FoldPasses(reader, counting.templates, counting.fusion, [folds])
-    sweep.rows.from_memory = False  # the other jobs take blocks
-    if engine() is None:
-        reader.jobs = jobs
+    passes = FoldPasses(reader, counting.templates, counting.fusion, [folds])
+    passes.rows.from_memory = False  # the other counters take blocks
+    if executor() is None:
+        reader.counters = counters
     else:
-        count_together(reader, jobs)
+        count_together(reader, counters)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
-    judged = Judged.of_folds(sweep, counting.rule, [parts])[0]
+    judged = Judged.of_folds(passes, counting.rule, [parts])[0]
     reader.note_failure_codes()
     chosen, whole = judged[0].chosen, judged[0].train
     if not chosen.defined:

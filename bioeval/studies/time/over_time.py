@@ -12,7 +12,6 @@ import xarray as xr
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
 from bioeval.base import (
-    SCALARS,
     Argument,
     Bootstrap,
     Client,
@@ -24,6 +23,7 @@ from bioeval.base import (
     require_integer,
     require_list,
     rows_reported_to,
+    scalar_registry,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import Search
@@ -90,7 +90,7 @@ OVER_TIME = {
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
     "threshold": _THRESHOLD,
-    "dir": SCALARS["dir"],
+    "dir": scalar_registry()["dir"],
     "dir_count": Name("mated searches identified within threshold and rank", "probes"),
     **names_of("closed_set", "cms", "cms_count"),
     "mated_searches": _OPEN_SET["genuine_attempts"],
@@ -361,7 +361,7 @@ def over_time(
 
     Notes
     -----
-    All bins are counted in one sweep over the scores. A threshold that is chosen takes a second
+    All bins are counted in one pass over the scores. A threshold that is chosen takes a second
     look. Definitions: ``docs/time.md``.
 
     Examples
@@ -752,8 +752,8 @@ def reid_over_time(
     normalised; `codes` are the bins of the queries, -1 for none.
     """
     taus = [to_user(threshold, scores.kind)]
-    job, options = plan_gom(scores, convention, taus, False, {"budget": budget})
-    measures = gom_measures(job.run(), options).means
+    counter, options = plan_gom(scores, convention, taus, False, {"budget": budget})
+    measures = gom_measures(counter.run(), options).means
     names = "mean_ap", "mrep", "mfr"
     variables = along(
         ("time",),
@@ -761,7 +761,7 @@ def reid_over_time(
         reid_queries=by_bin(codes[measures["mrep"].counted], bins),
         open_queries=by_bin(codes[measures["mfr"].counted], bins),
     )
-    rules = job.convention
+    rules = counter.convention
     return variables, {
         "reid_convention": rules.name,
         "reid_removes": rules.removed,

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Stream, engine, reporter
+from bioeval.base import Stream, executor, reporter
 from bioeval.scores import Block, BlockReader, Codes, Provenance, plain, threads_for
 from bioeval.studies.zoo import kernel
 from bioeval.tallies import (
@@ -174,16 +174,16 @@ def count_by_subject(
     - `stream`: draws the halves
     - `fusion`: of multi-template attempts; None: each template makes an attempt
     """
-    work = SubjectPass(reader, threshold, stream, fusion)
-    scores, chosen = reader.scores, engine()
+    subject_pass = SubjectPass(reader, threshold, stream, fusion)
+    scores, chosen = reader.scores, executor()
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         if chosen is None:
-            counts = work.rows(reader, 0, scores.shape[0])
+            counts = subject_pass.rows(reader, 0, scores.shape[0])
         else:
-            counts = chosen.count(work)
-            work.include_watched(counts["watch"])
+            counts = chosen.count(subject_pass)
+            subject_pass.include_watched(counts["watch"])
         reader.note_failure_codes()
-        tally = work.tally(counts)
+        tally = subject_pass.tally(counts)
     for part in (tally.genuine, tally.as_probe, tally.as_claimed):
         _require_finite(part.total)
     return tally

@@ -11,6 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import (
     DIR,
     DIR_AT_FAR,
@@ -19,11 +20,12 @@ from bioeval.base.scalars import (
     FRR_AT_FAR,
     GOM_POINTS,
     INTERPOLATED_PRECISION,
+    MATCH_SUMS,
     MIN_DCF,
     OPEN_SET_EER,
+    QUERY_MEANS,
     RANKED_LISTS,
     RETRIEVED_SETS,
-    SCALARS,
     WITH_FAILURES,
     Scalar,
 )
@@ -57,7 +59,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     over = _classes(dataset)
     points = (
         *EQUAL_ERROR,
-        *SCALARS.points_of_verification,
+        *scalar_registry().points_of_verification,
         FRR_AT_FAR,
         FAR_AT_FRR,
         *WITH_FAILURES,
@@ -67,7 +69,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
         if scalar.label:
             yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
-        for scalar in SCALARS.at_threshold["task"]:
+        for scalar in scalar_registry().at_threshold["task"]:
             if not scalar.label or scalar.name not in dataset:
                 continue
             attempts = over.both
@@ -94,7 +96,14 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
         value, ends = _bounded(dataset, "far", threshold=i)
-        yield _row(SCALARS.averaged["far"], value, over, threshold, ends, over_class=over.impostor)
+        yield _row(
+            scalar_registry().averaged["far"],
+            value,
+            over,
+            threshold,
+            ends,
+            over_class=over.impostor,
+        )
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -117,15 +126,15 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
     decimals = numbers.decimals_for(queries)
-    for mean in SCALARS.query_means.values():
-        if mean.name not in SCALARS.match_sums:
+    for mean in QUERY_MEANS.values():
+        if mean.name not in MATCH_SUMS:
             if mean.cut:
                 label = f"mAP, lists cut at rank {cut or 0:.0f}"
             else:
                 label = mean.label
             yield from _mean(dataset, mean, over, why, decimals, label)
     yield from _cmc_rows(dataset, over, decimals=decimals)
-    for mean in SCALARS.match_sums.values():
+    for mean in MATCH_SUMS.values():
         yield from _mean(dataset, mean, over, why, decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
@@ -204,7 +213,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     if opened == 0:
         why_open = "the identity of every query is in the gallery"
     decimals = numbers.decimals_for(int(queries or 0))
-    for scalar in (*GOM_POINTS, *SCALARS.query_means.values()):
+    for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
         if scalar.name in ("mfr_area", "tau_nz"):
             yield from _mean(dataset, scalar, absent, why_open or scalar.undefined, decimals)
         else:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.scalars import CMC, MIN_DCF, SCALARS, Scalar
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import CMC, MIN_DCF, QUERY_MEANS, Scalar
 from bioeval.results.blocks import Block, Note, Sentence, Table, Title
 from bioeval.results.words import threshold_text
 from bioeval.tallies.points import per_cent
@@ -62,7 +63,7 @@ class Figure(NamedTuple):
 
 def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
     """Yield each figure of a summary that has a label."""
-    known = {**SCALARS.averaged, "min_dcf": MIN_DCF, "cmc": CMC, **SCALARS.query_means}
+    known = {**scalar_registry().averaged, "min_dcf": MIN_DCF, "cmc": CMC, **QUERY_MEANS}
     for name, value in numbers.items():
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":

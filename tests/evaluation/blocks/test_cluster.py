@@ -14,8 +14,8 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.base.executors import computed_by
 from bioeval.base.errors import EngineError
+from bioeval.base.executors import computed_by
 from bioeval.base.studies import shipped_manifests
 from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
@@ -160,6 +160,9 @@ CALLS = {
     "open_set": lambda **place: be.open_set(be.simulate(30, 4), rank_unit="subject", **place),
     "drawn": lambda **place: be.open_set(
         be.simulate(10, 3), gallery="single", thresholds=[0.3, 0.6], **place
+    ),
+    "sampled": lambda **place: be.closed_set(
+        be.simulate(30, 3), gallery="single", sampling=5, random_state=1, **place
     ),
     "closed_set": lambda **place: be.closed_set(be.simulate(30, 4), ties="expected", **place),
     "reid": lambda **place: be.reid(reid_scores(), thresholds=[0.2, 0.4], **place),
@@ -386,7 +389,6 @@ def test_lists_and_trained_systems_are_not_distributed(client):
         lambda: be.cross_evaluate(pairs, FOLDS, client=client),
         lambda: calibrated(client=client),
         lambda: be.verification(visits(), attempts="visit", client=client),
-        lambda: be.closed_set(be.simulate(9, 3), gallery="single", sampling=5, client=client),
     ):
         with pytest.raises(EngineError, match="cannot be distributed"):
             call()

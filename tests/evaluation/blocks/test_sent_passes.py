@@ -48,7 +48,7 @@ def saved(tmp_path, kind):
 
 
 def work(scores):
-    return types.SimpleNamespace(scores=scores)
+    return types.SimpleNamespace(scores=scores, beside=())
 
 
 KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")

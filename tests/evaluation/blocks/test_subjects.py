@@ -121,8 +121,8 @@ def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkey
     from bioeval.studies.compare.counts import unpaired_attempts
 
     in_blocks(monkeypatch)
-    for engine in (None, BlockExecutor(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
-        with computed_by(engine):
+    for executor in (None, BlockExecutor(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
+        with computed_by(executor):
             # Two that failed, and four that the mask leaves out.
             assert unpaired_attempts(*systems()["holes"]) == 6
 
@@ -173,10 +173,10 @@ def test_groups_and_folds_are_weighed_the_same_in_any_blocks(monkeypatch, system
     sink = _ByGroup(weights, group, grid[1:2], (grid[[0, 3]], grid[2:3]))
     sinks = sink, sink.fresh()
     rates = []
-    engines = None, BlockExecutor(Shuffled({2, 9}, [1, 0], [True]))
-    for sink, engine in zip(sinks, engines, strict=True):
-        with computed_by(engine):
-            attempts_of(scores).sweep(grid, sink)
+    executors = None, BlockExecutor(Shuffled({2, 9}, [1, 0], [True]))
+    for sink, executor in zip(sinks, executors, strict=True):
+        with computed_by(executor):
+            attempts_of(scores).pass_over(grid, sink)
             pooled = PooledRates(
                 list(range(len(SIZES))), IntervalOptions.parse("subject-bootstrap", 0.9, 100, 1)
             )

@@ -10,7 +10,7 @@ import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base import SCALARS
+from bioeval.base import QUERY_MEANS
 from bioeval.cli import main
 
 PEOPLE = 25
@@ -48,7 +48,7 @@ def test_values_and_limits_are_those_of_the_queries(pair):
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
     each = {}
-    for mean in SCALARS.query_means.values():
+    for mean in QUERY_MEANS.values():
         if "comparison" in mean.results and not mean.cut:
             each[mean.label] = [ds[mean.of_query[0]].values for ds in results]
     for rank in (1, 5):

@@ -11,7 +11,7 @@ import pytest
 import scipy
 
 import bioeval as be
-from bioeval.base.scalars import SCALARS
+from bioeval.base.registry import scalar_registry
 from bioeval.cli import main
 
 MANY = 300
@@ -24,7 +24,7 @@ def systems():
 
 
 def larger_is_better(measure):
-    starts = {s.label.partition("{")[0]: s for s in SCALARS.compared.values()}
+    starts = {s.label.partition("{")[0]: s for s in scalar_registry().compared.values()}
     return next(s for start, s in starts.items() if measure.startswith(start)).larger_is_better
 
 

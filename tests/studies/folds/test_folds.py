@@ -123,7 +123,7 @@ MORE = {
 
 
 def in_blocks(seed):
-    """Return an engine that counts random blocks in random order, some of them twice."""
+    """Return an executor that counts random blocks in random order, some of them twice."""
     rng = np.random.default_rng(seed)
     cuts = rng.choice(TEMPLATES, rng.integers(0, 9))
     return BlockExecutor(Shuffled(cuts, rng.permutation(TEMPLATES), rng.random(9) < 0.3))

@@ -1,0 +1,117 @@
+"""What counts scores: a counter takes blocks, and merges what others like it have counted.
+
+A counter is filled in one of three ways, with the same counts: by blocks, in this thread
+(:meth:`Counter.add`); by the kernel of whole rows, if it serves the counter
+(:meth:`Counter.join_kernel`); or by the counts of other rows, made elsewhere
+(:meth:`Counter.merge`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from bioeval.kernels.argument_groups import RankFacts, RawRows
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.tallies.counters import CellCounter, ThresholdCounter
+from bioeval.tallies.parts import Counts
+
+Result = TypeVar("Result", covariant=True)
+
+
+class Counter(ABC, Generic[Result]):
+    """Counts the scores of its `reader`, of some rows or of all.
+
+    A :meth:`fresh` counter counts other rows, in another thread, process or run. What it has
+    counted, its :meth:`counts`, is merged into this one, in the order of the rows.
+    """
+
+    reader: BlockReader
+
+    @property
+    def depends_on(self) -> Sequence[np.ndarray]:
+        """Arrays besides the scores that the counts depend on, such as claims that were drawn."""
+        return ()
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the templates of a subject are fused to one score."""
+        return False
+
+    @abstractmethod
+    def fresh(self) -> Self:
+        """Return the same counter before it has counted anything."""
+
+    @abstractmethod
+    def add(self, block: Block) -> None:
+        """Count a block of rows."""
+
+    def add_pairs(self) -> None:
+        """Count the listed pairs of scores that have no rows."""
+        raise TypeError(f"a {type(self).__name__} counts rows, and listed pairs have none")
+
+    @abstractmethod
+    def counts(self, low: int, high: int) -> dict[str, Counts]:
+        """Return what was counted of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
+
+    @abstractmethod
+    def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
+        """Add the :meth:`counts` of rows ``low:high``, which follow those that are counted here."""
+
+    @abstractmethod
+    def result(self) -> Result:
+        """Return the result, once all rows are counted."""
+
+    def join_kernel(self, kernel: KernelCounters) -> bool:
+        """Join the counters that the kernel of whole rows serves; False if it does not."""
+        return False
+
+
+class RawRowCounter(Counter[Result]):
+    """A counter that takes rows as they lie in memory, besides what the kernel counts."""
+
+    @abstractmethod
+    def add_raw(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
+        """Count the rows from `low` on: of their block if there is one, else of `columns`."""
+
+    def join_kernel(self, kernel: KernelCounters) -> bool:
+        """Join the counters of raw rows."""
+        kernel.raw.append(self)
+        return True
+
+
+class AttemptCounter(Counter[Result]):
+    """A counter of attempts that the kernel of whole rows can fill."""
+
+    templates: str
+    genuine: list[np.ndarray]  # genuine scores, in pieces
+    cells: CellCounter  # impostor scores by cell
+    given: ThresholdCounter | None  # impostor scores between the given thresholds
+
+
+class RankCounter(Counter[Result]):
+    """A counter of ranks that the kernel of whole rows can fill."""
+
+    rank_unit: str
+    facts: RankFacts
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCounters:
+    """Counters of one reader that the kernel of whole rows serves, by what it counts for them."""
+
+    attempts: list[AttemptCounter[Any]] = field(default_factory=list)
+    ranks: list[RankCounter[Any]] = field(default_factory=list)
+    raw: list[RawRowCounter[Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, counters: Iterable[Counter[Any]]) -> KernelCounters | None:
+        """Return some counters by kind; None if the kernel does not serve all of them."""
+        kernel = cls()
+        if all(counter.join_kernel(kernel) for counter in counters):
+            return kernel
+        return None

@@ -1,0 +1,163 @@
+"""Every counter adds up: what fresh counters have counted of parts merges to the whole."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+
+import bioeval as be
+import bioeval.studies
+from bioeval.protocol.tasks import Search
+from bioeval.scores.blocks import BlockReader
+from bioeval.tallies.counting import Counter
+from bioeval.tallies.identification_counter import IdentificationCounter
+from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.verification_counter import VerificationCounter
+
+SCORES = be.simulate(9, (2, 5), random_state=3)
+GRID = np.linspace(-3, 3, 20)
+CLAIMS = np.arange(5), [5, 4, 3, 2, 1]
+FUSED = Search(rank_unit="subject", fusion="mean")
+CUTS = (0, 7, 8, SCORES.shape[0])
+
+
+def of_galleries(reader):
+    from bioeval.studies.galleries.random_galleries import GalleryCounter
+
+    return GalleryCounter(reader, size=1, ties="expected", thresholds=GRID, ranks=4)
+
+
+def of_sampled_galleries(reader):
+    from bioeval.studies.galleries.drawn import Drawn
+    from bioeval.studies.galleries.random_galleries import SampledGalleryCounter
+
+    return SampledGalleryCounter(reader, Drawn(1, 5, 2))
+
+
+def of_sizes(reader):
+    from bioeval.studies.galleries.sizes import SizeCounter
+
+    return SizeCounter(reader, Search(rank_unit="subject"), GRID)
+
+
+def of_some_templates(fusion, repeats, reader):
+    from bioeval.studies.galleries.drawn import Drawn
+    from bioeval.studies.galleries.gallery_templates import _Request
+
+    request = _Request.parse(reader, fusion, Drawn("each", repeats, 2))
+    ranking = {"ties": "expected", "thresholds": GRID, "ranks": 4}
+    return request.parts(reader, [2], GRID, **ranking)[0]
+
+
+def of_nearest_mates(reader):
+    from bioeval.studies.reid.shared_mates import NearestMatesCounter
+
+    return NearestMatesCounter(IdentificationCounter(reader), places=True)
+
+
+def of_shared_ranks(reader):
+    from bioeval.studies.reid.shared_mates import SharedMates, SharedRanksCounter
+
+    nearest = of_nearest_mates(reader)
+    for block in reader.blocks():
+        nearest.add(block)
+    return SharedRanksCounter(IdentificationCounter(reader), SharedMates(nearest.result(), 0))
+
+
+def over_time(reader):
+    from bioeval.studies.time.counts import ProbeAttemptsCounter
+
+    return ProbeAttemptsCounter(reader, "multi", "min", 0.5)
+
+
+def of_digests(reader):
+    from bioeval.studies.sites.row_digests import RowDigestCounter
+
+    return RowDigestCounter(reader, np.arange(SCORES.shape[1], dtype=np.uint64))
+
+
+COUNTERS = {
+    "verification": lambda x: VerificationCounter(x, thresholds=GRID),
+    "verification, multi": lambda x: VerificationCounter(x, templates="multi", fusion="mean"),
+    "verification, claims": lambda x: VerificationCounter(x, claims=CLAIMS),
+    "identification": IdentificationCounter,
+    "identification, fused": lambda x: IdentificationCounter(x, FUSED),
+    "galleries": of_galleries,
+    "sampled galleries": of_sampled_galleries,
+    "sizes": of_sizes,
+    "some templates": lambda x: of_some_templates("min", 0, x),
+    "some templates, drawn": lambda x: of_some_templates("mean", 3, x),
+    "nearest mates": of_nearest_mates,
+    "shared ranks": of_shared_ranks,
+    "over time": over_time,
+    "digests": of_digests,
+}
+
+
+def plain(value):
+    """A result as plain values, floats by their bits."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, dict):
+        return {name: plain(x) for name, x in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(x) for x in value]
+    if is_dataclass(value):
+        return {x.name: plain(getattr(value, x.name)) for x in fields(value) if x.name != "about"}
+    return value
+
+
+def seen(counter):
+    """What a counter has counted, with its result unless it is the counter."""
+    result = counter.result()
+    counts = counter.counts(0, SCORES.shape[0])
+    return plain(flat(counts)), None if result is counter else plain(result)
+
+
+def flat(counts, before=""):
+    """A tree of counts as one dictionary."""
+    flattened = {}
+    for name, value in counts.items():
+        if isinstance(value, dict):
+            flattened |= flat(value, f"{before}{name}/")
+        elif isinstance(value, ConcatenatedRows):
+            flattened[before + name] = value.array() if value.arrays else None
+        else:
+            flattened[before + name] = value
+    return flattened
+
+
+@pytest.mark.parametrize("name", COUNTERS)
+def test_parts_merge_to_the_whole(name, monkeypatch):
+    monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
+    reader = BlockReader(SCORES)
+    whole = COUNTERS[name](reader)
+    merging = COUNTERS[name](reader)
+    for block in reader.blocks():
+        whole.add(block)
+    for low, high in zip(CUTS[:-1], CUTS[1:], strict=True):
+        part = merging.fresh()
+        for block in reader.for_rows(low, high).blocks_of(low, high):
+            part.add(block)
+        merging.merge(part.counts(low, high), low, high)
+    assert seen(merging) == seen(whole)
+
+
+def every_counter(of):
+    for kind in of.__subclasses__():
+        if not inspect.isabstract(kind):
+            yield kind
+        yield from every_counter(kind)
+
+
+@pytest.mark.uses("galleries", "reid", "sites", "time")
+def test_no_counter_is_left_out():
+    for module in pkgutil.walk_packages(bioeval.studies.__path__, "bioeval.studies."):
+        importlib.import_module(module.name)
+    tried = {type(make(BlockReader(SCORES))) for make in COUNTERS.values()}
+    assert {x for x in every_counter(Counter) if x.__module__.startswith("bioeval.")} == tried
