@@ -102,9 +102,9 @@ def test_the_example_passes_its_own_tests(tmp_path):
         ),
         ({}, "broken_lab:LAB", "No module named 'broken_lab'"),
         (
-            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(manifests=())"},
+            {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(doors=())"},
             "broken_lab",
-            "StudyManifest.__init__() got an unexpected keyword argument 'manifests'",
+            "StudyManifest.__init__() got an unexpected keyword argument 'doors'",
         ),
         (
             {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(schema=7)"},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base import SCALARS
+from bioeval.base import QUERY_MEANS
 from bioeval.studies.reid import without_groups
 from bioeval.studies.reid.convention import convention_of
 from bioeval.studies.reid.without_groups import RetrievalWithoutGroups
@@ -47,7 +47,7 @@ def group_of(scores: be.Scores) -> dict[int, int]:
 
 
 def wanted(measures) -> dict[str, object]:
-    means = {name: measures.means[name] for name in SCALARS.query_means if name in measures.means}
+    means = {name: measures.means[name] for name in QUERY_MEANS if name in measures.means}
     return means | {f"cmc {rank}": measures.cmc.within(rank) for rank in RANKS}
 
 
@@ -56,7 +56,7 @@ def measured(scores: be.Scores, convention, groups: dict[int, int]) -> dict[str,
     group = np.array([groups[x] for x in people])
     assert np.array_equal(scores._codes.values, people)
     left_out = RetrievalWithoutGroups(scores, convention, group, wanted).run()
-    names = [x for x in SCALARS.query_means if not SCALARS.query_means[x].cut or convention.rank_k]
+    names = [x for x in QUERY_MEANS if not QUERY_MEANS[x].cut or convention.rank_k]
     return dict(zip([*names, *(f"cmc {rank}" for rank in RANKS)], left_out, strict=True))
 
 
@@ -68,7 +68,7 @@ def counted_anew(scores: be.Scores, convention, groups: dict[int, int]) -> dict[
             for side in (scores.probe_labels, scores.gallery_labels)
         ]
         result = be.reid(scores.select(probes=kept[0], gallery=kept[1]), convention)
-        for name in SCALARS.query_means:
+        for name in QUERY_MEANS:
             if name in result:
                 values.setdefault(name, []).append(result[name].item())
         for rank in RANKS:
