@@ -37,17 +37,13 @@ def require_integer(
     if of_draws:
         high = _MOST_DRAWS
     try:
-        whole = None
-        if not isinstance(value, bool):
-            whole = operator.index(value)
+        whole = operator.index(value) if not isinstance(value, bool) else None
     except TypeError:
         whole = None
     if whole is None or whole < low:
         raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
     if high is not None and whole > high:
-        said = "is too large"
-        if whole < 10**6:
-            said = f"is {whole}"
+        said = f"is {whole}" if whole < 10**6 else "is too large"
         raise DataError(f"{subject(name)} {said}; expected an integer from {low} to {high:,}")
     return whole
 
@@ -66,10 +62,7 @@ def require_number(
     infinities are outside.
     """
     try:
-        if isinstance(value, NO_NUMBERS):
-            real = math.nan
-        else:
-            real = float(value)
+        real = math.nan if isinstance(value, NO_NUMBERS) else float(value)
     except (TypeError, ValueError):
         real = math.nan
     inside = math.isfinite(real)
@@ -79,13 +72,8 @@ def require_number(
             raise DataError(f"{subject(name)} is {received(value)}; expected a finite number")
         if low is None and above is None:
             above = -math.inf
-        if above is None:
-            start = f"[{low:g}"
-        else:
-            start = f"({above:g}"
-        end = "inf)"
-        if high is not None:
-            end = f"{high:g}]"
+        start = f"[{low:g}" if above is None else f"({above:g}"
+        end = f"{high:g}]" if high is not None else "inf)"
         raise DataError(
             f"{subject(name)} is {received(value)}; expected a number in {start}, {end}"
         )
@@ -169,9 +157,7 @@ def require_text(name: str, value: Any) -> str:
 def require_list(name: str, values: Any) -> list[Any]:
     """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
     try:
-        items = None
-        if not isinstance(values, str | bytes):
-            items = list(values)
+        items = list(values) if not isinstance(values, str | bytes) else None
     except TypeError:
         items = None
     if items is None:
@@ -182,9 +168,7 @@ def require_list(name: str, values: Any) -> list[Any]:
 def require_path(name: str, value: Any) -> Path:
     """Return `value` as a path, or raise :class:`DataError` unless a file could have that name."""
     try:
-        raw = None
-        if isinstance(value, str | os.PathLike):
-            raw = os.fsencode(value)
+        raw = os.fsencode(value) if isinstance(value, str | os.PathLike) else None
     except (TypeError, ValueError):
         raw = None
     if raw is None or b"\0" in raw:

@@ -20,9 +20,7 @@ def as_cell(text: str) -> str:
     >>> as_cell("=1+1"), as_cell("-0.5"), as_cell("ann")
     ("'=1+1", '-0.5', 'ann')
     """
-    if _RUNS.match(text) and not _NUMBER.fullmatch(text):
-        return f"'{text}"
-    return text
+    return f"'{text}" if _RUNS.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def from_cell(text: str) -> str:
@@ -33,6 +31,4 @@ def from_cell(text: str) -> str:
     >>> from_cell("'=1+1"), from_cell("'tis")
     ('=1+1', "'tis")
     """
-    if text[:1] == "'" and as_cell(text) != text:
-        return text[1:]
-    return text
+    return text[1:] if text[:1] == "'" and as_cell(text) != text else text

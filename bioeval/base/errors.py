@@ -163,9 +163,7 @@ Naming = Callable[[str, str | None], str]
 
 
 def _in_python(name: str, value: str | None) -> str:
-    if value is None:
-        return name
-    return f"{name}={value}"
+    return name if value is None else f"{name}={value}"
 
 
 class BioevalError(Exception):
@@ -284,9 +282,7 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
 
 def subject(what: str) -> str:
     """Return the subject of a message: an argument where `what` is a name, else `what` itself."""
-    if what.isidentifier():
-        return str(Argument(what))
-    return what
+    return str(Argument(what)) if what.isidentifier() else what
 
 
 def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:

@@ -144,10 +144,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(int(random_state.randint(0, 2**63 - 1, dtype=np.int64)))
     try:
-        if isinstance(random_state, bool):
-            seed = -1
-        else:
-            seed = operator.index(random_state)
+        seed = -1 if isinstance(random_state, bool) else operator.index(random_state)
     except TypeError:
         seed = -1
     if seed < 0:

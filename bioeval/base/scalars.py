@@ -223,9 +223,7 @@ class Scalar(Name):
             sign = ""
         if not self.percent:
             return f"{value:{sign}.{self.decimals}f}"
-        digits = 2
-        if width > 0:
-            digits = 1 - math.floor(math.log10(100 * width))
+        digits = 1 - math.floor(math.log10(100 * width)) if width > 0 else 2
         return f"{100 * value:{sign}.{min(4, max(2, digits))}f}"
 
     def written_with_unit(self, value: float, width: float, sign: str = "") -> str:

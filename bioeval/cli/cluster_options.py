@@ -150,9 +150,7 @@ def _faster_here(workers: int, scores: tuple[Scores, ...]) -> str:
     useful = min(workers, cores)
     if useful > min(numba.get_num_threads(), MOST_AS_THREADS):
         return ""
-    them = "1 thread is"
-    if useful != 1:
-        them = f"{useful} threads are"
+    them = f"{useful} threads are" if useful != 1 else "1 thread is"
     return f"its {them} faster than workers of one thread each"
 
 
@@ -173,9 +171,7 @@ def _too_few(scores: tuple[Scores, ...]) -> bool:
     """Whether this process counts scores in less time than workers take to start."""
     runs = 0.0
     for each in scores:
-        features = 0
-        if each._streams:
-            features = each._base.features
+        features = each._base.features if each._streams else 0
         runs += math.prod(each.shape) * (1 + features / FEATURES)
     return runs < WORTH_WORKERS
 
@@ -243,9 +239,7 @@ def _undisturbed() -> Iterator[None]:
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    address = scheduler
-    if scheduler.endswith(".json"):
-        address = _address_in(scheduler)
+    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:
@@ -279,9 +273,7 @@ def _address_in(file: str) -> str:
 
     place = existing_file(file, "a scheduler file")
     text = parse_json(read_bounded(place, MOST_SETTINGS), file)
-    address = None
-    if isinstance(text, dict):
-        address = text.get("address")
+    address = text.get("address") if isinstance(text, dict) else None
     if not isinstance(address, str):
         raise DataError(f"{file}: has no address of a scheduler; expected a file that dask wrote")
     return address

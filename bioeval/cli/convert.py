@@ -78,9 +78,7 @@ def _formats() -> str:
     width = max(len(form.word) for form in formats()) + 2
     lines = []
     for form in formats():
-        also = ""
-        if form.written:
-            also = f"; written: {form.written}"
+        also = f"; written: {form.written}" if form.written else ""
         line = f"{form.word:<{width}}{form.holds.replace('`', '')}{also}"
         lines += wrapped(line, terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

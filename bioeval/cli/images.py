@@ -57,7 +57,5 @@ class ImageOptions:
             return
         names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
         if self.column not in names:
-            have = "it has none"
-            if names:
-                have = f"it has {', '.join(names)}"
+            have = f"it has {', '.join(names)}" if names else "it has none"
             raise DataError(f"{scores.name}: no metadata column {self.column!r} of images; {have}")

@@ -162,9 +162,7 @@ def _seed(help: str) -> Callable[[F], F]:
 
 
 def _help(text: bool | str, usual: str) -> str:
-    if isinstance(text, str):
-        return text
-    return usual
+    return text if isinstance(text, str) else usual
 
 
 _FAR = "FAR at which to report FRR and DIR"

@@ -158,10 +158,7 @@ def write_folder(
     )
 
     new = not folder.exists()
-    if new:
-        part = part_of(folder.absolute())
-    else:
-        part = part_of(folder / "results")
+    part = part_of(folder.absolute()) if new else part_of(folder / "results")
     try:
         with naming_writes(folder, part):
             part.mkdir()
@@ -266,9 +263,7 @@ def write_csv(target: Path, table: Table) -> None:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return as_cell(escaped(value))
-    return value
+    return as_cell(escaped(value)) if isinstance(value, str) else value
 
 
 class MoreOutputs:
@@ -380,9 +375,7 @@ class Output:
         if plots and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         page = options.pop("report", None)
-        folder = None
-        if out is not None:
-            folder = check_folder(out, force)
+        folder = check_folder(out, force) if out is not None else None
         if page is not None:
             page = take_out(page, force)
         as_json = options.pop("as_json", False)
@@ -432,9 +425,7 @@ class Output:
             if os.path.isabs(word):  # names of files, without the folders of this machine
                 word = Path(word).name
             words.append(word)
-        command = ""
-        if words:
-            command = shlex.join(["bioeval", *words])
+        command = shlex.join(["bioeval", *words]) if words else ""
         read = list(filter(None, files))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)

@@ -216,9 +216,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
             return _say(f"a file ended too early ({error.__context__})", FAILED)
         raise KeyboardInterrupt from None
     except click.UsageError as error:
-        where = "bioeval"
-        if error.ctx:
-            where = error.ctx.command_path
+        where = error.ctx.command_path if error.ctx else "bioeval"
         return _say(f"{error.format_message()} (see {where} --help)", WRONG)
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
@@ -230,9 +228,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         lines = [str(error)]
         if isinstance(error, CardError):
             lines = lines[0].splitlines()
-        code = WRONG
-        if failed:
-            code = FAILED
+        code = FAILED if failed else WRONG
         for line in lines:
             _say(line, code)
         return code
@@ -260,9 +256,7 @@ def _os_error(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         give_up_stdout()
         return BROKEN_PIPE
-    file = ""
-    if error.filename:
-        file = f"{error.filename}: "
+    file = f"{error.filename}: " if error.filename else ""
     output = error.filename == "standard output"
     machine = output or error.errno in _MACHINE or error.errno is None
     message = f"{file}{error.strerror or error}"

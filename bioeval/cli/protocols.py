@@ -37,10 +37,7 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
     as_json, markup = printed.as_json, printed.markup
     if markup and card is not None:
         raise click.UsageError(f"--{markup} is for the table of all cards, without CARD")
-    if card is None:
-        names = available()
-    else:
-        names = [checked(card)]
+    names = available() if card is None else [checked(card)]
     if check and not as_json:
         _check(names)
         return

@@ -268,9 +268,7 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """Return a label or a number as JSON and CSV hold it."""
-    if isinstance(value, (int, float, str)):
-        return value
-    return str(value)
+    return value if isinstance(value, (int, float, str)) else str(value)
 
 
 # ------------------------------------------------------------------------- the files

@@ -317,9 +317,7 @@ def _identify(
     counter, options = plan()
     reader = planner.reader
     (tally,) = count_together(reader, [counter])
-    node = "closed_set"
-    if isinstance(task, OpenSet):
-        node = "open_set"
+    node = "open_set" if isinstance(task, OpenSet) else "closed_set"
     counts = TaskCounts(tally, options)
     dataset = counts.dataset(node)
     if limits is None:

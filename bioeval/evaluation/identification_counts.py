@@ -51,13 +51,8 @@ def with_intervals(
     tally: Any = counts.tally
     if options.by_subject:
         SubjectAttempts.require_people(reader.scores, options.method)
-    if "cms" in dataset:
-        add = closed_set_intervals
-    else:
-        add = open_set_intervals
-    subjects = None
-    if options.by_subject:
-        subjects = reader.scores._probe_people
+    add = closed_set_intervals if "cms" in dataset else open_set_intervals
+    subjects = reader.scores._probe_people if options.by_subject else None
     left_out = None
     codes, square = reader.scores._codes, reader.scores.layout == "all-against-all"
     people = np.unique(codes.probe)

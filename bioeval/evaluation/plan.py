@@ -188,9 +188,7 @@ class Plan:
         if task is not None and task.attempts is not None:
             from bioeval.scores.transactions import reader_of
 
-            fusion = "min"
-            if "multi" in task.templates:
-                fusion = task.fusion
+            fusion = task.fusion if "multi" in task.templates else "min"
             self.attempts_reader = reader_of(self.scores, task.attempts, fusion, card.claims)
         self._add_tasks(card, thresholds)
 
@@ -296,9 +294,7 @@ class Plan:
         """
         reader, extra = self.attempts_reader, self.options.extra_thresholds
         both_ways = bool(self.tasks) and is_symmetric(reader.scores)
-        rows = None
-        if extra is not None:
-            rows = to_internal(extra, reader.scores.kind)
+        rows = to_internal(extra, reader.scores.kind) if extra is not None else None
         finders = []
         for node, counter in self.verifications.items():
             tally: Any = counted[node].tally

@@ -33,10 +33,7 @@ PIXELS = 600
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
     """Count the scores of Scores, of a Tally, or of several by name."""
     several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree)
-    if several:
-        given = dict(data)
-    else:
-        given = {"": data}
+    given = dict(data) if several else {"": data}
     if not given:
         raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
     return {str(name): _histograms(one) for name, one in given.items()}
@@ -49,9 +46,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     if not isinstance(data, Scores):
         parts = getattr(data, "parts", None)
         if isinstance(parts, Mapping):  # of a Tally
-            tally = None
-            if NODE in parts:
-                tally = parts[NODE].tally
+            tally = parts[NODE].tally if NODE in parts else None
             if not isinstance(tally, VerificationTally):
                 raise DataError(f"the tally holds {', '.join(parts)}, but not {NODE}")
             return score_histograms(tally)

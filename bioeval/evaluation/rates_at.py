@@ -175,10 +175,7 @@ def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, A
     task = chosen_task(task, [*_TASKS, *others])
     if task == "verification":
         options = {"auc": False, **options}
-    if task in _TASKS:
-        call = _TASKS[task]
-    else:
-        call = offered("tasks", task).CALLS[task]
+    call = _TASKS[task] if task in _TASKS else offered("tasks", task).CALLS[task]
     dataset = call(scores, **_with_thresholds(places, options))
     return _exact(dataset, places)
 

@@ -38,19 +38,14 @@ def chosen_threshold(
         return rule.values[0]
     counter = VerificationCounter(reader, templates=templates, fusion=fusion)
     targets = np.array(rule.values if rule.name == "far" else ())
-    if rule.name == "cost":
-        costs = np.array([rule.values])
-    else:
-        costs = np.empty((0, 3))
+    costs = np.array([rule.values]) if rule.name == "cost" else np.empty((0, 3))
     wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
     (tally,), second_passes = count_with_points(reader, [counter], wanted)
     tally = replace(tally, missed=missed)
     attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
-        lacking = "genuine"
-        if genuine:
-            lacking = "impostor"
+        lacking = "impostor" if genuine else "genuine"
         raise ProtocolError(
             f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, and "
             f"there is no {lacking} attempt; give a number"

@@ -40,7 +40,5 @@ def with_intervals(
     tally: Any = counts.tally
     if options.by_subject:
         SubjectAttempts.require_people(reader.scores, options.method)
-    attempts = None
-    if options.by_subject:
-        attempts = SubjectAttempts(counter)
+    attempts = SubjectAttempts(counter) if options.by_subject else None
     return verification_intervals(dataset, tally, attempts, options)

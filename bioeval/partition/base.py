@@ -235,9 +235,7 @@ class SplitInput:
     def _finite(self, name: str) -> np.ndarray | None:
         """Return a column of numbers, all finite; None where the column holds names."""
         named = self.column(name).dtype.kind == "b"
-        numbers = None
-        if not named:
-            numbers = self.numbers(name)
+        numbers = self.numbers(name) if not named else None
         if numbers is None:
             return None
         wrong = np.flatnonzero(~np.isfinite(numbers))
@@ -461,9 +459,7 @@ class Division(Parameters, ABC, Generic[Parts]):
             names = getattr(parts, "_fields", ("training", "test"))
             chosen = []
             for name, part in zip(names, parts, strict=True):
-                added = no_people
-                if "probe" in name or not len(part):
-                    added = no_people[:0]
+                added = no_people[:0] if "probe" in name or not len(part) else no_people
                 chosen.append(np.union1d(people[part], added))
             make: Any = getattr(parts, "_make", tuple)
             yield make(chosen)

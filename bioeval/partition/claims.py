@@ -124,10 +124,7 @@ class ClaimSampler(Parameters):
         """Return the probes that claim their own subject."""
         claims = self.per_probe * len(inside)
         wanted = round(self.genuine * claims)
-        if wanted:
-            able = inside[_has_mate(scores, inside)]
-        else:
-            able = inside[:0]
+        able = inside[_has_mate(scores, inside)] if wanted else inside[:0]
         if wanted > len(able):
             raise DataError(
                 f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "

@@ -92,9 +92,7 @@ def repeated_fold_codes(
     if isinstance(splitter, Splitter) and isinstance(labels, Scores):
         no_person = np.flatnonzero(SplitInput(name, labels, None, None, meta).no_person)
     for train, part in _splits(splitter, labels, meta):
-        test = part
-        if len(no_person):
-            test = np.setdiff1d(part, no_person)
+        test = np.setdiff1d(part, no_person) if len(no_person) else part
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():
@@ -117,10 +115,7 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
             return splitter.split(labels, meta=meta)
         return splitter.split(y=labels, meta=meta)
     if isinstance(labels, Scores):
-        if are_pairs(labels):
-            labels = labels.genuine
-        else:
-            labels = labels.probe_labels
+        labels = labels.genuine if are_pairs(labels) else labels.probe_labels
     codes = LabelCodes(labels, "labels").codes
     return _splits_of_other(splitter, codes, codes)
 

@@ -376,9 +376,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             able = order[~few[order]]
             outside[:] = True
             outside[able[: self._number_in(samples, len(able))]] = False
-            unenrolled = outside
-            if inner.too_few == "drop":
-                unenrolled = outside & ~few
+            unenrolled = outside & ~few if inner.too_few == "drop" else outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
         gallery, probe = inner._roles(samples, ~outside, draws)

@@ -330,9 +330,7 @@ class _FoldsByColumn(Splitter[TrainTest]):
             raise DataError(f"{who}: {name} is empty; expected the fold of each {self._unit}")
         untested = labels.code(-1)
         tested = [code for code in range(len(labels)) if code != untested]
-        order = tested
-        if folds is not None:
-            order = self._in_order(labels, tested, name)
+        order = self._in_order(labels, tested, name) if folds is not None else tested
         if len(order) < 2 and (untested < 0 or not order):
             raise DataError(
                 f"{who}: {name} has {len(order)} folds to test; expected at least 2, or one and "

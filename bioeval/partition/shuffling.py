@@ -153,9 +153,7 @@ def _chain(may: np.ndarray, start: int, end: int) -> list[int]:
 def as_size(who: str, name: str, size: Any) -> int | float:
     """Return a size as a number of units (int) or a proportion of them (float in (0, 1))."""
     try:
-        whole = 0
-        if not isinstance(size, bool | np.bool_):
-            whole = operator.index(size)
+        whole = operator.index(size) if not isinstance(size, bool | np.bool_) else 0
     except TypeError:
         whole = 0
     if whole >= 1:

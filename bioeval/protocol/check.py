@@ -71,9 +71,7 @@ class Problems:
 
     def add(self, place: Place, message: str) -> None:
         """Add a problem of a section, or of a field that begins with the name of its section."""
-        label = ""
-        if len(place) > 1:
-            label = f"[{place[0]}] "
+        label = f"[{place[0]}] " if len(place) > 1 else ""
         self.listed.append((place, label + message))
 
     def add_unused(self, section: str, key: str, value: object, why: str) -> None:
@@ -360,9 +358,7 @@ def _unknown_field(section: str, key: str, value: object) -> str:
         hint = f" {key} is a field of {' and '.join(map('[{}]'.format, homes))}."
     else:
         hint = nearest_name(key, fields)
-    what = "a field above the sections"
-    if section:
-        what = f"a field of [{section}]"
+    what = f"a field of [{section}]" if section else "a field above the sections"
     return (
         f"{write_toml_key(key)} = {shorten(value)} is not {what}; expected one of "
         f"{', '.join(fields)}{hint and f'.{hint}'}"

@@ -59,9 +59,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
 
 
 def _source_line(source: Source) -> str:
-    year = ""
-    if source.year is not None:
-        year = f" ({source.year})"
+    year = f" ({source.year})" if source.year is not None else ""
     return ". ".join(filter(None, [source.text + year, source.section, source.url]))
 
 
@@ -110,9 +108,7 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
 
 
 def _holds(value: object, word: str) -> bool:
-    if isinstance(value, tuple):
-        return word in value
-    return value == word
+    return word in value if isinstance(value, tuple) else value == word
 
 
 def _item(text: str, width: int) -> list[str]:

@@ -232,9 +232,7 @@ def read_file(path: str) -> str:
         if not file.exists():
             raise CardError(f"{path}: there is no such file; expected a protocol card (.toml)")
         if not file.is_file():
-            kind = "not a regular file"
-            if file.is_dir():
-                kind = "a folder"
+            kind = "a folder" if file.is_dir() else "not a regular file"
             raise CardError(f"{path} is {kind}; expected a protocol card (a .toml file)")
         with file.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
@@ -371,9 +369,7 @@ def write_toml(value: object) -> str:
 
 def write_toml_key(key: str) -> str:
     """Write the name of a field as TOML, in quotes where it needs them."""
-    if re.fullmatch("[A-Za-z0-9_-]+", key):
-        return key
-    return write_toml(key)
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else write_toml(key)
 
 
 def shorten(value: object) -> str:

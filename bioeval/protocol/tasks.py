@@ -145,9 +145,7 @@ class Verification(Task):
     @property
     def unused(self) -> tuple[str, ...]:
         """The fields without effect: each probe makes an attempt of its own."""
-        if self.attempts:
-            return ()
-        return ("attempts",)
+        return () if self.attempts else ("attempts",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +194,7 @@ class Search(Task):
     @property
     def fused(self) -> str:
         """The fusion rule; ``"none"`` where templates are ranked one by one."""
-        if self.rank_unit == "subject":
-            return self.fusion
-        return "none"
+        return self.fusion if self.rank_unit == "subject" else "none"
 
 
 @dataclass(frozen=True, kw_only=True)

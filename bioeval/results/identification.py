@@ -52,9 +52,7 @@ class ClosedSetCounts:
         """
         if max_rank is not None:
             return max_rank, ""
-        limit = RANK_LIMIT
-        if thresholds:
-            limit = DIR_LIMIT
+        limit = DIR_LIMIT if thresholds else RANK_LIMIT
         longest, thresholds = max(1, longest), max(1, thresholds)
         if longest * thresholds <= limit or longest <= 100:
             return longest, ""
@@ -176,9 +174,7 @@ class OpenSetPoints:
 
     def reject_all(self, points: np.ndarray) -> float:
         """Return the threshold that rejects everything; NaN if a point has that value."""
-        if (points == -np.inf).any():
-            return float("nan")
-        return float("-inf")
+        return float("nan") if (points == -np.inf).any() else float("-inf")
 
     def equal_error(self, rank: int = 1) -> EqualError:
         """Return the point at which FAR and 1 - DIR(t, rank) cross."""
@@ -364,9 +360,7 @@ class OpenSetCounts:
 
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
         """Return the row of each threshold."""
-        if self.repeats is None:
-            return rows
-        return np.repeat(rows, self.repeats, axis=0)
+        return rows if self.repeats is None else np.repeat(rows, self.repeats, axis=0)
 
     def curves(self, kind: str) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units."""

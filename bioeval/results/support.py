@@ -69,9 +69,7 @@ class ComparedPeople:
     @classmethod
     def of_sides(cls, sides: tuple[int, int, int] | None) -> ComparedPeople | None:
         """Of the people of the probes, of the gallery and of both; None where unknown."""
-        if sides is None:
-            return None
-        return cls(sides[-1], pairs_of_people(*sides))
+        return None if sides is None else cls(sides[-1], pairs_of_people(*sides))
 
     @classmethod
     def among(cls, number: int) -> ComparedPeople:
@@ -155,9 +153,7 @@ def support_warnings(
         if people is not None:
             people = OnePersonEach(people.number, people.number)
     too_few: dict[RuleOf, list[str]] = {}
-    by_people = None
-    if people is not None and people.pairs <= attempts:
-        by_people = people
+    by_people = people if people is not None and people.pairs <= attempts else None
     for x in targets:
         if RuleOf(30).supports(x, attempts, people):
             continue

@@ -161,10 +161,7 @@ def check_places(threshold: Any) -> np.ndarray:
         )
     places = as_float64("threshold", threshold)
     if (lacking := np.isnan(places)).any():
-        if places.ndim:
-            where = f"{name}[{int(np.argmax(lacking))}]"
-        else:
-            where = str(name)
+        where = f"{name}[{int(np.argmax(lacking))}]" if places.ndim else str(name)
         raise DataError(f"{where} is NaN; expected a number")
     return places
 
@@ -229,9 +226,7 @@ def at_rows(
 
 def _one_or_many(rows: np.ndarray) -> Any:
     """Return rows as xarray selects them: a single one without a dimension."""
-    if np.ndim(rows):
-        return rows
-    return int(rows)
+    return rows if np.ndim(rows) else int(rows)
 
 
 def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:

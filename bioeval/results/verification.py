@@ -203,6 +203,4 @@ def _people(tally: VerificationTally) -> int:
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     """Return the impostor attempts, each pair of a symmetric matrix once."""
-    if points.symmetric:
-        return tally.impostor.total / 2
-    return tally.impostor.total
+    return tally.impostor.total / 2 if points.symmetric else tally.impostor.total

@@ -15,9 +15,7 @@ NOT_DEFINED = "n/a"
 def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     """Return a rate in per cent; with digits ``"fine"`` two decimals, or two digits below 0.1 %."""
     if digits == "fine":
-        digits = ".2f"
-        if 0 < rate < 0.001:
-            digits = ".2g"
+        digits = ".2g" if 0 < rate < 0.001 else ".2f"
     text = number(100 * rate, digits)
     return text + unit if rate == rate else text
 
@@ -39,9 +37,7 @@ def rate_beside(rate: float, *rates: float) -> str:
 
     It has three significant digits, or more where fewer would hide which of them is larger.
     """
-    least = 0
-    if rate > 0:
-        least = max(0, 2 - math.floor(math.log10(100 * rate)))
+    least = max(0, 2 - math.floor(math.log10(100 * rate))) if rate > 0 else 0
     text = number(100 * rate, f".{decimals_beside(rate, *rates, least=least)}f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -54,9 +50,7 @@ _MOST_DECIMALS = 15
 
 def _order(a: float, b: float) -> int:
     """Return 1 where a number is above another one, -1 below, 0 where they are equal or nearly."""
-    if math.isclose(a, b, rel_tol=1e-12):
-        return 0
-    return int(a > b) - int(a < b)
+    return 0 if math.isclose(a, b, rel_tol=1e-12) else int(a > b) - int(a < b)
 
 
 def number(value: float, digits: str = ".4g") -> str:
@@ -90,9 +84,7 @@ def enumerated(words: Sequence[str], last: str = "and") -> str:
 
 def threshold_text(value: float | None) -> str:
     """Return a threshold with six digits; whole numbers whole."""
-    if value is None:
-        return ""
-    return _whole_or(value, ".6g")
+    return "" if value is None else _whole_or(value, ".6g")
 
 
 def _whole_or(value: float, digits: str) -> str:

@@ -63,9 +63,7 @@ def in_memory(values: Any, input_name: str) -> np.ndarray:
 
 def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
-    have = "has"
-    if input_name.endswith("s"):
-        have = "have"
+    have = "have" if input_name.endswith("s") else "has"
     wrong = f"{input_name} {have} dtype {array.dtype}; expected an integer or float dtype"
     if array.dtype.kind not in "USO":
         return DataError(wrong)
@@ -73,9 +71,7 @@ def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
         try:
             float(value)
         except (TypeError, ValueError):
-            shown = value
-            if isinstance(value, str):
-                shown = str(value)
+            shown = str(value) if isinstance(value, str) else value
             return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
@@ -94,10 +90,7 @@ def is_stored(values: Any) -> bool:
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
     stored = is_stored(values)
-    if stored or rows_of(values):
-        base = values
-    else:
-        base = as_array(values, "the scores")
+    base = values if stored or rows_of(values) else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
         if isinstance(base, np.ndarray):
             raise wrong_dtype("the scores", base)
@@ -108,9 +101,7 @@ def as_values(values: Any) -> Any:
             "(probes, gallery). For a list of pairs use Scores.from_pairs"
         )
     if 0 in base.shape:
-        empty = "the gallery is empty"
-        if base.shape[1]:
-            empty = "there are no probes"
+        empty = "there are no probes" if base.shape[1] else "the gallery is empty"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
     if not stored or rows_of(base):
         return base
@@ -123,9 +114,7 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return a mask as uint8, checked for its shape and values."""
     array = require_array("mask", mask)
     if array.shape != shape:
-        hint = ""
-        if array.shape == shape[::-1]:
-            hint = ": is it transposed? Give mask.T"
+        hint = ": is it transposed? Give mask.T" if array.shape == shape[::-1] else ""
         raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores{hint}")
     if array.dtype.kind not in "iu":
         raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
@@ -155,9 +144,7 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     graph = coo_matrix((np.ones(len(i), dtype=np.int8), (i, m + j)), shape=(m + n, m + n))
     _, subject = connected_components(graph, directed=False)
     gallery = subject[m:].astype(np.int64)
-    probe = gallery
-    if not square:
-        probe = subject[:m].astype(np.int64)
+    probe = subject[:m].astype(np.int64) if not square else gallery
     mixed = any((mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(m))
     return probe, gallery, not mixed
 

@@ -78,9 +78,7 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
         size = np.bincount(scores._codes.gallery, minlength=len(scores._codes.values))
         cell_bytes = scores._codes.probe
         genuine = int(size[cell_bytes[cell_bytes >= 0]].sum())
-    held = 0
-    if scores._mask is not None:
-        held = getattr(scores._mask, "nbytes", 0)
+    held = getattr(scores._mask, "nbytes", 0) if scores._mask is not None else 0
     if rows_of(scores._base) == "container":
         held += scores._base.held_bytes + _GRAPH * scores._base.is_graph
     return estimated_bytes(m, n, genuine) + held
@@ -111,9 +109,7 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     if scores._streams:
         copies = _COMPUTED
     if rows_of(scores._base) == "container":
-        copies = _STORED
-        if scores._base.is_graph:
-            copies = _DASK
+        copies = _DASK if scores._base.is_graph else _STORED
     return n * (copies * cell_bytes + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
@@ -134,12 +130,8 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     why = "a row is read whole"
     if chunk > 1:
         why = f"chunks of {chunk:,} rows are read whole"
-    less = ""
-    if chunk > 1:
-        less = "; chunks of fewer rows would need less"
-    held = 0
-    if rows_of(scores._base) == "container":
-        held = scores._base.held_bytes
+    less = "; chunks of fewer rows would need less" if chunk > 1 else ""
+    held = scores._base.held_bytes if rows_of(scores._base) == "container" else 0
     if held > each * chunk:
         less = (
             f"; {in_words(held)} are for the file, with many columns in many groups of rows: "
@@ -171,9 +163,7 @@ def give_back(scores: LabelledMatrix) -> None:
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     """Return the memory map behind scores; None where it is small, or has private changes."""
     array = getattr(scores._base, "_values", scores._base)
-    most = MAPPED
-    if scores._limited:
-        most = scores._memory_limit // 4
+    most = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             pages = getattr(array, "_mmap", None)
@@ -315,10 +305,7 @@ class Gallery:
         group = np.argsort(np.argsort(first))[back.reshape(-1)]
         order = np.argsort(group, kind="stable")
         # The column of each position; None where the columns already are in order.
-        if (group[1:] >= group[:-1]).all():
-            self.order = None
-        else:
-            self.order = order
+        self.order = None if (group[1:] >= group[:-1]).all() else order
         self.columns = order[None]  # the same, of shape (1, n), for stable ties
         self.subjects = codes[np.sort(first)]  # the subject code of each group
         # Group g is at positions starts[g]:starts[g + 1].
@@ -473,9 +460,7 @@ class BlockReader:
     def look(self, low: int, values: np.ndarray) -> None:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores._streams:
-            sign = 1.0
-            if larger_is_closer(self.scores.kind):
-                sign = -1.0
+            sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             raw = RawRows(values, np.arange(len(values)))
             self.watch.look(low, raw, self.watch.positions, sign)
 
@@ -503,9 +488,7 @@ class BlockReader:
             size = self.scores.dtype.itemsize * n
             most = self.scores._memory_limit // (STREAM_COPIES * size)
             tile = self.scores._base.tile  # fewer rows than a tile compute it again
-            piece = tile
-            if tile * PIECE * size <= STREAM_BYTES:
-                piece = tile * PIECE
+            piece = tile * PIECE if tile * PIECE * size <= STREAM_BYTES else tile
             rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
@@ -723,10 +706,7 @@ def _cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.
 
 def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """Return the cells that are never read: a template against itself, and masked ones."""
-    if mask is None:
-        unread = np.zeros(shape, dtype=bool)
-    else:
-        unread = mask == Mask.IGNORE
+    unread = np.zeros(shape, dtype=bool) if mask is None else mask == Mask.IGNORE
     rows = np.nonzero(position >= 0)[0]
     unread[rows, position[rows]] = True
     return unread
@@ -734,9 +714,7 @@ def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | Non
 
 def _writable_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     """Return `values`, copied if they may still be the user's memory."""
-    if np.may_share_memory(values, raw):
-        return values.copy()
-    return values
+    return values.copy() if np.may_share_memory(values, raw) else values
 
 
 def require_subjects(scores: Scores, input_name: str) -> None:

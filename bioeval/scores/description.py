@@ -24,9 +24,7 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
             most = f"{sizes.min():,} to {most}"
         yield "subjects", f"{len(scores.subjects):,}, {most} each in the gallery"
         genuine, impostor = scores._comparisons()
-        left = ""
-        if scores._has_mask or scores.exclude:
-            left = ", before what is left out"
+        left = ", before what is left out" if scores._has_mask or scores.exclude else ""
         yield "comparisons", f"{genuine:,} genuine, {impostor:,} impostor{left}"
     computed = ", computed as they are read" if scores._streams else ""
     yield "scores", f"{_scores(scores)}{computed}"
@@ -63,9 +61,7 @@ def lines_of_lists(scores: Any) -> Iterator[tuple[str, str]]:
 
 
 def _scores(scores: LabelledMatrix) -> str:
-    accepted = "at or below"
-    if larger_is_closer(scores.kind):
-        accepted = "at or above"
+    accepted = "at or above" if larger_is_closer(scores.kind) else "at or below"
     if scores.kind == "order":
         return f"{scores.dtype} orders within each row"
     return f"{scores.dtype} {PLURALS[scores.kind]}, accepted {accepted} the threshold"

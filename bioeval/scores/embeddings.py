@@ -118,10 +118,7 @@ class _Side:
     def __getitem__(self, rows: Any) -> Self:
         """Return some templates of the side; arrays that are one stay one."""
         products = self.products[rows]
-        if self.exact is self.products:
-            exact = products
-        else:
-            exact = self.exact[rows]
+        exact = products if self.exact is self.products else self.exact[rows]
         return replace(
             self,
             products=products,
@@ -214,9 +211,7 @@ class EmbeddingSource:
         index = np.arange(self.shape[0])[rows]
         if self.tile == 1 or (np.diff(index) != 1).any():
             return self._block(rows)
-        low = 0
-        if len(index):
-            low = int(index[0])
+        low = int(index[0]) if len(index) else 0
         return self.read(low, low + len(index))
 
     def read(self, low: int, high: int, out: np.ndarray | None = None) -> np.ndarray:
@@ -227,9 +222,7 @@ class EmbeddingSource:
             out[...] = self[low:high]
             return out
         bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
-        pieces = []
-        if out.flags.c_contiguous:
-            pieces = self._pieces(low, high)
+        pieces = self._pieces(low, high) if out.flags.c_contiguous else []
         together: set[tuple[int, int]] = set()
         for some, across in pieces:
             together.update(product(some, across))
@@ -428,9 +421,7 @@ class EmbeddingSource:
             from scipy.spatial.distance import cdist
 
             x, y = left.exact, right.exact
-            name = "chebyshev"
-            if metric == "l1":
-                name = "cityblock"
+            name = "cityblock" if metric == "l1" else "chebyshev"
             out = cdist(x, y, name).astype(self.dtype, copy=False)
             # The largest difference leaves NaN out, and with it a failed template.
             out[np.isnan(x).any(axis=1)] = np.nan
@@ -481,9 +472,7 @@ class _SomeColumns(EmbeddingSource):
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
-        filled = index
-        if not callable(self.metric):
-            filled = _filled(index, _TILE_ROWS)
+        filled = _filled(index, _TILE_ROWS) if not callable(self.metric) else index
         return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
 
 

@@ -38,10 +38,7 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
         if value.casefold() in _MISSING:
             return np.nan
         if len(value) < 40 and _NUMBER.fullmatch(value):
-            if value.lstrip("+-").isdecimal():
-                value = int(value)
-            else:
-                value = float(value)
+            value = int(value) if value.lstrip("+-").isdecimal() else float(value)
         elif not _DATE.fullmatch(value):
             return None
     if isinstance(value, float) or isinstance(value, int) and not isinstance(value, bool):

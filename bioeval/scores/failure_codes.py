@@ -82,9 +82,7 @@ class EndValue:
         of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
         shared_ends = []
         for accepted in (False, True):
-            turn = 1.0
-            if accepted != larger_is_closer(kind):
-                turn = -1.0
+            turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
             ends = turn * (scores[impostor] if accepted else scores)
             last = ends.max(initial=-np.inf)
             other_ends = ends[ends < last]
@@ -242,9 +240,7 @@ def _constant_note(
     some = ", ".join(f"{x:.6g}" for x in values[:SHOWN])
     if len(values) > SHOWN:
         some += ", ..."
-    hold = "hold"
-    if len(rows) + len(columns) == 1:
-        hold = "holds"
+    hold = "holds" if len(rows) + len(columns) == 1 else "hold"
     statement = f"{' and '.join(places)} {hold} one value in every comparison: {some}"
     return [f"{statement}; {EndValue.REMEDY}"]
 

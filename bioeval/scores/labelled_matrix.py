@@ -101,9 +101,7 @@ def _limits(memory_limit: int | str | None) -> dict[str, Any]:
 
 
 def _unless_all(index: Any) -> Any:
-    if isinstance(index, slice) and index == slice(None):
-        return None
-    return index
+    return None if isinstance(index, slice) and index == slice(None) else index
 
 
 class LabelledMatrix:
@@ -284,9 +282,7 @@ class LabelledMatrix:
 
                 EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
             elif name not in known:
-                side = "probe"
-                if name in self.probe_meta:
-                    side = "gallery"
+                side = "gallery" if name in self.probe_meta else "probe"
                 raise DataError(
                     f"exclude names {name!r}, but the {side} metadata have no such column; "
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
@@ -328,9 +324,7 @@ class LabelledMatrix:
         square = m == n and not self._mask.diagonal().any()
         probe, gallery, consistent = subjects_of_mask(self._mask, square)
         gallery_ids = np.arange(n, dtype=np.int64)
-        probe_ids = gallery_ids
-        if not square:
-            probe_ids = np.arange(n, n + m, dtype=np.int64)
+        probe_ids = np.arange(n, n + m, dtype=np.int64) if not square else gallery_ids
         self._set(
             _mask_is_consistent=consistent,
             probe_labels=probe,
@@ -364,9 +358,7 @@ class LabelledMatrix:
     @property
     def mask(self) -> np.ndarray | None:
         """The mask as an array, or None."""
-        if self._mask is None:
-            return None
-        return self._read_mask(0, self.shape[0])
+        return None if self._mask is None else self._read_mask(0, self.shape[0])
 
     @cached_property
     def layout(self) -> str:
@@ -410,13 +402,9 @@ class LabelledMatrix:
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""
         m, n = self.shape
-        who = ""
-        if self._labelled:
-            who = f"{len(self.subjects)} subjects, "
+        who = f"{len(self.subjects)} subjects, " if self._labelled else ""
         input_name = f"{self._layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
-        without = ""
-        if self.exclude:
-            without = f", exclude={', '.join(self.exclude)!r}"
+        without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
         return f"<Scores {input_name}, {who}nan={self.nan!r}{without}>"
 
     # ---------------------------------------------------------------- views
@@ -821,15 +809,11 @@ class LabelledMatrix:
 
     def _base_rows(self, index: np.ndarray) -> np.ndarray:
         """Return the rows of the base at these places."""
-        if self._rows is None:
-            return index
-        return self._rows[index]
+        return index if self._rows is None else self._rows[index]
 
     def _base_columns(self, index: np.ndarray) -> np.ndarray:
         """Return the columns of the base at these places."""
-        if self._columns is None:
-            return index
-        return self._columns[index]
+        return index if self._columns is None else self._columns[index]
 
     # ---------------------------------------------------------------- reading
 
@@ -850,10 +834,7 @@ class LabelledMatrix:
 
     def _read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
-        if order is None:
-            columns = self._columns
-        else:
-            columns = self._base_columns(order)
+        columns = self._columns if order is None else self._base_columns(order)
         return read_block(self._base, self._rows, low, high, columns)
 
     def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -869,10 +850,7 @@ class LabelledMatrix:
 
     def _read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
-        if order is None:
-            columns = self._columns
-        else:
-            columns = self._base_columns(order)
+        columns = self._columns if order is None else self._base_columns(order)
         return read_block(self._mask, self._rows, low, high, columns)
 
     @property

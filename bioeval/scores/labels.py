@@ -87,9 +87,7 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
     if array.ndim != 1:
         raise DataError(f"{input_name} has shape {array.shape}; expected one dimension")
     if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
-        held = "complex numbers"
-        if array.dtype.kind != "O":
-            held = f"dtype {array.dtype}"
+        held = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
         raise DataError(
             f"{input_name} has {held}; expected hashable labels, such as real numbers or text"
         )
@@ -161,9 +159,7 @@ def scalar_of(value: Any) -> Any:
 
 
 def _types(array: np.ndarray) -> set[type]:
-    if array.dtype.kind == "O":
-        return set(map(type, array.tolist()))
-    return set()
+    return set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
 
 
 def _is_complex(kind: type) -> bool:
@@ -206,9 +202,7 @@ class Codes:
         """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            every = gallery
-            if not same:
-                every = np.concatenate([gallery, probe])
+            every = np.concatenate([gallery, probe]) if not same else gallery
             self.values, codes = np.unique(every, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
         else:
@@ -217,10 +211,7 @@ class Codes:
                 both += probe.tolist()
             self.values, codes = _factorize(both, input_name)
         self.gallery = codes[: len(gallery)]
-        if same:
-            self.probe = self.gallery
-        else:
-            self.probe = codes[len(gallery) :]
+        self.probe = self.gallery if same else codes[len(gallery) :]
 
     @classmethod
     def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:

@@ -436,9 +436,7 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
     patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
     patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
     patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
-    few = names
-    if not truth:
-        few = names[:10_000]
+    few = names[:10_000] if not truth else names
     for pattern in patterns:
         matches = [re.search(pattern, str(name)) for name in few]
         subjects = [match[1] for match in matches if match]

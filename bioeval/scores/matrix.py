@@ -183,12 +183,8 @@ class Scores(LabelledMatrix):
 
         left = as_embeddings(probe, "probe embeddings")
         if (gallery is None) != (gallery_labels is None):
-            option = "gallery"
-            if gallery is None:
-                option = "gallery_labels"
-            other = "gallery_labels"
-            if gallery is None:
-                other = "gallery"
+            option = "gallery_labels" if gallery is None else "gallery"
+            other = "gallery" if gallery is None else "gallery_labels"
             raise DataError(f"{option} is given without {other}; expected both or neither")
         if len(left) != length_of(probe_labels) == left.shape[1]:
             raise DataError(
@@ -398,9 +394,7 @@ class Scores(LabelledMatrix):
             probes, gallery = chosen
         columns = as_index(gallery, self.shape[1], "gallery")
         same = probes is gallery and self.shape[0] == self.shape[1]
-        rows = columns
-        if not same:
-            rows = as_index(probes, self.shape[0], "probes")
+        rows = as_index(probes, self.shape[0], "probes") if not same else columns
         if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
             self.select(gallery=columns)  # raises
         return rows, columns
@@ -419,9 +413,7 @@ def _averaged(
 
 def codes_of(scores: Scores) -> Codes:
     """Return the subjects of both sides as codes; of listed pairs, side a as probes."""
-    if are_pairs(scores):
-        return scores._agreeing_codes
-    return scores._codes
+    return scores._agreeing_codes if are_pairs(scores) else scores._codes
 
 
 def require_scores(scores: Any, input_name: str = "scores") -> None:

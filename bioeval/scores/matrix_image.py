@@ -201,10 +201,7 @@ def _thinned(places: np.ndarray) -> np.ndarray:
 
 def _png(reduced: MatrixImage) -> bytes:
     """Return the picture as PNG of 256 colours."""
-    if larger_is_closer(reduced.kind):
-        image = -reduced.image
-    else:
-        image = reduced.image
+    image = -reduced.image if larger_is_closer(reduced.kind) else reduced.image
     finite = image[np.isfinite(image)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     shares = (np.nan_to_num(image, nan=low) / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)

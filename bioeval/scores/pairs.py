@@ -126,9 +126,7 @@ class PairScores(Scores):
     @property
     def pair_templates(self) -> np.ndarray | None:
         """The names of the templates of both sides of each pair."""
-        if self._templates is None:
-            return None
-        return self._templates.objects()
+        return None if self._templates is None else self._templates.objects()
 
     @property
     def _sides(self) -> CodedSides | None:
@@ -268,10 +266,7 @@ class PairScores(Scores):
         """Return some pairs, by their places or by a boolean selection, without remarks."""
         who, folds = self._subjects, self.pair_folds
         if who is not None:
-            if isinstance(who, CodedSides):
-                who = who.take(rows)
-            else:
-                who = who[rows]
+            who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
         view = type(self)(
             taken(self._base, rows),
             self.genuine[rows],
@@ -303,9 +298,7 @@ class PairScores(Scores):
     def _attempts(self, rules: ListRules, where: Where) -> Self:
         """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
         keep, notes = self._examined(rules, where)
-        kept = self
-        if keep is not None:
-            kept = self._taking(keep)
+        kept = self._taking(keep) if keep is not None else self
         return kept._with(unordered=rules.unordered, _remarks=tuple(notes))
 
     def _examined(

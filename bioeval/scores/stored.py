@@ -41,10 +41,7 @@ class StoredRows:
         """Find the chunks of the container; nothing is read."""
         self.array, self.input_name, self.fill = array, input_name or _described(array), fill
         #: The array that raises where a chunk is missing.
-        if fill:
-            self.source = array
-        else:
-            self.source = require_chunks(array, self.input_name)
+        self.source = array if fill else require_chunks(array, self.input_name)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
@@ -109,9 +106,7 @@ class StoredRows:
         """Return rows ``low:high``: rows held, rows read ahead, and the rest read now."""
         if low >= high:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
-        pieces = []
-        if self._last is not None:
-            pieces = [self._last]
+        pieces = [self._last] if self._last is not None else []
         if self._next is not None and self._next[0] < high and low < self._next[1]:
             first, _, arriving = self._next
             self._next = None
@@ -123,22 +118,14 @@ class StoredRows:
             if held is None:
                 later = [first for first, _ in pieces if at < first < high]
                 stop = min(later, default=self._chunk_end(high))
-                start = at
-                if not parts:
-                    start = self._chunk_start(at)
+                start = self._chunk_start(at) if not parts else at
                 held = start, self._read(start, stop)
             first, rows = held
             parts.append(rows[at - first : high - first])
             last, at = held, at + len(parts[-1])
-        if len(parts) == 1:
-            block = parts[0]
-        else:
-            block = np.concatenate(parts)
+        block = parts[0] if len(parts) == 1 else np.concatenate(parts)
         end = last[0] + len(last[1])
-        if end > high or len(parts) == 1:
-            self._last = last
-        else:
-            self._last = (low, block)
+        self._last = last if end > high or len(parts) == 1 else (low, block)
         if high - low == self.shape[0]:  # all at once is kept by whoever reads it
             self._last = None
         if low in (0, self._end):  # one block after the other
@@ -262,9 +249,7 @@ def _ends(array: Any, axis: int) -> np.ndarray:
     length = array.shape[axis]
     chunks = getattr(array, "chunks", None)
     if not chunks:
-        step = 1
-        if axis:
-            step = length
+        step = length if axis else 1
         return np.append(np.arange(0, length, step), length)
     along = chunks[axis]
     if isinstance(along, tuple):
@@ -351,9 +336,7 @@ class SpooledRows:
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        index = rows
-        if isinstance(rows, slice):
-            index = range(self.shape[0])[rows]
+        index = range(self.shape[0])[rows] if isinstance(rows, slice) else rows
         row_bytes = self.shape[1] * self.dtype.itemsize
         if np.size(index) and not self._arriving.wait((int(np.max(index)) + 1) * row_bytes):
             self.verification.verify()

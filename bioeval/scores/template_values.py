@@ -99,9 +99,7 @@ def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str
     if values.dtype.kind in "UO":
         missing = missing | np.array([isinstance(x, str) and not x for x in values], dtype=bool)
     if missing.any():
-        column = ""
-        if isinstance(argument, str):
-            column = f" of the column {argument!r}"
+        column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(
             f"{Argument(input_name)}: {counted(int(missing.sum()), 'missing values')}{column} "
             f"(None, NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave "

@@ -211,12 +211,8 @@ class TopKScores(Scores):
         wrong = (after > before if larger_is_closer(self.kind) else after < before) & listed[:, 1:]
         if wrong.any():
             row = int(np.argmax(wrong.any(axis=1)))
-            word = "decrease"
-            if larger_is_closer(self.kind):
-                word = "increase"
-            other = "similarity"
-            if larger_is_closer(self.kind):
-                other = "distance"
+            word = "increase" if larger_is_closer(self.kind) else "decrease"
+            other = "distance" if larger_is_closer(self.kind) else "similarity"
             raise DataError(
                 f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
@@ -244,9 +240,7 @@ class TopKScores(Scores):
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the distances; float64 where there are none."""
-        if self.distances is None:
-            return np.dtype(float)
-        return self.distances.dtype
+        return np.dtype(float) if self.distances is None else self.distances.dtype
 
     def __repr__(self) -> str:
         q, n = self.shape
@@ -368,9 +362,7 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         index = int(array[row][np.argmax(outside[row])])
-        hint = ""
-        if index == n:
-            hint = "; these begin with 1, as it seems: subtract 1"
+        hint = "; these begin with 1, as it seems: subtract 1" if index == n else ""
         raise DataError(
             f"{int(outside.sum())} indices are outside of 0..{n - 1}, the first is {index} in list "
             f"{row}{hint}"

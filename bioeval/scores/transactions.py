@@ -31,9 +31,7 @@ class TransactionReader(BlockReader):
         super().__init__(scores)
         first, number = _transactions(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
-        compared = scores
-        if shared:
-            compared = scores.excluding(*scores.exclude, column)
+        compared = scores.excluding(*scores.exclude, column) if shared else scores
         self.about = replace(Provenance.of(compared), exclude=", ".join(scores.exclude))
         self._compared, self._fusion = compared, fusion
         self._order = np.argsort(number, kind="stable")
@@ -103,9 +101,7 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first probe of each transaction, and the number of each probe's transaction."""
     known = list(scores.probe_meta)
     if not isinstance(column, str) or column not in known:
-        listed = "there are none"
-        if known:
-            listed = f"there are {', '.join(known)}"
+        listed = f"there are {', '.join(known)}" if known else "there are none"
         raise DataError(
             f"{Argument('attempts')} names {column!r}, but the probe metadata have no such "
             f"column; {listed}.{nearest_name(str(column), known)}"

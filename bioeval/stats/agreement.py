@@ -137,14 +137,8 @@ def _coefficients(values: np.ndarray, ratings: np.ndarray, z: float) -> dict[str
     given = zip(_COEFFICIENTS, (spearman, kendall, pearson), strict=True)
     for name, value in given:
         r = float(np.clip(value, -1.0, 1.0))
-        if abs(r) < 1 - 1e-12:
-            margin = z * np.sqrt(variances[name])
-        else:
-            margin = np.nan
-        if abs(r) < 1:
-            middle = np.arctanh(r)
-        else:
-            middle = np.nan
+        margin = z * np.sqrt(variances[name]) if abs(r) < 1 - 1e-12 else np.nan
+        middle = np.arctanh(r) if abs(r) < 1 else np.nan
         limits |= {name: r, f"{name}_low": float(np.tanh(middle - margin))}
         limits[f"{name}_high"] = float(np.tanh(middle + margin))
     return limits

@@ -54,9 +54,7 @@ def delong(
     """
     require_choice("kind", kind, VALUED)
     confidence = check_confidence(confidence)
-    sign = 1.0
-    if larger_is_closer(kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(kind) else 1.0
     g = _scores(genuine, "genuine") * sign
     i = _scores(impostor, "impostor") * sign
     label = "delong (independent attempts)"
@@ -124,9 +122,7 @@ def auc_jackknife(
     """
     require_choice("kind", kind, VALUED)
     confidence = check_confidence(confidence)
-    sign = 1.0
-    if larger_is_closer(kind):
-        sign = -1.0
+    sign = -1.0 if larger_is_closer(kind) else 1.0
     g = _scores(genuine, "genuine") * sign
     i = _scores(impostor, "impostor") * sign
     owner, left_of, other = _people(subjects, pairs, len(g), len(i))

@@ -181,10 +181,7 @@ def mansfield_wayman(
     x, n = checked_counts(errors, attempts)
     confidence = check_confidence(confidence)
     total, trials = float(n.sum()), independent_trials(n)
-    if total:
-        rate = float(x.sum()) / total
-    else:
-        rate = np.nan
+    rate = float(x.sum()) / total if total else np.nan
     spread = np.sqrt(variance(x, n))
     half = scipy.special.ndtri(0.5 + confidence / 2) * spread
     limits = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
@@ -402,10 +399,7 @@ class SubjectMeans:
         if not self.options.resamples:
             sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
             total = self.attempts.sum()
-            if total:
-                mean = sums.sum(axis=1) / total
-            else:
-                mean = np.full(len(layers), np.nan)
+            mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
             both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
             return open_limits(mean, *both, self.trials, self.options.confidence)
         if self._left_out is not None:
@@ -523,13 +517,9 @@ class SubjectMeans:
                 len(self.attempts),
                 weight,
             )[:-1]
-            over = None
-            if per_rank:
-                over = np.maximum(np.arange(first, last + 1.0), 1.0)
+            over = np.maximum(np.arange(first, last + 1.0), 1.0) if per_rank else None
             parts: list[np.ndarray] = []
-            seen = None
-            if band is not None:
-                seen = parts.append
+            seen = parts.append if band is not None else None
             low, high = self.limits(layers, over=over, seen=seen)
             if band is not None:
                 band.add(np.concatenate(parts)[1:])

@@ -53,10 +53,7 @@ class Together:
         ``sigma`` the same for other attempts that share one person. Correlations are 0 at least.
         """
         rate, apart = errors.number / self.number, self._apart
-        if apart > 0:
-            chance = errors._apart / apart
-        else:
-            chance = np.nan
+        chance = errors._apart / apart if apart > 0 else np.nan
         varies = self.number * (rate - chance)
         if not varies > 0:
             return np.nan
@@ -103,9 +100,7 @@ class FewErrors:
         there = weight > _ROUNDING
         who, unit = np.unique(unit[there], return_inverse=True)
         place, weight, unit = place[there], weight[there], unit.reshape(-1)
-        total = 0.0
-        if attempts.number:
-            total = float(weight.sum()) / attempts.number
+        total = float(weight.sum()) / attempts.number if attempts.number else 0.0
         if people:
             enough = place_of_pairs(who, people, unit, place, enough_pairs(trials))
         else:
@@ -114,9 +109,7 @@ class FewErrors:
             return cls(trials, np.inf, total, np.nan)
         inside = place <= enough
         number = np.bincount(unit[inside], weight[inside], minlength=len(who))
-        pairs = None
-        if people:
-            pairs = np.stack([who // people, who % people], axis=1)
+        pairs = np.stack([who // people, who % people], axis=1) if people else None
         errors = Together.of(number, pairs)
         below = errors.number / attempts.number
         most = float(weight[place < enough].sum()) / attempts.number
@@ -161,9 +154,7 @@ def enough_pairs(trials: int) -> int:
 
     0 where there are fewer than five: so few never tell how uncertain a rate is.
     """
-    if trials < LEAST:
-        return 0
-    return min(trials, LEAST_PAIRS)
+    return 0 if trials < LEAST else min(trials, LEAST_PAIRS)
 
 
 def place_of_pairs(

@@ -163,10 +163,7 @@ class _Rate:
         people = len(self.without)
         if people < FEWEST or not (self.without > 0).all():
             undefined = np.full(count, np.nan)
-            if self.attempts:
-                rate = counted / self.attempts
-            else:
-                rate = undefined
+            rate = counted / self.attempts if self.attempts else undefined
             return np.minimum(rate, 1.0), (undefined, undefined)
         rate = np.minimum(counted / self.attempts, 1.0)
         level = 0.5 + self.options.confidence / 2
@@ -529,9 +526,7 @@ def closed_set_intervals(
     elif options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         hits = probing.genuine
-        band = None
-        if options.simultaneous:
-            band = SimultaneousBand(attempts, options)
+        band = SimultaneousBand(attempts, options) if options.simultaneous else None
         means, along = probing.of_genuine, hits.along(hits.rank)
         low, high = means.limits_at_ranks(hits.person, hits.rank, hits.weight, count, band=band)
         low, high = means.without_contradiction(along, np.arange(1.0, count + 1), (low, high))
@@ -615,9 +610,7 @@ def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
     """Return the options with the population that the intervals are for."""
-    if left_out is None:
-        return options.for_this_gallery
-    return options.for_new_people
+    return options.for_this_gallery if left_out is None else options.for_new_people
 
 
 def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:

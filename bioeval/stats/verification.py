@@ -297,10 +297,7 @@ class Replicates:
     @staticmethod
     def on_the_data(points: VerificationPoints) -> dict[str, Any]:
         """Return the operating points of the data themselves that have replicates."""
-        if len(points.frr_target):
-            at_frr = {"far_at_frr": points.far_at_frr}
-        else:
-            at_frr = {}
+        at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
         return {
             "eer": points.equal_error.eer,
             "frr_at_far": points.frr_at_far,
@@ -312,19 +309,14 @@ class Replicates:
 
 def copies_of(tally: VerificationTally) -> int:
     """Return how often each comparison was counted: twice in a symmetric matrix."""
-    if tally.points is not None and tally.points.symmetric:
-        return 2
-    return 1
+    return 2 if tally.points is not None and tally.points.symmetric else 1
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
-    if tally.given is None:
-        given = np.empty(0)
-    else:
-        given = tally.given.thresholds
+    given = np.empty(0) if tally.given is None else tally.given.thresholds
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given if len(given) <= 64 else []])

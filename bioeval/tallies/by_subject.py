@@ -270,10 +270,7 @@ class SubjectAttempts:
             edges = cells.grid.edges
             reached = cells.negative_infinite + np.cumsum(cells.counts)
         points = tally.points
-        if points is None:
-            error = EqualError()
-        else:
-            error = points.equal_error
+        error = EqualError() if points is None else points.equal_error
         return self.thresholds_among(edges, reached, total, [error.eer * total], wanted), False
 
     @classmethod
@@ -619,6 +616,4 @@ class _PartsCounter:
 
 def _around(count: float) -> np.ndarray:
     """Return numbers of false accepts around that of the equal error rate."""
-    if not count > 0:
-        return np.empty(0)
-    return count * np.geomspace(0.5, 2.0, 33)
+    return count * np.geomspace(0.5, 2.0, 33) if count > 0 else np.empty(0)

@@ -105,9 +105,7 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
         # Edges must be exact: no finer than the spacing of floats at the largest score.
         least = max(least, math.frexp(largest)[1] - 53)
     exponent = least
-    span = 0.0
-    if high > low:
-        span = math.ldexp(high / 2.0 - low / 2.0, 1 - least)
+    span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
     if span >= cells:
         exponent = max(least, least + math.frexp(span / cells)[1] - 1)
     while cell_of(high, exponent) - cell_of(low, exponent) >= cells:

@@ -211,9 +211,7 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Return base, scale and first threshold of each place; see ``count_thresholds``."""
     places = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
-    base = 0.0
-    if len(finite):
-        base = float(finite[0])
+    base = float(finite[0]) if len(finite) else 0.0
     with np.errstate(all="ignore"):
         scale = 1.0
         if len(finite) > 1:

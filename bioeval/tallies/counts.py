@@ -175,9 +175,7 @@ class CellCounts:
         negative = self.negative_infinite + other.negative_infinite
         positive = self.positive_infinite + other.positive_infinite
         if not len(self.counts) or not len(other.counts):
-            kept = other
-            if len(self.counts):
-                kept = self
+            kept = self if len(self.counts) else other
             return replace(kept, negative_infinite=negative, positive_infinite=positive)
         exponent = max(self.exponent, other.exponent)
         first, last = _cover(exponent, self, other)

@@ -74,10 +74,7 @@ def points_of_kept(
     # Whether a pair was counted in both directions, by two parts, is unknown.
     square = tally.templates == "single" and tally.about.layout == "all-against-all"
     own = tally.impostor.total / (2 if square else 1)
-    if kept.rare:
-        targets = with_rare_targets(kept.targets, own)
-    else:
-        targets = kept.targets
+    targets = with_rare_targets(kept.targets, own) if kept.rare else kept.targets
     wanted = PointsWanted(targets, kept.costs, every_score=True)
     points = undefined_points(wanted, symmetric=None if square else False)
     if not bins.attempts.defined:
@@ -170,10 +167,7 @@ class _Bins:
         attempts = self.attempts
         genuine, total = attempts.genuine_attempts, attempts.impostor_attempts
         b = attempts.crossing_bin()
-        if b:
-            fr0 = self.false_rejects[b - 1]
-        else:
-            fr0 = genuine
+        fr0 = self.false_rejects[b - 1] if b else genuine
         fa0, fa1 = attempts.below[b : b + 2] / total
         return max(fa0, self.false_rejects[b] / genuine), min(fa1, fr0 / genuine)
 
@@ -187,9 +181,7 @@ class _Bins:
                 return _AtFar(frr, threshold, low=frr, high=frr, exact=True)
             return _AtFar(frr, math.nan, low=frr, high=frr)
         high, low = self.false_rejects[b - 1 : b + 1] / attempts.genuine_attempts
-        frr = math.nan
-        if low == high:
-            frr = low
+        frr = low if low == high else math.nan
         return _AtFar(frr, math.nan, low=low, high=high)
 
     def auc(self) -> Ends:

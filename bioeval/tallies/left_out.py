@@ -49,14 +49,10 @@ class LeftOut:
         many as there is memory for.
         """
         unit, gallery = tally.rank_unit, reader.gallery
-        largest = 1
-        if unit == "template":
-            largest = int(np.diff(gallery.starts).max())
+        largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
         if ranks is None:
             ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
-        fusion = None
-        if unit == "subject":
-            fusion = tally.fusion
+        fusion = tally.fusion if unit == "subject" else None
         counts = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
         arrays = {name: joined.array() for name, joined in counts.items()}
         who, person = cls.subjects_of(reader.scores), reader.scores._codes.probe

@@ -42,9 +42,7 @@ class ConcatenatedRows:
 
     def array(self) -> np.ndarray:
         """Return the arrays as one."""
-        if len(self.arrays) == 1:
-            return self.arrays[0]
-        return np.concatenate(self.arrays)
+        return self.arrays[0] if len(self.arrays) == 1 else np.concatenate(self.arrays)
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,7 @@ def count_with_points(
 
     `wanted` are the operating points of verification that are looked for next.
     """
-    kernel = None
-    if reader.of_rows:
-        kernel = kernel_counters(reader.scores, counters)
+    kernel = kernel_counters(reader.scores, counters) if reader.of_rows else None
     chosen = executor()
     with threads_for(reader.scores):
         if chosen is not None and not (reader.of_rows and not are_pairs(reader.scores)):
@@ -286,9 +284,7 @@ class KindOfTemplates:
     @property
     def counted(self) -> CellCounts:
         """The impostor scores counted so far."""
-        if not self.counters:
-            return UNUSED
-        return self.counters[0].cells.cells
+        return self.counters[0].cells.cells if self.counters else UNUSED
 
     def take_pilot(self, grid: CellGrid, by_group: np.ndarray, rows: int, of: int) -> None:
         """Place windows by the counts of some rows of all, in groups of them."""
@@ -318,21 +314,15 @@ class KindOfTemplates:
         """Take a second pass at the same time, in the windows placed."""
         if self.wanted is None:
             return
-        ends = (-np.inf, np.inf)
-        if self.pilot is not None:
-            ends = self.pilot.range
-        genuine = None
-        if self.wanted.every_score:
-            genuine = self.genuine
+        ends = self.pilot.range if self.pilot is not None else (-np.inf, np.inf)
+        genuine = self.genuine if self.wanted.every_score else None
         self.second_pass = SecondPass(
             self.windows, genuine, ends, moments=self.wanted.every_score, digits=digits
         )
 
     def place_cells(self, counted: CellCounts, marks: np.ndarray) -> bool:
         """Place the cells by counts, anew where the scores move; False if they are inexact."""
-        known = None
-        if self.cells is not None:
-            known = self.cells.grid
+        known = self.cells.grid if self.cells is not None else None
         grid = _around(counted, marks.dtype, known)
         if grid is None:
             return False
@@ -464,9 +454,7 @@ class KernelPass:
         step = self._rows_per_call()
         for low in range(first, last, step):
             high = min(low + step, last)
-            block = None
-            if self.by_blocks:
-                block = reader.block(low, high)
+            block = reader.block(low, high) if self.by_blocks else None
             raw = self.count(low, high, block)
             if raw is None:
                 complete = False
@@ -504,9 +492,7 @@ class KernelPass:
         for kind in self.kinds:
             if not kind.counters:
                 continue
-            genuine = mates
-            if kind.templates == "multi":
-                genuine = self._nearest(mates)
+            genuine = self._nearest(mates) if kind.templates == "multi" else mates
             genuine = np.sort(genuine)
             genuine = genuine[: len(genuine) - np.count_nonzero(np.isnan(genuine))]
             if len(genuine):

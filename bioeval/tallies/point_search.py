@@ -208,9 +208,7 @@ class PointFinder:
             divided = bins
         windows = self._windows(divided if len(divided) else bins)
         every = self._wanted.every_score
-        genuine = None
-        if every and self._pairs is None:
-            genuine = self._genuine
+        genuine = self._genuine if every and self._pairs is None else None
         moments = every and self._moments is None
         if not (windows or moments or genuine is not None):
             return None

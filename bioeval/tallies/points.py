@@ -56,10 +56,7 @@ def check_costs(costs: Any) -> np.ndarray:
     """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
     try:
         array = require_numbers("costs", costs)
-        if array.size:
-            array = array.reshape(-1, 3)
-        else:
-            array = np.empty((0, 3))
+        array = array.reshape(-1, 3) if array.size else np.empty((0, 3))
     except (ValueError, TypeError):
         array = np.full((1, 3), np.nan)
     good = np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
@@ -147,13 +144,9 @@ class ErrorCurve:
         weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
         # Compare as integers over a common denominator, so that ties are exact.
         (a0, b0), (a1, b1) = self.common(zero), self.common(one)
-        at = one
-        if max(a0, b0) <= max(a1, b1):
-            at = zero
+        at = zero if max(a0, b0) <= max(a1, b1) else one
         # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-        side = (f0, r0)
-        if a1 == b1 or a1 + b1 <= a0 + b0:
-            side = (f1, r1)
+        side = (f1, r1) if a1 == b1 or a1 + b1 <= a0 + b0 else (f0, r0)
         return EqualError(
             eer=f0 + weight * (f1 - f0),
             eer_threshold=float(self.threshold[at]),

@@ -98,9 +98,7 @@ def _bits(grid: CellGrid, places: np.ndarray) -> np.ndarray:
 def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
     """Return narrow cells over the genuine scores, with a margin, in whole words of bits."""
     finite = scores[np.isfinite(scores)]
-    ends = [0.0, 0.0]
-    if len(finite):
-        ends = finite[[0, -1]].tolist()
+    ends = finite[[0, -1]].tolist() if len(finite) else [0.0, 0.0]
     low = min(max(low, ends[0]), ends[1])
     high = min(max(high, ends[0]), ends[1])
     cells = min(MOST_CELLS, 1 << (CELLS_A_SCORE * len(scores)).bit_length())
@@ -406,9 +404,7 @@ class SecondPass:
         """Return the moments of the finite scores; None where a sum has lost its digits."""
         if not self.with_moments:
             return None
-        scale = 1.0
-        if self.rows:
-            scale = self.rows[-1].scale
+        scale = self.rows[-1].scale if self.rows else 1.0
         parts = [x.scaled(scale) for x in self.rows]
         return moments_of_rows(scale, *map(np.concatenate, zip(*parts, strict=True)))
 

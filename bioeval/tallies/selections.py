@@ -348,9 +348,7 @@ class _Points:
         for i, size in enumerate(sizes.tolist()):
             known[i] = [allowed_errors(x, size) for x in targets]
         allowed = known[size_of_each]
-        cornered = 0
-        if wanted.every_score:
-            cornered = verified
+        cornered = verified if wanted.every_score else 0
         corners = int(self.genuine[:cornered].sum()) + cornered
         self.found = kernel.PointsFound(
             equal_error=np.full((number, 5), np.nan),

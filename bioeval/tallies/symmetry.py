@@ -49,9 +49,7 @@ def is_symmetric(scores: Scores) -> bool:
             return False  # each pair once, or so
     if scores._streams:
         return not callable(scores._base.metric)  # the named metrics are symmetric
-    step = 1
-    if not is_mapped(scores):
-        step = len(sample)
+    step = len(sample) if not is_mapped(scores) else 1
     parts = []
     for low in range(0, len(sample), step):
         parts.append(some._read_rows(low, low + step))

@@ -98,10 +98,7 @@ class Rule:
         name, given = threshold, []
         if isinstance(threshold, str):
             name, equals, rest = threshold.partition("=")
-            if equals:
-                given = rest.split(",")
-            else:
-                given = []
+            given = rest.split(",") if equals else []
             if not equals and is_number(threshold):
                 name, given = "fixed", [threshold]
         elif isinstance(threshold, (tuple, list)) and threshold:
@@ -113,10 +110,7 @@ class Rule:
             name = name.strip().lower()
         if not isinstance(name, str) or name not in RULES:
             raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
-        if name in TARGETS:
-            read = cls.rate_in
-        else:
-            read = number_in
+        read = cls.rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
         except (TypeError, ValueError, ArithmeticError):

@@ -43,9 +43,7 @@ def objectives(
     The hull is least where FAR has one of the `weights` and FRR the rest.
     """
     for scalar in optima:
-        sign = 1.0
-        if scalar.best == "max":
-            sign = -1.0
+        sign = -1.0 if scalar.best == "max" else 1.0
         assert scalar.of_rates is not None
         yield functools.partial(_signed, sign, scalar.of_rates)
     for p, miss, accept in [*costs.astype(float).tolist(), *((1 - w, 1.0, 1.0) for w in weights)]:
@@ -304,9 +302,7 @@ class Attempts:
             key=lambda i: has_crossed(before + self.accepted[i + 1], self.values[i]),
         )
         near = self.values[max(0, i - 1) : i + (i < stop)]
-        first = 0
-        if i:
-            first = self.genuine.searchsorted(near[0], side="right")
+        first = self.genuine.searchsorted(near[0], side="right") if i else 0
         last = self.genuine.searchsorted(near[-1] if i < stop else self.edges[b], side="right")
         points = distinct(np.sort(np.concatenate([near, self.genuine[first:last]])))
         return self.curve(points, reject_all=i == 0).equal_error()

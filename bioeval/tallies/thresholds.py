@@ -86,17 +86,13 @@ def require_values(scores: Scores, task: str) -> None:
 
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
-    if larger_is_closer(kind):
-        return -thresholds[::-1]
-    return thresholds
+    return -thresholds[::-1] if larger_is_closer(kind) else thresholds
 
 
 def to_user(values: Any, kind: str) -> Any:
     """Convert a distance to the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
-    if larger_is_closer(kind):
-        return 0.0 - values
-    return 0.0 + values
+    return 0.0 - values if larger_is_closer(kind) else 0.0 + values
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
@@ -123,9 +119,7 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
     if not low <= high:
         return np.empty(0)
     # Halves, whose difference is finite, only where the range is not.
-    half = 0.5
-    if math.isfinite(high - low):
-        half = 1.0
+    half = 1.0 if math.isfinite(high - low) else 0.5
     grid = np.linspace(half * low, half * high, count) / half
     grid[-1] = high
     return np.unique(grid)
@@ -139,9 +133,7 @@ def grid_over(
     `infinite` says whether -inf and +inf are scores.
     """
     if given is None:
-        exponent = 0
-        if low <= high:
-            exponent = cell_exponent(low, high)
+        exponent = cell_exponent(low, high) if low <= high else 0
         grid = default_grid(low, high, exponent, count or DEFAULT_COUNT)
     else:
         grid = linear_grid(low, high, given)

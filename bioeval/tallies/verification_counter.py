@@ -49,9 +49,7 @@ class Claim:
     @property
     def fused(self) -> str | None:
         """The fusion rule; None where templates are compared one by one."""
-        if self.templates == "multi":
-            return self.fusion
-        return None
+        return self.fusion if self.templates == "multi" else None
 
     @property
     def rule(self) -> tuple[str, int]:
@@ -94,10 +92,7 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         self.reader, self.transactions = reader, attempts or ""
         self.claims: tuple[np.ndarray, np.ndarray] | None = None
         self.unenrolled_probes: tuple[np.ndarray, np.ndarray] | None = None
-        if claims is None:
-            self.claims_of = "all"
-        else:
-            self.claims_of = "explicit"
+        self.claims_of = "all" if claims is None else "explicit"
         self.skipped = 0
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)

@@ -89,9 +89,7 @@ class Averaged(NamedTuple):
         return values[~np.isnan(values)]
 
     def _value(self, name: str) -> float:
-        if name in self.dataset:
-            return float(self._at(name))
-        return np.nan
+        return float(self._at(name)) if name in self.dataset else np.nan
 
     def _at(self, name: str) -> np.ndarray:
         """Return the values of a variable at the place; selecting by xarray would load dask."""
@@ -129,9 +127,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
 
 def place_in(order: Sequence[str], name: str) -> int:
     """Return the place of a name in an order; others are behind it."""
-    if name in order:
-        return order.index(name)
-    return len(order)
+    return order.index(name) if name in order else len(order)
 
 
 def with_unit(label: str, percent: bool) -> str:
@@ -143,9 +139,7 @@ def with_unit(label: str, percent: bool) -> str:
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
-    ranks = []
-    if "rank" in dims:
-        ranks = dataset["rank"].values.tolist()
+    ranks = dataset["rank"].values.tolist() if "rank" in dims else []
     for over in TARGETS:
         if over in dims:
             at = {}

@@ -127,9 +127,7 @@ class TermTranslator:
 
 def _as_begun(text: str, like: str) -> str:
     """Return a text with a capital first letter if `like` has one."""
-    if like[0].isupper():
-        return text[0].upper() + text[1:]
-    return text
+    return text[0].upper() + text[1:] if like[0].isupper() else text
 
 
 def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, str]]:

@@ -33,9 +33,7 @@ def page(text: str, claims: Iterable[Claim], store: Store) -> str:
 
 def about(claim: Claim, store: Store) -> Iterator[str]:
     """Yield the sentence above the table of a claim."""
-    made = ""
-    if claim.from_people:
-        made = f", from {claim.from_people} people on"
+    made = f", from {claim.from_people} people on" if claim.from_people else ""
     yield f"`{claim.call}`: {claim.claimed}{made}."
     yield ""
 

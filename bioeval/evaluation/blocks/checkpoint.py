@@ -105,9 +105,7 @@ def _identity_of_metric(source: EmbeddingSource, rows: np.ndarray, columns: np.n
 
 def digest_of_data(scores: Scores) -> str:
     """Return one digest of the scores with their labels, whatever their name or file."""
-    rows = ""
-    if not are_pairs(scores):
-        rows = digest_of_rows(scores, 0, scores.shape[0])
+    rows = digest_of_rows(scores, 0, scores.shape[0]) if not are_pairs(scores) else ""
     return xxhash.xxh3_128(json.dumps([digests_of(scores), rows]).encode()).hexdigest()
 
 
@@ -353,9 +351,7 @@ class Checkpoint:
             return
         path = self.folder / f"{name}.digest"
         digest = digest_of(*arrays).encode()
-        known = b""
-        if path.exists():
-            known = path.read_bytes()
+        known = path.read_bytes() if path.exists() else b""
         if not known and not any(self.folder.glob(f"{name}-*.part")):
             write_file(path, digest)
         elif known != digest:
@@ -421,9 +417,7 @@ class KeptPass:
         write_part(self._path(low, high), part, self._digest(low, high))
 
     def _digest(self, low: int, high: int) -> str:
-        if self.digests:
-            return digest_of_rows(self.row_pass.scores, low, high)
-        return ""
+        return digest_of_rows(self.row_pass.scores, low, high) if self.digests else ""
 
     def _path(self, low: int, high: int) -> Path:
         return self.folder / f"{self.name}-{low:012d}-{high:012d}.part"
@@ -476,10 +470,7 @@ def _difference(known: Any, wanted: Any, where: str = "") -> str:
             return f"{where}: differ"
         return f"{where}: {there} there, {here} here"
     for name in {**known, **wanted}:
-        if where:
-            word = f"{where}, {name}"
-        else:
-            word = _WORDS.get(name, name)
+        word = f"{where}, {name}" if where else _WORDS.get(name, name)
         if name == where:  # the scores of an argument of that name
             word = where
         difference = _difference(known.get(name, "none"), wanted.get(name, "none"), word)

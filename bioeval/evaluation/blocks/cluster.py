@@ -81,9 +81,7 @@ class ClusterWorkers:
     ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks as they finish, of several blocks at once if `merging`."""
         packed = pack(row_pass, by_path=self._by_path)
-        size = 1
-        if merging and not packed.matrices:
-            size = FAN_IN
+        size = FAN_IN if merging and not packed.matrices else 1
         groups = deque(ranges[i : i + size] for i in range(0, len(ranges), size))
         left = set(ranges)
         try:

@@ -126,10 +126,7 @@ def executor_of_call(
     scores: dict[str, Scores] = {}
     options = {}
     for name, value in arguments.items():
-        if isinstance(value, Mapping):
-            systems = value
-        else:
-            systems = {name: value}
+        systems = value if isinstance(value, Mapping) else {name: value}
         if value is not None and all(isinstance(x, Scores) for x in systems.values()):
             scores |= systems
         elif name not in _ASIDE:

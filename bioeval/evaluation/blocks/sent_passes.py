@@ -40,10 +40,7 @@ class FileMissingOnWorker(Exception):  # noqa: N818 (no error: the rows are sent
 def place_in_file(values: Any) -> tuple[Any, ...] | None:
     """Return the place of an array in its file, as :func:`opened` takes it; None without a file."""
     stored = isinstance(values, StoredRows)
-    if stored:
-        array = values.array
-    else:
-        array = values
+    array = values.array if stored else values
     kind, where = type(array).__module__.partition(".")[0], None
     if type(array) in (np.ndarray, np.memmap):
         where = _place_of_memmap(array)
@@ -52,9 +49,7 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
     elif kind == "zarr" and type(getattr(array, "store", None)).__name__ in _STORES:
         where = array.store, array.path
     try:
-        how = None
-        if stored:
-            how = (values.input_name, values.fill)
+        how = (values.input_name, values.fill) if stored else None
         return where and (kind, how, _stamp(*where[:2]), *where)
     except FileMissingOnWorker:  # removed meanwhile
         return None

@@ -89,9 +89,7 @@ class Arrays:
 
     def read_if_there(self, key: str | None) -> np.ndarray | None:
         """Read an array that a file need not have."""
-        if key in self.headers:
-            return self.read(key)
-        return None
+        return self.read(key) if key in self.headers else None
 
     def read_json(self, key: str) -> Any:
         """Read an array that is the bytes of a JSON text, and return its value."""
@@ -255,9 +253,7 @@ def open_array(path: Path, input_name: str = "a .npy matrix", as_: str = "number
             header = read_header(file)
             size = path.stat().st_size - file.tell()
         if header.is_pickled:
-            dtype = "str"
-            if as_ == "numbers":
-                dtype = "float"
+            dtype = "float" if as_ == "numbers" else "str"
             raise DataError(
                 f"{path}: holds Python objects, a pickle, and bioeval never unpickles; save it "
                 f"as {as_} (numpy.asarray(x, dtype={dtype}))"
@@ -298,9 +294,7 @@ def write_npy(
             "shape": tuple(map(int, shape)),
         },
     )
-    rows = 1
-    if shape:
-        rows = shape[0]
+    rows = shape[0] if shape else 1
     step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
     for low in range(0, rows, step):
         block = read(low, min(rows, low + step))
@@ -322,9 +316,7 @@ class ArchiveWriter:
     def add(self, key: str, array: Any) -> None:
         """Write a whole array."""
         array = np.asarray(array)
-        rows = array
-        if not array.shape:
-            rows = array[None]
+        rows = array[None] if not array.shape else array
         self.add_rows(key, array.shape, array.dtype, lambda low, high: rows[low:high])
 
     def add_rows(

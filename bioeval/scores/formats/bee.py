@@ -110,9 +110,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         if side is not None and side.path.suffix == ".xml":
             files[side.path.name] = side
     if files:
-        noun = "sigset"
-        if len(files) > 1:
-            noun = "sigsets"
+        noun = "sigsets" if len(files) > 1 else "sigset"
         return scores._with(_reading=(f"subjects from the {noun} {' and '.join(files)}",))
     return scores
 
@@ -181,9 +179,7 @@ def _write(scores: Scores, path: Path) -> None:
 def _mask_row(scores: Scores, row: int) -> np.ndarray:
     """Return the bytes of the mask for a row: compared cells, and genuine ones."""
     n = scores.shape[1]
-    mask = None
-    if scores._has_mask:
-        mask = scores._read_mask(row, row + 1)[0]
+    mask = scores._read_mask(row, row + 1)[0] if scores._has_mask else None
     if scores._labelled or mask is None:
         genuine = scores._codes.gallery == scores._codes.probe[row]
     else:

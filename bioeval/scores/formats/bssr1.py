@@ -60,9 +60,7 @@ def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
             subjects.append(attributes.get("subject_id", "").strip())
     for key, values in (("name", names), ("subject_id", subjects)):
         if "" in values or not values:
-            first = ""
-            if values:
-                first = f", the first is signature {values.index('') + 1}"
+            first = f", the first is signature {values.index('') + 1}" if values else ""
             raise DataError(
                 f"{path}: {values.count('')} of {counted(len(values), 'signatures')} have no {key}"
                 f'{first}; expected elements <signature name="..." subject_id="...">'

@@ -48,9 +48,7 @@ class Cells:
             raise DataError(f"{place}: has a header but no rows")
         numbers, rows = zip(*lines, strict=True)
         columns = [*map(list, zip(*rows, strict=True))]
-        names = []
-        if named:
-            names = [*map(folded, header)]
+        names = [*map(folded, header)] if named else []
         return cls(place, header, names, [*numbers], columns)
 
     @property
@@ -103,9 +101,7 @@ class Cells:
 
     def kind(self, column: int) -> Kind | None:
         """Return the kind of scores that the name of a column declares."""
-        if self.names:
-            return SCORE_NAMES.get(self.names[column])
-        return None
+        return SCORE_NAMES.get(self.names[column]) if self.names else None
 
 
 def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:

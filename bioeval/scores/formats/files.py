@@ -186,13 +186,8 @@ def guarded(path: Path, input_name: str = "", expected: str = "") -> Iterator[No
     `input_name` is the part that is read, as ``"the array 'scores'"``, and `expected` what the file
     should be, as ``"a .npz file"``.
     """
-    if input_name:
-        where = f"{path}: {input_name}"
-    else:
-        where = str(path)
-    separator = ": "
-    if input_name:
-        separator = " "
+    where = f"{path}: {input_name}" if input_name else str(path)
+    separator = " " if input_name else ": "
     advice = "write the file again"
     if expected:
         advice = f"expected {expected}, write it again"
@@ -228,9 +223,7 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
 
 def line_feeds(raw: bytes) -> bytes:
     r"""Return bytes of a text with ``\n`` in place of its line ends ``\r\n`` and ``\r``."""
-    if b"\r" in raw:
-        return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return raw
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
 
 
 def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
@@ -332,10 +325,7 @@ def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
             ) from error
         if error.filename is not None and not str(error.filename).startswith((*map(str, parts),)):
             raise
-        if error.errno:
-            reason = os.strerror(error.errno)
-        else:
-            reason = str(error)
+        reason = os.strerror(error.errno) if error.errno else str(error)
         raise OSError(error.errno, reason, str(path)) from error
 
 

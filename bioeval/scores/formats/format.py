@@ -222,9 +222,7 @@ def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
         return {}
-    words = [0]
-    if isinstance(meta, Mapping):
-        words = [*meta.keys(), *meta.values()]
+    words = [*meta.keys(), *meta.values()] if isinstance(meta, Mapping) else [0]
     if not all(isinstance(word, str) for word in words):
         raise DataError(f"{say('meta')} is {received(meta)}; expected names and columns, as text")
     return dict(meta)
@@ -413,9 +411,7 @@ class Format:
 def metadata_losses(scores: Scores) -> list[str]:
     """Say which metadata columns a format leaves out."""
     names = sorted({*scores.probe_meta, *scores.gallery_meta})
-    statement = "column {} is"
-    if len(names) > 1:
-        statement = "columns {} are"
+    statement = "columns {} are" if len(names) > 1 else "column {} is"
     if not names:
         return []
     return [f"the metadata {statement.format(', '.join(names))} left out"]

@@ -206,9 +206,7 @@ def matrix_advice(path: Path) -> str:
     count, mark = first_numbers(path)
     if count < 3:
         return ""  # a list without its header, more likely
-    part = ""
-    if mark is not None:
-        part = f", delimiter={mark!r}"
+    part = f", delimiter={mark!r}" if mark is not None else ""
     target = str(path.with_suffix(".npy"))
     return (
         "begins with a line of numbers, as a matrix does (in a list of pairs, write the names "
@@ -237,9 +235,7 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
         )
     columns = table.arrays()
     label = columns.pop(key)
-    chosen = ""
-    if len(table.columns) > 1 and key != LABEL_COLUMNS[0]:
-        chosen = key
+    chosen = key if len(table.columns) > 1 and key != LABEL_COLUMNS[0] else ""
     labels = Labels(table.path, label, columns, has_header, chosen)
     return _renamed(labels, meta, "no column", "the others are", "none")
 
@@ -532,9 +528,7 @@ def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
 def _as_utf8(raw: bytes, path: Path) -> bytes:
     """Return XML in UTF-8; expat cannot read the published lists in GB 2312."""
     head = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']", raw[:400])
-    encoding = "utf-8"
-    if head:
-        encoding = head[1].decode("ascii").lower()
+    encoding = head[1].decode("ascii").lower() if head else "utf-8"
     require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))
     try:
         return raw.decode(encoding).removeprefix("\ufeff").encode("utf-8")

@@ -289,16 +289,11 @@ class _PairRows:
 
     def kept(self, column: np.ndarray) -> np.ndarray:
         """Return a column of the rows that are kept."""
-        if self.rows is None:
-            return column
-        return column[self.rows]
+        return column if self.rows is None else column[self.rows]
 
     def taking(self, choice: np.ndarray) -> _PairRows:
         """Return some of the pairs."""
-        if self.rows is None:
-            rows = np.flatnonzero(choice)
-        else:
-            rows = self.rows[choice]
+        rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
         return replace(self, rows=rows, genuine=self.genuine[choice])
 
     def where(self, numbers: Sequence[int]) -> str:
@@ -411,9 +406,7 @@ def _rules(options: ReadOptions) -> ListRules:
 def _templates(pairs: _PairRows) -> CodedSides | None:
     """Return the templates of both sides of each pair, if the list names them."""
     layout = pairs.layout
-    listed = None
-    if layout.subjects is not None:
-        listed = pairs.subjects
+    listed = pairs.subjects if layout.subjects is not None else None
     names = templates_of(pairs.table, layout, listed)
     if names is None:
         sides = layout.templates or ()
@@ -486,9 +479,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
     if genuine is None:
         if subjects is None:
             both = _all_names(table, layout)
-            pattern = None
-            if both:
-                pattern = subject_pattern(both)
+            pattern = subject_pattern(both) if both else None
             raise DataError(
                 f"{path}: does not mark genuine pairs; give the list of trials as "
                 f"{say('trials')}, or the part of a name that is its subject as "

@@ -355,9 +355,7 @@ def _header(variable: Variable) -> Header:
         return _text(variable.shape)
     if variable.is_logical:
         return Header(variable.shape, np.dtype(bool))
-    plain = None
-    if not variable.is_complex:
-        plain = NUMERIC.get(variable.kind)
+    plain = NUMERIC.get(variable.kind) if not variable.is_complex else None
     return Header(variable.shape, np.dtype(plain or object))
 
 
@@ -387,9 +385,7 @@ class Mat73:
         import h5py
 
         for name in file[group] if group else file:
-            place = name
-            if group:
-                place = f"{group}/{name}"
+            place = f"{group}/{name}" if group else name
             if name.startswith("#"):  # what cells and objects refer to
                 continue
             item: Any = file[place] if _within(file, place) else None
@@ -491,9 +487,7 @@ def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
     for number, part in enumerate(parts, 1):
         link = file.get(f"{here}/{part}", getlink=True)
         if isinstance(link, h5py.SoftLink):
-            start = ""
-            if not link.path.startswith("/"):
-                start = here
+            start = here if not link.path.startswith("/") else ""
             rest = "/".join((start, link.path, *parts[number:]))
             return links > 0 and _within(file, rest, links - 1)
         if not isinstance(link, h5py.HardLink):
@@ -626,9 +620,7 @@ def _write(scores: Scores, path: Path) -> None:
 
 def _losses(scores: Scores) -> list[str]:
     """Say what MATLAB files cannot hold."""
-    if scores.dtype == np.float16:
-        return ["float16 scores become float32"]
-    return []
+    return ["float16 scores become float32"] if scores.dtype == np.float16 else []
 
 
 FORMAT = Format(

@@ -226,9 +226,7 @@ class Sides:
 
     def count(self, side: int) -> int:
         """Return the number of templates of side 0 (probe) or 1 (gallery)."""
-        if side:
-            return self.n
-        return self.m
+        return self.n if side else self.m
 
 
 @dataclass
@@ -360,9 +358,7 @@ class NamedArrays:
         if sides.square:
             places = [(0, name, key if key in self.file else f"probe_{key}")]
         elif name.startswith(_PREFIXES):
-            side = 1
-            if name.startswith("probe_"):
-                side = 0
+            side = 0 if name.startswith("probe_") else 1
             places = [(side, name.removeprefix(_PREFIXES[side]), key)]
         else:
             places = [(0, name, f"probe_{key}"), (1, name, f"gallery_{key}")]
@@ -388,9 +384,7 @@ class NamedArrays:
         """Return labels as text; whole numbers index the array of names where there is one."""
         header = self.file.headers.get(NAMES)
         listed = header is not None and header.dtype.kind == "U" and len(header.shape) == 1
-        known = 0
-        if listed and header is not None:
-            known = header.shape[0]
+        known = header.shape[0] if listed and header is not None else 0
         if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < known:
             return self.file.read(NAMES)[labels].tolist()
         return [*map(str, labels.tolist())]
@@ -419,17 +413,12 @@ class NamedArrays:
 
     def kind(self, key: str, accepted: tuple[str, ...]) -> Kind:
         """Return the kind of the scores of an array; `notes` tells where it is not stated."""
-        stored_kind = ""
-        if "kind" in self.file:
-            stored_kind = self.file.text("kind")
+        stored_kind = self.file.text("kind") if "kind" in self.file else ""
         if stored_kind:
             require_choice(f"{self.file.path}: kind", stored_kind, accepted)
         kind, notes = self.options.kind_of(stored_kind, f"{self.file.path}: kind")
         require_choice("kind", kind, accepted)
-        if not stored_kind and key.casefold() in _DISTANCES:
-            self.notes = ()
-        else:
-            self.notes = notes
+        self.notes = () if not stored_kind and key.casefold() in _DISTANCES else notes
         return kind
 
     @property

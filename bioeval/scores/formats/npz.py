@@ -307,18 +307,14 @@ def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 def _of_lists(named: NamedArrays) -> tuple[str, ...]:
     """Return the options that apply to lists of pairs alone."""
-    if named.options.lists_pairs:
-        return ()
-    return ("keep", "unordered")
+    return () if named.options.lists_pairs else ("keep", "unordered")
 
 
 def _attempts(
     pairs: PairScores, evaluated: FoundPairs, sides: Sides, named: NamedArrays
 ) -> PairScores:
     """Return the pairs of a list that are attempts, by the rules of lists with names."""
-    other = evaluated.b
-    if not sides.square:
-        other = evaluated.b + sides.m
+    other = evaluated.b + sides.m if not sides.square else evaluated.b
     codes = evaluated.a.astype(np.int32), other.astype(np.int32)
     pairs = pairs._with(_templates=CodedSides(range(sides.m + sides.n), *codes))
     rules = ListRules.parse(named.options.keep, named.options.unordered)

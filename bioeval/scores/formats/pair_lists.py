@@ -67,9 +67,7 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     subject b.
     """
     # The name of the column declares what the scores are.
-    score = "score"
-    if scores.kind != "order":
-        score = scores.kind
+    score = scores.kind if scores.kind != "order" else "score"
     if are_pairs(scores):
         columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
@@ -117,9 +115,7 @@ def write_text(scores: Scores, path: Path) -> None:
     with replacing(path) as part:
         _check(scores, path)
         with text_to_write(part, path) as file:
-            mark = "\t"
-            if ".csv" in path.suffixes[-2:]:
-                mark = ","
+            mark = "," if ".csv" in path.suffixes[-2:] else "\t"
             writer = csv.writer(file, delimiter=mark, lineterminator="\n")
             for number, block in enumerate(_blocks(scores)):
                 if not number:
@@ -172,9 +168,7 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
     for low in range(0, m, step):
         high = min(m, low + step)
         block = scores._read_rows(low, high)
-        mask = None
-        if scores._has_mask:
-            mask = scores._read_mask(low, high)
+        mask = scores._read_mask(low, high) if scores._has_mask else None
         for row in range(low, high):
             kept = scores.gallery_ids != scores.probe_ids[row]
             kept &= ~scores._excluded(np.full(n, row), places)
@@ -230,9 +224,7 @@ def _recognise(file: FileFacts) -> bool:
     listed: object = options.scores_key or options.trials or options.subject_from
     labels = options.labels
     listed = listed or (labels and labels.is_file() and lists_templates(labels))
-    advice = ""
-    if not listed:
-        advice = matrix_advice(file.path)
+    advice = matrix_advice(file.path) if not listed else ""
     named = file.suffix == ".csv"
     if advice and named:
         raise DataError(f"{file.path}: {advice}")

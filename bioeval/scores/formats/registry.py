@@ -124,9 +124,7 @@ def recognise(path: Path, options: ReadOptions) -> Format:
         if advice:
             message += f". It {advice}"
         raise DataError(message)
-    actual = None
-    if file.content not in COMPRESSED:
-        actual = _recognised_by(formats(), file)
+    actual = _recognised_by(formats(), file) if file.content not in COMPRESSED else None
     if not promised or actual is None and file.content != "text":
         raise DataError(f"{path}: is {file.content}; expected {listed}")
     if file.content == promised[0].looks == "text":

@@ -153,9 +153,7 @@ class Hdf5Arrays(_Store):
             super().__init__(path, self._file.attrs, fill)
         self.elsewhere = self._plain.elsewhere
         for name, header in self._plain.headers.items():
-            item = None
-            if name not in self.elsewhere:
-                item = self._file[name]
+            item = self._file[name] if name not in self.elsewhere else None
             if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
                 header = Header(item.shape, np.dtype("U1"))
             if isinstance(item, h5py.Dataset):
@@ -375,10 +373,7 @@ class _Hdf5File(io.FileIO):
 
     def truncate(self, size: int | None = None) -> int:
         """Set the length, unless an error has left less."""
-        if size is None:
-            self._end = self._place
-        else:
-            self._end = size
+        self._end = self._place if size is None else size
         if self.error:
             return self._end
         return super().truncate(self._end)

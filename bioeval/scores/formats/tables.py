@@ -117,9 +117,7 @@ class ArrowTable:
             if self._is_stream:  # which is read once
                 self._source.seek(0)
                 self._file = self._arrow.ipc.open_stream(self._source)
-            groups = 0
-            if not self._is_stream:
-                groups = self._file.num_record_batches
+            groups = self._file.num_record_batches if not self._is_stream else 0
             read = map(self._batch, range(groups))
             if self._is_stream:
                 read = iter(lambda: self._batch(None), None)
@@ -461,10 +459,7 @@ def _wide(names: list[str], pieces: Pieces) -> tuple[list[int], list[int]]:
 
 
 def _is_text(cells: Any) -> bool:
-    if isinstance(cells, Distinct):
-        values = cells.values
-    else:
-        values = np.asarray(cells).tolist()
+    values = cells.values if isinstance(cells, Distinct) else np.asarray(cells).tolist()
     return all(isinstance(value, str) for value in values)
 
 

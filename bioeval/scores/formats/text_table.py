@@ -69,10 +69,7 @@ class _Watched(io.RawIOBase):
         """Read some bytes, and report how much of the file is read."""
         piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
-        if end >= 0:
-            self._line = len(piece) - end - 1
-        else:
-            self._line = self._line + len(piece)
+        self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)
         if self._line > _LONGEST_LINE:
             raise DataError(
                 f"{self._path}: has a line of more than {_LONGEST_LINE >> 20} MiB; expected lines "
@@ -85,9 +82,7 @@ class _Watched(io.RawIOBase):
     def _piece(self, size: int) -> bytes:
         """Read some bytes; a line feed goes with the carriage return that was read before it."""
         while raw := self._file.read(size):
-            piece = raw
-            if self._returned and raw[:1] == b"\n":
-                piece = raw[1:]
+            piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
             self._returned = raw.endswith(b"\r")
             if piece:
                 return line_feeds(piece)
@@ -323,9 +318,7 @@ class Columns:
     @property
     def noun(self) -> str:
         """The name of a row in messages."""
-        if self.first_line is None:
-            return "row"
-        return "line"
+        return "row" if self.first_line is None else "line"
 
     def at(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""

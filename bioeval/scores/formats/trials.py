@@ -460,9 +460,7 @@ def lists_lfw_pairs(path: Path) -> bool:
     head, *rows = shape_of(path).cells
     if len(head) > 2 or not rows or not all(map(_is_digits, head)):
         return False
-    numbers = rows[0][1::2]
-    if len(rows[0]) == 3:
-        numbers = rows[0][1:]
+    numbers = rows[0][1:] if len(rows[0]) == 3 else rows[0][1::2]
     return len(numbers) == 2 and all(map(_is_digits, numbers))
 
 

@@ -149,9 +149,7 @@ def wide_scores(
         first = zip(rows.names[:EXAMPLES], rows.subjects[:EXAMPLES], strict=True)
         reading.append(named_by(dict(first)))
     if meta:
-        noun = "column"
-        if len(meta) > 1:
-            noun = "columns"
+        noun = "columns" if len(meta) > 1 else "column"
         reading.append(f"metadata from the {noun} {', '.join(meta)}")
     ids = {}
     m, n = len(np.unique(rows.names)), len(np.unique(columns.names))
@@ -291,9 +289,7 @@ def write_wide_text(scores: Scores, path: Path) -> None:
     """Write a table as text, separated by commas or tabs."""
     names, rows = _columns(scores, path, MOST_COLUMNS)
     with replacing(path) as part, text_to_write(part, path) as file:
-        mark = "\t"
-        if ".csv" in path.suffixes[-2:]:
-            mark = ","
+        mark = "," if ".csv" in path.suffixes[-2:] else "\t"
         writer = csv.writer(file, delimiter=mark, lineterminator="\n")
         writer.writerow(map(as_cell, names))
         for some, block in _blocks(scores):

@@ -98,9 +98,7 @@ class GaussianScores:
 
     @property
     def _sign(self) -> float:
-        if self.kind == "distance":
-            return 1.0
-        return -1.0
+        return 1.0 if self.kind == "distance" else -1.0
 
     @property
     def shift(self) -> float:
@@ -195,9 +193,7 @@ class GaussianScores:
         require_choice("rank_unit", rank_unit, ("template", "subject"))
         other_subjects = require_integer("subjects", subjects, low=1) - 1
         group = require_integer("templates", templates, low=1)
-        best_of = group
-        if mates is not None:
-            best_of = require_integer("mates", mates, low=1)
+        best_of = require_integer("mates", mates, low=1) if mates is not None else group
         candidates, within = (
             (other_subjects * group, 1) if rank_unit == "template" else (other_subjects, group)
         )

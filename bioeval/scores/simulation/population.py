@@ -314,9 +314,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
     """Return the number of subjects without templates in the gallery."""
     if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
         return max(1, round(float(value) * subjects))
-    whole = value
-    if isinstance(value, float) and value == 0.0:
-        whole = int(value)
+    whole = int(value) if isinstance(value, float) and value == 0.0 else value
     try:
         return require_integer("unenrolled", whole, low=0)
     except DataError:

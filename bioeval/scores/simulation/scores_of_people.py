@@ -119,9 +119,7 @@ class AttackRows:
         square = scores.probe_ids is scores.gallery_ids
         number = len(self.target)
         labels = np.concatenate([scores.probe_labels, self.target + 1])
-        columns = labels
-        if not square:
-            columns = scores.gallery_labels
+        columns = scores.gallery_labels if not square else labels
         values = np.empty((m + number, len(columns)), dtype=np.float32)
         values[:m, :n] = scores.values
         stream = Stream(self.seed, _ATTACK_SCORES)
@@ -315,9 +313,7 @@ def simulate(
         raise DataError(f"{Argument('presentations')} is given without {Argument('attacks')}")
     random_state = seed_sequence(random_state)
     if attacks is not None:
-        each = presentations
-        if presentations is None:
-            each = PRESENTATIONS
+        each = PRESENTATIONS if presentations is None else presentations
         enrolled = require_integer("subjects", subjects, low=1)
         rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
     options_given = {name: value for name, value in options.items() if value is not None}
@@ -428,10 +424,7 @@ def _gaussian_scores(
 ) -> Scores:
     """Draw scores; the offsets of each person are called as their spreads."""
     goat, wolf, lamb = offsets["goat_sd"], offsets["wolf_sd"], offsets["lamb_sd"]
-    if design.probes is None:
-        rows = design.gallery
-    else:
-        rows = design.probes
+    rows = design.gallery if design.probes is None else design.probes
     columns = design.gallery
     size = f"{len(rows):,} x {len(columns):,} scores"
     require_memory(4 * len(rows) * len(columns), size, FEWER)

@@ -264,10 +264,7 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     assured = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
     assured.over, assured.event = shares.over, shares.event
     assured.people = sum(map(len, shares.sides))
-    if assurance == "guaranteed":
-        assured.rule = "guaranteed"
-    else:
-        assured.rule = "estimated"
+    assured.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
     if shares.fixed_gallery:
         assured.valid_for = "people like these against this gallery"
     if not shares.impostors:
@@ -301,14 +298,8 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     layer = int(layers[kept - 1])
     assured.threshold = shares.loosest(layer)
     assured.high = float(high[kept - 1])
-    if layer >= 0:
-        assured.far = float(shares.mean[layer])
-    else:
-        assured.far = 0.0
-    if layer >= 0:
-        assured.attempts = float(shares.accepted[layer])
-    else:
-        assured.attempts = 0.0
+    assured.far = float(shares.mean[layer]) if layer >= 0 else 0.0
+    assured.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
     assured.frr = shares.frr(assured.threshold)
     return assured
 
@@ -361,12 +352,8 @@ def _refusal(
 ) -> str:
     """Return why no threshold can be promised, and what would help."""
     there = assured.people
-    people = "people"
-    if not isinstance(shares, PairShares):
-        people = shares.over
-    at = 0.0
-    if layer >= 0:
-        at = float(shares.mean[layer])
+    people = shares.over if not isinstance(shares, PairShares) else "people"
+    at = float(shares.mean[layer]) if layer >= 0 else 0.0
     rate = rate_beside(at, target)
     said = f"at the strictest threshold tried {rate} {shares.event} in these data"
     if at >= target:
@@ -376,9 +363,7 @@ def _refusal(
         needs.append(f"needs {assured.needed:,} or more, even without a false accept")
     if at_its_far := str(assured.enough):
         needs.append(at_its_far)
-    guaranteed = ""
-    if needs:
-        guaranteed = f" The guaranteed rule {', and it '.join(needs)}."
+    guaranteed = f" The guaranteed rule {', and it '.join(needs)}." if needs else ""
     return (
         f"{said}, and the upper limit at {100 * confidence:g} % is {rate_beside(high, target)}, "
         f"above the target of {100 * target:g} %; {there} {people} are too few.{guaranteed} "
@@ -594,9 +579,7 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
                 f"{Argument('threshold')} is an open-set study, and its FAR is per search; a "
                 "claim is about the FAR per comparison"
             )
-        name = "threshold"
-        if "assured_threshold" in threshold:
-            name = "assured_threshold"
+        name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
         if name not in threshold:
             raise DataError(f"{Argument('threshold')} is a dataset without a threshold")
         chosen_on, value = threshold.attrs.get("data_digest"), threshold[name].item()

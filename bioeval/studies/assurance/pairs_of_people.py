@@ -49,18 +49,12 @@ class AttainableThresholds:
         where that is itself minus infinity.
         """
         after = layer + 1
-        if after < len(self.thresholds):
-            end = self.thresholds[after]
-        else:
-            end = np.inf
+        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
         genuine = self.genuine[: np.searchsorted(self.genuine, end)]
         if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
             genuine = genuine[genuine <= self.beyond]
         genuine = genuine[np.isfinite(genuine)]
-        if layer >= 0:
-            own = self.thresholds[layer]
-        else:
-            own = -np.inf
+        own = self.thresholds[layer] if layer >= 0 else -np.inf
         if layer < 0 and end == -np.inf:
             return math.nan
         return float(max(own, genuine[-1] if len(genuine) else -np.inf))
@@ -187,10 +181,7 @@ class PairShares(AttainableThresholds):
                 self._of_missing_pairs()
         elif not (probing & enrolled).any():
             sides = np.flatnonzero(probing), np.flatnonzero(enrolled)
-            if new_gallery:
-                self.sides = list(sides)
-            else:
-                self.sides = [sides[0]]
+            self.sides = list(sides) if new_gallery else [sides[0]]
             self.independent = min(map(len, self.sides))
             self.fixed_gallery = not new_gallery
             if new_gallery and self.pairs < len(sides[0]) * len(sides[1]):

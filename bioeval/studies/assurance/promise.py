@@ -159,10 +159,7 @@ def guaranteed_limits(
 def _last_within(mean: np.ndarray, end: float, independent: int, confidence: float) -> np.ndarray:
     """Return the rate nearest to an end that data with this mean do not exclude."""
     inside, outside = mean.copy(), np.full(mean.shape, end)
-    if independent:
-        allowed = -math.log1p(-confidence) / independent
-    else:
-        allowed = math.inf
+    allowed = -math.log1p(-confidence) / independent if independent else math.inf
     reached = divergence(mean, outside) <= allowed
     for _ in range(100):
         middle = (inside + outside) / 2

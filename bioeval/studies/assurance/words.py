@@ -28,17 +28,12 @@ def may_be_absent(people: int) -> str:
 
 def new_people(divided: str) -> str:
     """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
-    if divided == "subjects":
-        return "new people"
-    return f"new {divided}"
+    return "new people" if divided == "subjects" else f"new {divided}"
 
 
 def stricter(value: float, kind: str) -> Decimal:
     """Return a finite threshold of six digits that accepts no score that the threshold rejects."""
-    if larger_is_closer(kind):
-        rounding = ROUND_CEILING
-    else:
-        rounding = ROUND_FLOOR
+    rounding = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
     return Context(prec=6, rounding=rounding).create_decimal(repr(float(value)))
 
 

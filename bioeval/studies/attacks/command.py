@@ -62,9 +62,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     with StudyCommand(data, options) as run:
         from bioeval.studies.attacks.vulnerability import vulnerability
 
-        attacks = None
-        if presented:
-            attacks = run.read(presented, mates=False)
+        attacks = run.read(presented, mates=False) if presented else None
         scores = run.read()
         dataset = run.count(vulnerability, scores, attacks, **run.options)
         species, targets = rows_over(dataset, "species"), rows_over(dataset, "far_target")
@@ -152,9 +150,7 @@ def pad_command(
         raise click.UsageError(
             "give --potential and --most together, such as --potential print=1,mask=3 --most 2"
         )
-    levels = None
-    if potential is not None:
-        levels = (potential, most)
+    levels = (potential, most) if potential is not None else None
     with StudyCommand(data, options, reads=False) as run:
         from bioeval.studies.attacks.pad import pad
         from bioeval.studies.attacks.presentation_lists import read_presentations

@@ -108,9 +108,7 @@ class Presentations:
         place = self.at_apcer(rule.value)
         if rule.name == "bpcer":
             allowed = np.flatnonzero(self.points.fr <= rule.value)
-            place = None
-            if len(allowed):
-                place = int(allowed[0])
+            place = int(allowed[0]) if len(allowed) else None
         if place is None:
             return None
         return float(self.points.threshold[place])
@@ -143,10 +141,7 @@ class DetectionRule:
             return cls("d_eer")
         try:
             if name in ("apcer", "bpcer", "fixed"):
-                if isinstance(value, str):
-                    number = Rule.rate_in(value)
-                else:
-                    number = float(value)
+                number = Rule.rate_in(value) if isinstance(value, str) else float(value)
                 if number == number and (name == "fixed" or 0 <= number <= 1):
                     return cls(name, number)
         except (TypeError, ValueError, ArithmeticError):

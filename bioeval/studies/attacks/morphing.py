@@ -188,10 +188,7 @@ def morphing(
     others = _bona_fide(bona_fide, systems, single)
     with rows_reported_to(progress):
         morphs = {name: _read(x, people) for name, x in systems.items()}
-    if isinstance(given, np.ndarray):
-        grid = given
-    else:
-        grid = _grid([*morphs.values()], given)
+    grid = given if isinstance(given, np.ndarray) else _grid([*morphs.values()], given)
     at = _used(threshold, systems, others)
     each = [
         _rates(x, grid, targets, people, others.get(name), at.get(name), options)
@@ -371,10 +368,7 @@ def _used(
     if given is None:
         return {}
     name, thresholds = Argument("threshold"), {}
-    if isinstance(given, Mapping):
-        by_system = given
-    else:
-        by_system = dict.fromkeys(systems, given)
+    by_system = given if isinstance(given, Mapping) else dict.fromkeys(systems, given)
     for system, scores in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no threshold of the system {system!r}")

@@ -171,9 +171,7 @@ def pad(
     require_choice("non_response", non_response, NON_RESPONSE)
     given, targets = check_thresholds(thresholds), _targets(apcer_targets)
     data = presentations_of(values, attack, kind, non_response, potential)
-    rule = None
-    if threshold is not None:
-        rule = DetectionRule.parse(threshold)
+    rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
     if interval is not None:
@@ -274,9 +272,7 @@ def _doubts(
 ) -> Iterator[str]:
     """Yield warnings of species that are small or without a response."""
     positive = targets[targets > 0]
-    least = 0.0
-    if len(positive):
-        least = 3 / float(positive.min())
+    least = 3 / float(positive.min()) if len(positive) else 0.0
     small, silent, few_objects = [], [], []
     for i, name in enumerate(data.species):
         here = data.codes == i
@@ -417,9 +413,7 @@ def blocks(found: Found) -> Iterator[Block]:
     ds = found[""]
     attrs, species = ds.attrs, ds["species"].values.tolist()
     attacks = int(ds["presentations_of_species"].sum())
-    side = "below"
-    if larger_is_closer(str(attrs["kind"])):
-        side = "above"
+    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
     yield Title("Presentation attack detection")
     facts = [
         ("Detector", str(attrs["system"])),
@@ -503,9 +497,7 @@ def _of_all(named: str, attrs: Mapping[str, Any], species: int) -> str:
 
 def _named(target: float) -> str:
     """Return ``" (BPCER20)"`` for the target 0.05."""
-    whole = 0
-    if target:
-        whole = round(1 / target)
+    whole = round(1 / target) if target else 0
     if whole and abs(1 / target - whole) < 1e-9 * whole:
         return f" (BPCER{whole})"
     return ""

@@ -104,9 +104,7 @@ def _species(cells: Cells, score: int) -> list[str]:
     for number, word in zip(cells.lines, columns[truth[0]], strict=True):
         flag = class_of(word)
         if flag is None and attack is None:
-            numeric = ""
-            if Cells.is_class(word):
-                numeric = " (1 and 0 are read in both ways)"
+            numeric = " (1 and 0 are read in both ways)" if Cells.is_class(word) else ""
             raise DataError(
                 f"{path}: line {number}: the class is {word!r}; expected bonafide, target or "
                 f"nontarget, and spoof or attack{numeric}"

@@ -48,9 +48,7 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     """
     meta = _row_meta(scores)
     if require_text("attack", name) not in meta:
-        there = "they have none"
-        if meta:
-            there = f"they have: {', '.join(meta)}"
+        there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
             f"{Argument('attack')} is {received(name)}, but the probe metadata of {what} have "
             "no such "

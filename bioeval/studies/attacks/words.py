@@ -11,9 +11,7 @@ from bioeval.results import in_one_precision, percent
 
 def in_order_of_scores(kind: str) -> slice:
     """Return what puts values at increasing distances in the order of increasing scores."""
-    if larger_is_closer(kind):
-        return slice(None, None, -1)
-    return slice(None)
+    return slice(None, None, -1) if larger_is_closer(kind) else slice(None)
 
 
 def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list[Any]]:

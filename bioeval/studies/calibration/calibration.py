@@ -426,9 +426,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Title("Calibration")
     facts = []
     for name, ds in found.items():
-        made = ""
-        if ds.attrs["origin"]:
-            made = f": {printable(str(ds.attrs['origin']))}"
+        made = f": {printable(str(ds.attrs['origin']))}" if ds.attrs["origin"] else ""
         genuine = int(ds["genuine_attempts"])
         impostor = int(ds["impostor_attempts"])
         facts.append((name, f"{noun_of(str(ds.attrs['kind']), plural=True)}{made}"))

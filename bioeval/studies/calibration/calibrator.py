@@ -387,9 +387,7 @@ class Calibrator(ScoreTransformer):
                 f"{noun_of(kind, plural=True)}"
             )
         fitted = self._map
-        raw = ""
-        if self.method == "pav" and self.ends == "raw":
-            raw = ", raw ends"
+        raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}{raw}"
         made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
         return made._with(_remarks=(*X._remarks, *self.remarks_))

@@ -60,9 +60,7 @@ class DerivedRows:
 
 def farthest(kind: str) -> float:
     """Return the score of a comparison that is accepted at no finite threshold."""
-    if larger_is_closer(kind):
-        return -math.inf
-    return math.inf
+    return -math.inf if larger_is_closer(kind) else math.inf
 
 
 def derived(

@@ -106,9 +106,7 @@ def reliability(
 
 def _ratios(system: System, x: str, y: str, name: str) -> Curve:
     values = system.dataset[y].values
-    why_not = "no attempts of both classes"
-    if np.isfinite(values).any():
-        why_not = ""
+    why_not = "" if np.isfinite(values).any() else "no attempts of both classes"
     return Curve(name, system.dataset[x].values, values, system, why_not)
 
 

@@ -27,9 +27,7 @@ class Spread:
     @property
     def sd(self) -> float:
         """The standard deviation; NaN without scores."""
-        if self.number:
-            return math.sqrt(self.squares / self.number)
-        return math.nan
+        return math.sqrt(self.squares / self.number) if self.number else math.nan
 
     def add(self, values: np.ndarray) -> Spread:
         """Return the spread with more scores, all of them finite."""

@@ -171,9 +171,7 @@ def _findings(
         yield from labels(symmetric=True)
         return
     scanned = scan(scores)
-    symmetric = scores._streams
-    if len(scanned.lines):
-        symmetric = mirrored(scanned)
+    symmetric = mirrored(scanned) if len(scanned.lines) else scores._streams
     yield from labels(
         symmetric=symmetric,
         impostors=int(scanned.counts[IMPOSTOR]),
@@ -425,15 +423,11 @@ def copy_finding(scores: Scores, copies: Copies, compared: int, where: str) -> F
 
 
 def _of_copy(scores: Scores) -> str:
-    if scores.kind == "distance":
-        return "distance 0"
-    return "similarity 1"
+    return "distance 0" if scores.kind == "distance" else "similarity 1"
 
 
 def _have(number: int) -> str:
-    if number == 1:
-        return "has"
-    return "have"
+    return "has" if number == 1 else "have"
 
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
@@ -566,9 +560,7 @@ def kind_finding(
     verdict = KindVerdict.of(
         eer, scores.kind, people, diagonal=diagonal, origin=scores._origin, sample=sample
     )
-    count = 0
-    if eer > 0.5:
-        count = len(genuine) + len(impostor)
+    count = len(genuine) + len(impostor) if eer > 0.5 else 0
     return Finding("kind", verdict.severity, verdict.message, count=count, remedy=verdict.remedy)
 
 
@@ -633,9 +625,7 @@ def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
     copies = find_copies(scores, scanned, impostor)
     yield _failed(scores, scanned)
     if not scores._streams:
-        scattered = None
-        if copies.exact and not copies.proven:
-            scattered = impostor
+        scattered = impostor if copies.exact and not copies.proven else None
         yield _sentinels(scores, scanned, scattered)
     yield duplicates_finding(scores, scanned, copies)
     ties = ties_finding(sample)

@@ -172,17 +172,12 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
         if len(state):
             scanned.compared[0, first:last] = state[scanned.lines[first:last] - low] != Mask.IGNORE
             scanned.compared[1, :, low:high] = state[:, scanned.lines].T != Mask.IGNORE
-    seen = values
-    if len(state):
-        seen = np.where(state == Mask.IGNORE, np.nan, values)
+    seen = np.where(state == Mask.IGNORE, np.nan, values) if len(state) else values
     raw = RawRows(seen, rows - low)
     reader.watch.look(low, raw, np.arange(n), sign_of(scores.kind))
     if len(scanned.medians):
         scanned.medians[low:high] = row_medians(reader, low, seen)
-    if labelled:
-        kept = seen[mates]
-    else:
-        kept = seen[state == Mask.GENUINE]
+    kept = seen[mates] if labelled else seen[state == Mask.GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]
 
@@ -203,9 +198,7 @@ def perfect_distance(kind: str) -> float:
 
 def sign_of(kind: str) -> float:
     """Return what turns a score into a distance, and back: -1 where larger scores are closer."""
-    if larger_is_closer(kind):
-        return -1.0
-    return 1.0
+    return -1.0 if larger_is_closer(kind) else 1.0
 
 
 def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

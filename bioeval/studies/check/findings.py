@@ -123,6 +123,4 @@ def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> str:
 
 def is_or_are(number: int) -> str:
     """Return the verb for a number of things."""
-    if number == 1:
-        return "is"
-    return "are"
+    return "is" if number == 1 else "are"

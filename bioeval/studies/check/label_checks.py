@@ -202,10 +202,7 @@ def _shown(labels: Sequence[Any]) -> str:
 
 def _labels(scores: Scores) -> Finding:
     """Return the finding about labels that look alike and differ, or name no person."""
-    if are_pairs(scores):
-        codes = scores._pair_codes
-    else:
-        codes = codes_of(scores)
+    codes = scores._pair_codes if are_pairs(scores) else codes_of(scores)
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = codes.values[size > 0].tolist()
@@ -409,9 +406,7 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
             count=subjects,
             remedy=remedy,
         )
-    enough_for = ""
-    if far_targets:
-        enough_for = f": enough for FAR {_named(far_targets)}"
+    enough_for = f": enough for FAR {_named(far_targets)}" if far_targets else ""
     return Finding("people", "ok", message + enough_for)
 
 

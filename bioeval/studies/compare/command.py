@@ -74,10 +74,7 @@ class ComparedSystems(MoreResults):
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
         self._margin = options.pop("margin")
-        if self._margin is not None:
-            self.of_scores = "--margin"
-        else:
-            self.of_scores = ""
+        self.of_scores = "--margin" if self._margin is not None else ""
 
     def require(self, files: Sequence[str]) -> None:
         """Raise unless there are systems to compare, and measures of the margin's names."""
@@ -217,9 +214,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
         options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
         read = []
         for file, given, reading in zip((a, b), (name, name_b), readings, strict=True):
-            key = None
-            if a == b:
-                key = reading["scores_key"] or reading["embeddings_key"]
+            key = reading["scores_key"] or reading["embeddings_key"] if a == b else None
             read.append(run.read(file, given or key or Path(file).stem, reading=reading))
         place = run.place(*read)
         comparison = run.count(compare, *read, **options)

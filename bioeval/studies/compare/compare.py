@@ -279,9 +279,7 @@ def compare(
     if first.claimed is not None and second.claimed is not None:
         measures += verification_measures(first, second, columns)
     if first.searched is not None:
-        order = None
-        if measures:
-            order = measures[0].reordered
+        order = measures[0].reordered if measures else None
         measures += identification_measures(first, second, columns, order, gallery)
     conclusions = _conclusions(measures, interval, adjust, given)
     return _Comparison(first, second, conclusions, interval, adjust, apart).dataset()

@@ -320,9 +320,7 @@ class PairedAttempts:
         others = (layer >= 0) & ~same
         genuine = np.stack([layer[own] // 2, self.left[own]], axis=1).astype(np.int32)
         genuine = genuine[np.argsort(genuine[:, 0], kind="stable")]
-        distinct = 0
-        if len(genuine):
-            distinct = int(genuine[-1, 0]) + 1
+        distinct = int(genuine[-1, 0]) + 1 if len(genuine) else 0
         one, other = self.left[others], self.right[others]
         low, high = np.minimum(one, other), np.maximum(one, other)
         key = (layer[others] * self.people + low) * self.people + high
@@ -332,9 +330,7 @@ class PairedAttempts:
             [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
         ).astype(np.int32)
         columns = weights.shape[1]
-        corners = 0
-        if scalar_registry().optima or len(frr_targets):
-            corners = distinct + 1
+        corners = distinct + 1 if scalar_registry().optima or len(frr_targets) else 0
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = defaultdict(list)
         for first in range(0, columns, step):

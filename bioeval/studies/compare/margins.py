@@ -102,9 +102,7 @@ def within_margins(
         if low == high == 0:  # that none of a few is decided differently does not show that of all
             high = measure.bound(interval.confidence)
             low = -high
-        worst = high
-        if measure.scalar.larger_is_better:
-            worst = -low
+        worst = -low if measure.scalar.larger_is_better else high
         conclusions.append(
             MarginConclusion(
                 margin=one,

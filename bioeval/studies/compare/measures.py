@@ -293,9 +293,7 @@ class ComparedSystem:
         within = np.zeros((len(self.targets), len(hits)))
         for i, target in enumerate(self.targets):
             allowed = int((far <= target).sum())
-            inside = True
-            if allowed < len(nearest):
-                inside = tally.mate < nearest[allowed]
+            inside = tally.mate < nearest[allowed] if allowed < len(nearest) else True
             within[i] = hits * inside
         return hits, within
 

@@ -116,9 +116,7 @@ class ComparisonTable:
             return
         tasks = [f"{attrs['templates']}-template verification"]
         if attrs["templates"] == "multi":
-            kind = ""
-            if attrs["kind_a"] == attrs["kind_b"]:
-                kind = str(attrs["kind_a"])
+            kind = str(attrs["kind_a"]) if attrs["kind_a"] == attrs["kind_b"] else ""
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
         shown: dict[str, tuple[str, ...]] = {"verification": ("far", "frr"), "identification": ()}
         if "dir_at_far" in [compared_by(x).name for x in self.dataset["measure"].values.tolist()]:
@@ -186,9 +184,7 @@ def page_tables(dataset: xr.Dataset) -> Iterator[dict[str, Any]]:
         rows.append(row)
     named = [str(attrs.get("system_a", "a")), str(attrs.get("system_b", "b"))]
     level = f"{100 * float(attrs.get('confidence', 0.95)):g} % interval"
-    before = "p"
-    if attrs.get("adjust") == "holm":
-        before = "p before Holm"
+    before = "p before Holm" if attrs.get("adjust") == "holm" else "p"
     yield {
         "name": f"comparison-{'-'.join(named)}",
         "caption": " and ".join(named),

@@ -297,9 +297,7 @@ class _Shared:
 
 def _measures(result: Any, task: str) -> dict[str, float]:
     """Return the measures of a result by name."""
-    ds = result
-    if isinstance(result, xr.DataTree):
-        ds = result.to_dataset()
+    ds = result.to_dataset() if isinstance(result, xr.DataTree) else result
     values = {}
     for name in MEASURES[task]:
         stem = name.rstrip("=")
@@ -435,9 +433,7 @@ def blocks(found: Found) -> Iterator[Block]:
             text += f" ({option})"
         text = "\n= ".join([text, *str(ds["also"].values[i]).splitlines()])
         if measure:
-            agrees = ""
-            if published:
-                agrees = f"{ds['agrees'].values[i]:<9}"
+            agrees = f"{ds['agrees'].values[i]:<9}" if published else ""
             value, more = float(ds[measure][i]), float(ds["difference"][i])
             cells = f"{number(scale * value, '.3f'):>9}{number(scale * more, '+.3f'):>14}"
             rows.append((agrees + cells, text))

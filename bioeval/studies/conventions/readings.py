@@ -275,9 +275,7 @@ class Readings:
         assert task is not None
         targets = f"far_targets={self._far_targets}"
         first, pairs = task.templates[0], are_pairs(scores)
-        made = ""
-        if not pairs:
-            made = f'templates="{first}", fusion="{task.fusion}", '
+        made = f'templates="{first}", fusion="{task.fusion}", ' if not pairs else ""
 
         def call(of: str = "scores", made: str = made, more: str = "") -> str:
             return f"be.verification({of}, {made}{targets}{more})"

@@ -40,10 +40,7 @@ class ExplainedRows(MoreResults):
         super().__init__(options)
         self._probes: tuple[str, ...] = options.pop("probes")
         self.has_images = bool(self._probes)
-        if self._probes:
-            self.of_scores = "--explain"
-        else:
-            self.of_scores = ""
+        self.of_scores = "--explain" if self._probes else ""
 
     def rows(self, scores: Scores, target: str | None) -> dict[str, Explanation]:
         """Return the rows by name."""

@@ -88,9 +88,7 @@ def explain_verification(
         f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",
     )
     for entry in Lister(row, threshold, unit, counter.fusion).entries(candidates, ties):
-        times = 1
-        if claimed is not None:
-            times = claimed.get(group[entry.column], 0)
+        times = claimed.get(group[entry.column], 0) if claimed is not None else 1
         if entry.role != LEFT_OUT and not times:
             entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
         if entry.role == GENUINE:
@@ -289,9 +287,7 @@ def _as_genuine(
             what = "nearest mate"
             if len(best.ranks) == 1:
                 what = f"nearest mate, at rank {rank}"
-            late = ""
-            if miss == 1:
-                late = " (not first: always a false reject)"
+            late = " (not first: always a false reject)" if miss == 1 else ""
             entry = adding(entry, accepted, (Count("fr"),), what + late)
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
@@ -457,9 +453,7 @@ class RowExplainer:
             tasks += explain_query(QueryRow(query, i, retrieval.lists))
         if "gom" in searches:
             notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
-        named = ""
-        if self.names[i] != str(i):
-            named = self.names[i]
+        named = self.names[i] if self.names[i] != str(i) else ""
         return Explanation(
             probe=i,
             name=named,
@@ -553,9 +547,7 @@ class RowExplainer:
         if math.isnan(float(scalars["eer"][1])):
             return None, "none: there are no genuine, or no impostor attempts to choose it on"
         value = float(scalars["eer_threshold"][1])
-        sign = 1
-        if larger_is_closer(self.scores.kind):
-            sign = -1
+        sign = -1 if larger_is_closer(self.scores.kind) else 1
         return sign * value, "where open-set identification has the equal error rate, on these data"
 
 
@@ -683,10 +675,7 @@ def explain(
 
 def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     """Return scores without attack presentations, named by their places, and the probe's place."""
-    if isinstance(scores, Scores):
-        kept = without_attacks(scores)
-    else:
-        kept = scores
+    kept = without_attacks(scores) if isinstance(scores, Scores) else scores
     if kept is scores or are_pairs(scores):
         return kept, probe
     attacks = []

@@ -58,10 +58,7 @@ class RowCells:
         self.given, self.excluding, self.card = given, with_exclusions(given, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
         labelled = knows_people(self.scores)
-        if labelled:
-            subjects = self.scores.gallery_labels.tolist()
-        else:
-            subjects = []
+        subjects = self.scores.gallery_labels.tolist() if labelled else []
         self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
         self._known: dict[int, tuple[Cell, ...]] = {}
 
@@ -93,9 +90,7 @@ class RowCells:
                 why = reasons.of(column)
             elif math.isnan(score):
                 why = f"{FAILED}: an attempt at an infinite distance"
-            usable = None
-            if not math.isnan(distance):
-                usable = distance
+            usable = distance if not math.isnan(distance) else None
             cells.append(Cell(column, group[position], bool(genuine[position]), usable, score, why))
         return sorted(cells, key=lambda cell: cell.column)
 
@@ -116,15 +111,9 @@ class _Reasons:
         else:
             self.excluded = nothing
         times = self.scores._enrolment_times
-        if times is None:
-            self.not_enrolled = nothing
-        else:
-            self.not_enrolled = times.not_enrolled(*cells)
+        self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
         verification = row.card.verification
-        if verification is None:
-            self.pairs = "ordered"
-        else:
-            self.pairs = verification.pairs
+        self.pairs = "ordered" if verification is None else verification.pairs
 
     def of(self, column: int) -> str:
         """Return the reason of one comparison."""
@@ -163,16 +152,12 @@ class RowThreshold:
 
     def accepts(self, distance: float) -> bool | None:
         """Return whether a distance is accepted; None without a threshold. NaN rejects all."""
-        if self.distance is None:
-            return None
-        return distance <= self.distance
+        return None if self.distance is None else distance <= self.distance
 
     @property
     def sign(self) -> int:
         """Factor that turns a distance into a score."""
-        if larger_is_closer(self.kind):
-            return -1
-        return 1
+        return -1 if larger_is_closer(self.kind) else 1
 
 
 @dataclass(frozen=True)
@@ -338,10 +323,7 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
         return None
     if method == "median":
         inner = sorted(distances)[(len(distances) - 1) // 2 : len(distances) // 2 + 1]
-        if inner[0] == inner[-1]:
-            middle = inner[0]
-        else:
-            middle = 0.5 * inner[0] + 0.5 * inner[-1]
+        middle = inner[0] if inner[0] == inner[-1] else 0.5 * inner[0] + 0.5 * inner[-1]
     else:
         from bioeval.kernels import mean_of
 
@@ -513,9 +495,7 @@ def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
         rank, order = match.rank(ties), match.order
         precision = order / rank
         if form == "trapezoid":
-            earlier = 1.0
-            if rank > 1:
-                earlier = (order - 1) / (rank - 1)
+            earlier = (order - 1) / (rank - 1) if rank > 1 else 1.0
             precision = (earlier + precision) / 2
         elif form == "tied-once":
             order = last[match.candidate.distance]
@@ -690,9 +670,7 @@ def _ties(matches: Sequence[Match], ties: str) -> list[str]:
     tied = sum(match.tied > 0 for match in matches)
     if not tied:
         return []
-    what = "1 match has"
-    if tied != 1:
-        what = f"{tied} matches have"
+    what = f"{tied} matches have" if tied != 1 else "1 match has"
     undefined = ""
     if ties == "expected":
         undefined = "; average precision is not defined then (NaN)"

@@ -77,9 +77,7 @@ def _list(
     shown: ShownList, explained: RowExplanation, name: str, note: list[str]
 ) -> dict[str, Any]:
     """Return a list with places, roles, the counters of each entry by task, and reasons."""
-    what = "By template"
-    if shown.unit == "template":
-        what = "Template"
+    what = "Template" if shown.unit == "template" else "By template"
     rows = []
     for line in shown.lines:
         accepted = {None: "", True: "yes", False: "no"}[line.accepted]

@@ -88,9 +88,7 @@ class RowWalkDisplay(Display):
         """Draw the lists. See :func:`row_walk`."""
         if name is not None:
             require_text("name", name)
-        line = _LINE
-        if self._faces:
-            line = _PICTURED
+        line = _PICTURED if self._faces else _LINE
         high = []
         for shown in self.lists:
             high.append(line * max(len(shown.lines), 1) + _LINE * _extra(shown) + _AROUND)
@@ -185,10 +183,7 @@ class RowWalkDisplay(Display):
                 continue
             score = min(max(line.score, left), right)
             if math.isnan(line.score):
-                if larger_is_closer(self.walk.kind):
-                    score = left
-                else:
-                    score = right
+                score = left if larger_is_closer(self.walk.kind) else right
             if not math.isfinite(line.score):
                 aside, side = 8, "left"
                 if score == right:
@@ -242,9 +237,7 @@ class RowWalkDisplay(Display):
         for shown in self.lists:
             words = max(words, _columns(shown)[-1].end)
             names += _names(shown)
-        faces = 0.0
-        if self._faces:
-            faces = _SMALL + 8
+        faces = _SMALL + 8 if self._faces else 0.0
         return max(8.2, (max(map(len, names)) * _NAME_LETTER + faces + _AXES + words) / 72)
 
     def _ends(self) -> tuple[float, float]:
@@ -285,9 +278,7 @@ class RowWalkDisplay(Display):
         else:
             ax.axvline(threshold, color=Style.text, linewidth=1.0, linestyle="-", zorder=2)
         # Of an ordered list, these two corners beside the threshold hold no score.
-        side = 1
-        if larger_is_closer(self.walk.kind):
-            side = -1
+        side = -1 if larger_is_closer(self.walk.kind) else 1
         sides = {1: "left", -1: "right"}
         for word, way, va in (("accepted", 1, "bottom"), ("rejected", -1, "top")):
             self._note(
@@ -371,9 +362,7 @@ def _columns(shown: ShownList) -> list[WordColumn]:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= 18:
-        return text
-    return text[:17] + "…"
+    return text if len(text) <= 18 else text[:17] + "…"
 
 
 def _extra(shown: ShownList) -> float:

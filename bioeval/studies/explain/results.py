@@ -128,9 +128,7 @@ class Quotient(NamedTuple):
     @property
     def value(self) -> float:
         """The rate; NaN without attempts."""
-        if self.over:
-            return self.part / self.over
-        return float("nan")
+        return self.part / self.over if self.over else float("nan")
 
 
 def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:

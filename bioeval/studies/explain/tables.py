@@ -274,10 +274,7 @@ def sums_text(counts: Mapping[Count, float]) -> str:
     texts = []
     for count, amount in counts.items():
         decimal = count.name in ("average_precision", "inp", "rank_k_average_precision")
-        if decimal:
-            text = f"{amount:.4g}"
-        else:
-            text = amount_text(amount)
+        text = f"{amount:.4g}" if decimal else amount_text(amount)
         texts.append(f"{counter_text(count, amount=False)} {text}")
     return ", ".join(texts)
 
@@ -297,9 +294,7 @@ def _left_out(task: TaskExplanation) -> Iterator[str]:
 
 
 def _name(task: TaskExplanation, entry: Entry) -> str:
-    if task.unit == "template":
-        return entry.template
-    return entry.subject
+    return entry.template if task.unit == "template" else entry.subject
 
 
 #: Counters of a task that are shown even where they are 0.
@@ -353,9 +348,7 @@ class ExplanationTable:
 
 def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
     """Yield the description of the row, and the source of its threshold."""
-    system = ""
-    if explained.system:
-        system = f"{explained.system}, "
+    system = f"{explained.system}, " if explained.system else ""
     yield "data", f"{system}{explained.layout}, {counted(explained.probes, 'probes')}"
     yield "protocol", explained.protocol
     if explained.threshold is not None:
@@ -397,9 +390,7 @@ def strip_of(explained: RowExplanation) -> str:
 
 def score_text(value: float) -> str:
     """Return a score with six digits."""
-    if math.isnan(value):
-        return "NaN"
-    return threshold_text(float(value))
+    return "NaN" if math.isnan(value) else threshold_text(float(value))
 
 
 def acceptance(kind: str) -> str:
@@ -409,9 +400,7 @@ def acceptance(kind: str) -> str:
 
 def noun(kind: str) -> str:
     """Return the noun for a score."""
-    if kind == "order":
-        return "order"
-    return noun_of(kind)
+    return "order" if kind == "order" else noun_of(kind)
 
 
 def _threshold(value: float) -> str:
@@ -453,12 +442,8 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
     alone = len(shown.tasks) == 1
     table = plain_table(gap=2 if len(tasks) < 4 else 1)
     table.add_column("place", justify="right", no_wrap=True)
-    what = "by template"
-    if shown.unit == "template":
-        what = "template"
-    width = 1
-    if len(shown.single) < len(shown.lines):
-        width = 10
+    what = "template" if shown.unit == "template" else "by template"
+    width = 10 if len(shown.single) < len(shown.lines) else 1
     table.add_column(what, overflow="fold", min_width=width)
     table.add_column("subject", overflow="fold")
     table.add_column(noun(explained.kind), justify="right", no_wrap=True)
@@ -479,9 +464,7 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
 
     for k, line in enumerate(shown.lines):
         cut(k)
-        score = ""
-        if line.score is not None:
-            score = score_text(line.score)
+        score = score_text(line.score) if line.score is not None else ""
         row: list[Any] = [line.place, line.template, line.subject, score, line.role_text]
         for i in tasks:
             cell = Text(line.cells[i])

@@ -265,10 +265,7 @@ def cross_evaluate(
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
     array([0.0099, 0.0059])
     """
-    if threshold is None:
-        rule = Rule("none")
-    else:
-        rule = Rule.parse(threshold)
+    rule = Rule("none") if threshold is None else Rule.parse(threshold)
     at_frr = check_targets(frr_targets, "frr_targets")
     if far_targets is None and (len(at_frr) or isinstance(splitter, partition.Experiment)):
         far_targets = FAR_TARGETS
@@ -423,9 +420,7 @@ def _by_subject(
             for place, threshold in thresholds.items():
                 split, among = plan.split(place), folds[place].among
                 test = _attempts_in(sides, split.tested, options)
-                train = None
-                if anew:
-                    train = _attempts_in(sides, split.training, options)
+                train = _attempts_in(sides, split.training, options) if anew else None
                 if test is not None and train is not None and among is not None:
                     of_rule.add_chosen(train, test, threshold, among)
                 elif test is not None and not anew:
@@ -694,9 +689,7 @@ def evaluate_folds(
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:
-        given = scores
-        if attacked is not None:
-            given = compared(attacked, card)
+        given = compared(attacked, card) if attacked is not None else scores
         attacks, _ = attacked_scores(given, card.attacks.species, None)
         scores = attacks.bona_fide
     if card.verification is not None:

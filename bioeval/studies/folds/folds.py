@@ -243,9 +243,7 @@ def _verify_matrix(
     if options.far_targets is not None:
         for place, chosen, attempts in counted_parts(scores, sides.tests(plan), [options]):
             tested = FoldSide(selected(scores, chosen), counted=attempts)
-            listed = None
-            if tested.listed:
-                listed = tested.attempts(options)
+            listed = tested.attempts(options) if tested.listed else None
             folds[place].points = tested.points(options, listed)
     return Evaluated(folds, judged[ON_ALL][0] if options.on_all else None)
 
@@ -389,9 +387,7 @@ def _verified(train: FoldSide, test: FoldSide, sizes: PartSizes, options: FoldOp
             )
         made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
-        listed = None
-        if train.listed and test.listed:
-            listed = judged.test
+        listed = judged.test if train.listed and test.listed else None
         made.points = test.points(options, listed)
     return made
 
@@ -546,9 +542,7 @@ class TrainedSystem:
         """Return the provenance of the results."""
         names = frozenset(map(repr, self.labels.values.tolist()))
         n, width = self.features.shape
-        origin = ""
-        if scores is not None:
-            origin = scores._origin
+        origin = scores._origin if scores is not None else ""
         return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
@@ -661,9 +655,7 @@ class TransformedScores:
 
 def unit_of_parts(scores: Scores) -> str:
     """Return what the sizes of parts are numbers of."""
-    if are_pairs(scores) and not knows_people(scores):
-        return "pairs"
-    return "subjects"
+    return "pairs" if are_pairs(scores) and not knows_people(scores) else "subjects"
 
 
 def _all_pairs(scores: Scores | None) -> Attempts:
@@ -700,10 +692,7 @@ def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | n
     assert counts.genuine_loss is not None and counts.impostor_loss is not None
     cllr = float(counts.genuine_loss[0] + counts.impostor_loss[0]) / (2 * LOG2)
     pooled = counts.pooled
-    if pooled is None:
-        least = np.nan
-    else:
-        least = float(pooled.cross_entropy(np.zeros(1))[0])
+    least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
     return {"cllr": cllr, "min_cllr": least}
 
 

@@ -108,10 +108,7 @@ def nadeau_bengio(
     array = require_numbers("values", values).ravel()
     array = array[~np.isnan(array)]
     n = len(array)
-    if n:
-        mean = float(array.mean())
-    else:
-        mean = float("nan")
+    mean = float(array.mean()) if n else float("nan")
     if n < 2:
         return RepeatedMean(mean, float("nan"), float("nan"), float("nan"), n)
     sd = float(array.std(ddof=1))

@@ -164,9 +164,7 @@ class FoldOptions:
     @property
     def targets(self) -> np.ndarray:
         """The FAR targets of operating points; empty where they are not wanted."""
-        if self.far_targets is None:
-            return np.empty(0)
-        return self.far_targets
+        return np.empty(0) if self.far_targets is None else self.far_targets
 
     @property
     def distance_rule(self) -> Rule:

@@ -295,9 +295,7 @@ class FoldSide:
             row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
             claims = partition.DrawnClaims(row, claims.subject[made], claims.enrolled[made])
         rows = np.flatnonzero(self._seen)
-        part = None
-        if len(rows):
-            part = self.scores.select(probes=rows)
+        part = self.scores.select(probes=rows) if len(rows) else None
         return FoldSide(part, claims, self._about)
 
     @property

@@ -225,9 +225,7 @@ def repeat(
     parts, shape = _parts(scores, splitter)
     arrays = {}
     total = shape[0] * shape[1]
-    left = None
-    if enrols and scores.exclude:
-        left = ReducedGalleries(shape)
+    left = ReducedGalleries(shape) if enrols and scores.exclude else None
     tasks = []
     if search.ties != "expected":
         tasks.append(replace(part, ties=search.ties))

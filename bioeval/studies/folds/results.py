@@ -160,9 +160,7 @@ class Fold:
                 fa, fr = attempts.errors_at(chosen.threshold)
                 ga, gr = genuine - fr, impostor - fa
             counts |= {f"{prefix}ga": ga, f"{prefix}fr": fr, f"{prefix}fa": fa, f"{prefix}gr": gr}
-        among = None
-        if anew and chosen.defined:
-            among = judged.training_thresholds()
+        among = judged.training_thresholds() if anew and chosen.defined else None
         return cls(chosen.threshold, chosen.defined, counts, subjects, among=among)
 
     def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
@@ -241,9 +239,7 @@ def fold_dataset(
     if not closed and judges:
         variables["threshold"] = (over, to_user(threshold, about.kind))
     attempts = {name: np.where(defined, n, 0) for name, n in counts.items()}
-    ratios = {}
-    if closed or judges:
-        ratios = _ratios(attempts, detected)
+    ratios = _ratios(attempts, detected) if closed or judges else {}
     pooled = _ratios(_over_all_folds(attempts), _over_all_folds(detected))
     points = spread_each(folds, "points", np.nan)
     assured = [fold.assured for fold in folds if fold.assured is not None]

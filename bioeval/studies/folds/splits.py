@@ -94,9 +94,7 @@ class Split:
 
 def _part(probes: np.ndarray, gallery: np.ndarray | None) -> Part:
     """Return a part; without a gallery its probes are compared with each other."""
-    if gallery is None:
-        return Part(probes, probes)
-    return Part(probes, gallery)
+    return Part(probes, probes) if gallery is None else Part(probes, gallery)
 
 
 def _distinct(codes: np.ndarray) -> int:
@@ -210,9 +208,7 @@ class SplitPlan:
 
     def folds_of(self, repeat: int) -> int:
         """Return the number of folds of a repeat."""
-        if self.codes is None:
-            return 1
-        return int(self.codes[repeat].max()) + 1
+        return 1 if self.codes is None else int(self.codes[repeat].max()) + 1
 
     def split(self, place: Place) -> Split:
         """Return the split of a fold of a repeat."""
@@ -297,17 +293,12 @@ class SplitSides:
             return
         codes = self.scores._codes
         count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
-        if count.any():
-            many = count >= MANY * np.median(count[count > 0])
-        else:
-            many = count > 0
+        many = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
         many[codes.probe] = False
         if many.any():
             most = int(np.argmax(count * many))
             label = codes.values[most : most + 1].tolist()[0]
-            number = "their number"
-            if str(label).lstrip("-").isdecimal():
-                number = label
+            number = label if str(label).lstrip("-").isdecimal() else "their number"
             warnings.warn(
                 f"the identity {label!r} has {counted(int(count[most]), 'gallery templates')} and "
                 "no probe, and goes into one part as one person; if these are distractors, give "

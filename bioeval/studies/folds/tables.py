@@ -192,9 +192,7 @@ def _assured(dataset: xr.Dataset) -> str:
     """Return in words the thresholds whose FAR is assured, and how many folds have none."""
     t, attrs = dataset["assured_threshold"].values, dataset.attrs
     refused, t = int(dataset["assured_refused"]), t[np.isfinite(t)]
-    where = ""
-    if len(t):
-        where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}"
+    where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
     folds = counted(dataset["genuine_attempts"].size, f"{unit_of(attrs)}s")
     left = f"; none in {refused} of {folds}" if refused else ""
     return (

@@ -95,9 +95,7 @@ def normalise(
     if np.array_equal(scores.probe_ids, scores.gallery_ids):
         gallery_cohort = gallery_cohort or probe_cohort
         probe_cohort = probe_cohort or gallery_cohort
-    best = None
-    if top is not None:
-        best = require_integer("top", top, low=2)
+    best = require_integer("top", top, low=2) if top is not None else None
     of_gallery = of_probe = None
     if method != "t":
         side = _side(scores, "gallery", gallery_cohort, method)
@@ -114,9 +112,7 @@ def normalise(
         if of_gallery is not None:
             mates.append((made - of_gallery.mean) / of_gallery.sd)
         if of_probe is not None:
-            start = made
-            if method == "zt":
-                start = mates.pop()
+            start = mates.pop() if method == "zt" else made
             mates.append((start - of_probe.mean[index, None]) / of_probe.sd[index, None])
         if len(mates) == 1:
             return mates[0]
@@ -148,9 +144,7 @@ class CohortSide(NamedTuple):
     @property
     def cohort_labels(self) -> np.ndarray:
         """The subjects of the cohort."""
-        if self.rows:
-            return self.scores.gallery_labels
-        return self.scores.probe_labels
+        return self.scores.gallery_labels if self.rows else self.scores.probe_labels
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield scores with a template of the data in each row; NaN where not compared."""
@@ -195,9 +189,7 @@ class CohortSide(NamedTuple):
 
 def _moments(side: CohortSide, top: int | None) -> CohortMoments:
     """Return mean and standard deviation of each template's finite scores, or of the closest."""
-    closer = 1.0
-    if larger_is_closer(side.scores.kind):
-        closer = -1.0
+    closer = -1.0 if larger_is_closer(side.scores.kind) else 1.0
     labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
     means, deviations = [], []
     done = 0

@@ -39,9 +39,7 @@ class Drawn:
 def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
     """Return the random gallery of a task's options; they must allow a draw."""
     if isinstance(gallery, str) and gallery in ("all", "single"):
-        size = 1
-        if gallery == "all":
-            size = 0
+        size = 0 if gallery == "all" else 1
     else:
         wanted = "'all' templates, 'single', or the number of templates of each subject"
         size = _whole("gallery", gallery, wanted)
@@ -94,9 +92,7 @@ def refuse_interval(interval: str | None) -> None:
 def _whole(name: str, value: Any, expected: str) -> int:
     """Return a whole number from 1 on."""
     try:
-        number = 0
-        if not isinstance(value, bool):
-            number = operator.index(value)
+        number = operator.index(value) if not isinstance(value, bool) else 0
     except TypeError:
         number = 0
     if number < 1:

@@ -469,8 +469,6 @@ def _by_size(ds: xr.Dataset, heads: list[str], rates: xr.DataArray, beyond: Iter
     rows = []
     sizes = ds["gallery_size"].values.tolist()
     for size, row, modelled in zip(sizes, rates.values.tolist(), beyond, strict=True):
-        mark = ""
-        if modelled:
-            mark = " modelled"
+        mark = " modelled" if modelled else ""
         rows.append([f"{size:,}", *map(percent, row), mark])
     return Table(["subjects", *heads, ""], rows, widths=[8, *[9] * len(heads), 0])

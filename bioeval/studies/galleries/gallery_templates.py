@@ -189,9 +189,7 @@ class _Request:
         """Return the part of one number of templates, by its choices."""
         method, order = Claim("multi", self.fusion).rule
         if method == "kth" and order > size:
-            are = "is"
-            if size > 1:
-                are = "are"
+            are = "are" if size > 1 else "is"
             raise DataError(
                 f"{Argument('fusion')} is {self.fusion!r}, but {counted(size, 'templates')} of "
                 f"each subject {are} enrolled; expected kth:{size} or "
@@ -313,9 +311,7 @@ def gallery_templates(
     count, note = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=search.ties, thresholds=grid, ranks=count)
-    wanted = targets
-    if rule.name == "far":
-        wanted = np.append(targets, rule.values)
+    wanted = np.append(targets, rule.values) if rule.name == "far" else targets
     with rows_reported_to(progress):
         _count(reader, parts, wanted, rule)
     rule = rule.as_distance(scores.kind)

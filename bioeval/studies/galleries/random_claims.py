@@ -387,10 +387,7 @@ class ExpectedClaims:
             self._want_around(int(np.argmax(fa * genuine >= fr * impostor)), held)
             for target in targets:
                 beyond = fa / impostor > target * SLACK
-                if beyond.any():
-                    last = int(np.argmax(beyond))
-                else:
-                    last = len(fa)
+                last = int(np.argmax(beyond)) if beyond.any() else len(fa)
                 self._want_around(last, held)
 
     def _want_around(self, k: int, held: np.ndarray) -> None:
@@ -435,9 +432,7 @@ class ExpectedClaims:
         at, accepted = np.concatenate(points), np.concatenate(fa)
         order = np.argsort(at)
         at, accepted = at[order], np.minimum(accepted[order], impostor)
-        reject_all = -np.inf
-        if len(at) and at[0] == -np.inf:
-            reject_all = np.nan
+        reject_all = np.nan if len(at) and at[0] == -np.inf else -np.inf
         return ErrorCurve(
             np.append(reject_all, at),
             np.append(0.0, accepted),

@@ -158,9 +158,7 @@ class GalleryCounter(Counter[GalleryTally]):
             within=ExactSums.of_chances(4, count),
         )
         self.grid = kernel.Grid(thresholds, *ThresholdCounter(thresholds).guide)
-        most_tied = 0
-        if ties == "expected":
-            most_tied = len(reader.gallery.subjects)
+        most_tied = len(reader.gallery.subjects) if ties == "expected" else 0
         self.rules = _rules(most_tied)
         if starts is None:
             starts = reader.gallery.starts

@@ -96,9 +96,7 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
             dims |= dict.fromkeys(first[name].dims)
     coordinates = {}
     for dim in map(str, dims):
-        length = None
-        if dim == "rank":
-            length = min(dataset.sizes[dim] for dataset in every)
+        length = min(dataset.sizes[dim] for dataset in every) if dim == "rank" else None
         labels = first[dim].values[:length]
         for dataset in every:
             if not np.array_equal(labels, dataset[dim].values[:length]):
@@ -115,10 +113,7 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
                 array = array.isel(rank=slice(len(coordinates["rank"][1])))
             arrays.append(array.values)
         values = np.stack(arrays)
-        if name in _MEANS:
-            together = values.mean(axis=0)
-        else:
-            together = values.sum(axis=0)
+        together = values.mean(axis=0) if name in _MEANS else values.sum(axis=0)
         variables[name] = (first[name].dims, together, first[name].attrs)
     attrs = dict(first.attrs)
     for dataset in every:
@@ -280,10 +275,7 @@ def open_set_expected(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
-    if note:
-        notes = [note]
-    else:
-        notes = []
+    notes = [note] if note else []
     result = counts.dataset(points, targets, about, options, notes, [NO_POINTS])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 
@@ -326,9 +318,7 @@ def expected_ranks(tally: GalleryTally) -> np.ndarray:
 
 def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
     """Return the attributes that describe which galleries were drawn, and how."""
-    fusion = "none"
-    if drawn.size > 1:
-        fusion = "min"
+    fusion = "min" if drawn.size > 1 else "none"
     return {
         "rank_unit": "subject",
         "fusion": fusion,

@@ -219,9 +219,7 @@ def flag_warnings(
 def named(groups: np.ndarray, flags: np.ndarray) -> str:
     """Return the names of flagged groups, short and printable; of many, the first few."""
     names = [short_name(str(label), 40) for label in groups[flags].tolist()]
-    more = ""
-    if len(names) > _NAMED:
-        more = f" and {len(names) - _NAMED} more"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 

@@ -319,9 +319,7 @@ def _groups_of_subjects(
         who = np.unique(subject[wrong])
         first = plain(names[subject[wrong[0]]])
         several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
-        more = ""
-        if len(who) > 1:
-            more = f" ({len(who):,} subjects have several)"
+        more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
         raise DataError(
             f"{Argument('group')}: subject {first!r} is in the groups "
             f"{', '.join(map(repr, several))}{more}; expected one group for all templates of a "
@@ -373,9 +371,7 @@ def blocks(found: Found) -> Iterator[Block]:
     else:
         yield Title(f"Verification by group, {ds.attrs['templates']}-template")
     yield DataHeader(found)
-    rule = ""
-    if not given:
-        rule = f", {ds.attrs['threshold_rule_in_words']} of all groups"
+    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not given else ""
     yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
     yield Sentence()
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
@@ -386,15 +382,10 @@ def blocks(found: Found) -> Iterator[Block]:
         far = _written(ds, "far", (i,) if searches else (i, i))
         rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", (i,)), far])
     total = [f"{int(ds[x].sum()):,}" for x in counted]
-    far_overall = ""
-    if searches:
-        far_overall = percent(float(ds["far_overall"]), "fine", "")
+    far_overall = percent(float(ds["far_overall"]), "fine", "") if searches else ""
     rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), far_overall])
     made = ["mated", "non-mated", "FRR, %", "FAR, %"]
-    if searches:
-        heads = made
-    else:
-        heads = ["genuine", "FRR, %", "FAR within, %"]
+    heads = made if searches else ["genuine", "FRR, %", "FAR within, %"]
     yield Table(["", "subjects", *heads], rows, folds=True)
     yield Sentence()
     if not searches:

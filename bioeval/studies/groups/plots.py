@@ -99,9 +99,7 @@ class GroupsDisplay(OneResultDisplay):
     @property
     def _hollow(self) -> tuple[str, ...]:
         """The rates that are drawn as points."""
-        if self.far.ndim == 2:
-            return ("frr",)
-        return ("frr", "far")
+        return ("frr",) if self.far.ndim == 2 else ("frr", "far")
 
     def _over(self) -> list[str]:
         """Return the lines below the title: threshold, intervals and flags."""

@@ -193,9 +193,7 @@ class _ListedSearches:
         self.enrolled = self.mates > 0
         self.strangers = len(query) - int(self.enrolled.sum())
         self.others = scores.gallery_size - every[query]
-        layout = scores.layout
-        if itself.all():
-            layout = "all-against-all"
+        layout = "all-against-all" if itself.all() else scores.layout
         self.role = role_of(layout, task.impostors, not self.strangers)
         # Of subjects, each once: by the first of its entries.
         other = listed & ~own
@@ -424,9 +422,7 @@ def gom_of_lists(
 ) -> xr.Dataset:
     """Return the measures of GOM of lists; False for `scale` leaves distances as they are."""
     _require_gom(options, scale)
-    given_ends = None
-    if isinstance(scale, tuple):
-        given_ends = scale
+    given_ends = scale if isinstance(scale, tuple) else None
     ends = given_ends or (0.0, 1.0)
     lists = _RetrievedLists(scores, rules, thresholds, given_ends)
     measures = lists.measures(options)

@@ -277,9 +277,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)
     notes += left_out_notes(scores, distractor_ids, options.junk_ids)
     if skipped:
-        what = "count as 0"
-        if options.unmatched == "skip":
-            what = "were left out"
+        what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
         lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
@@ -343,9 +341,7 @@ class ListedMatches:
 
     def reach(self, open_: np.ndarray) -> int | None:
         """Return the last rank covered by every list, None for all; `open_` masks cut queries."""
-        if open_.any():
-            return int(self.depth[open_].min())
-        return None
+        return int(self.depth[open_].min()) if open_.any() else None
 
     def matches(self) -> MatchLists:
         """Return the matches on the lists, by their ranks."""

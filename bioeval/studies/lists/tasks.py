@@ -36,9 +36,7 @@ def evaluate(
         scores._require_matrix()
     if card.gom is not None:
         given = {"max_rank": options.max_rank}
-        taus = None
-        if tasks == {"gom"}:
-            taus = options.thresholds
+        taus = options.thresholds if tasks == {"gom"} else None
         datasets["gom"] = lists_gom(scores, card, taus, options.normalize, given)
     if card.open_set is not None:
         if card.open_set.gallery != "all":

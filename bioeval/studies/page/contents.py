@@ -113,9 +113,7 @@ def digest(file: str | os.PathLike[str]) -> str:
     """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
     hashed = xxhash.xxh3_128()
     path = Path(file)
-    inner = [path]
-    if path.is_dir():
-        inner = sorted(filter(Path.is_file, path.rglob("*")))
+    inner = sorted(filter(Path.is_file, path.rglob("*"))) if path.is_dir() else [path]
     for each in inner:
         if path.is_dir():
             hashed.update(each.relative_to(path).as_posix().encode())
@@ -170,10 +168,7 @@ def row_section(row: dict[str, Any], number: int, several: bool) -> dict[str, An
 def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
     """Return results as the text of an HTML page."""
     results, told = apart(results, images)
-    if told and results is None:
-        parts = []
-    else:
-        parts = labelled(parts_of(results))
+    parts = [] if told and results is None else labelled(parts_of(results))
     several = len(grouped(told, itemgetter("system"))) > 1
     rows = []
     for number, row in enumerate(told, start=1):
@@ -234,9 +229,7 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
 
 def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> PageFigure | None:
     """Take the picture of the answer out of its section: the first of a kind, of the leader."""
-    wanted = None
-    if state.leader is not None:
-        wanted = section_of(state.leader.part)
+    wanted = section_of(state.leader.part) if state.leader is not None else None
     for task in tasks:
         for figure in task["figures"]:
             if figure.plot in plots and wanted in (None, task["name"]):
@@ -348,9 +341,7 @@ def _now(mover: dict[str, Any], at: LiveRow) -> tuple[float, float | None] | Non
         if not 0 <= share <= 1:
             return None
         return round(mover["start"] + share * (mover["end"] - mover["start"]), 1), None
-    index = at.row
-    if mover["by"] == "rank":
-        index = 0
+    index = 0 if mover["by"] == "rank" else at.row
     if index < 0:
         return None
     x, y = mover["xs"][index], mover["ys"][index]

@@ -233,9 +233,7 @@ class PageFigure:
     @property
     def below(self) -> int:
         """The height of a key that is below the axes."""
-        if self.keyed and self.key[1] > HEIGHT:
-            return 17 * len(self.keyed) + 8
-        return 0
+        return 17 * len(self.keyed) + 8 if self.keyed and self.key[1] > HEIGHT else 0
 
     @property
     def height(self) -> int:
@@ -290,9 +288,7 @@ class PageFigure:
             starts = [0, *np.flatnonzero(np.diff(inside)) + 1]
         for first, last in pairwise([*starts, len(x)]):
             part = slice(first, last + 1)  # up to the next part
-            kind = "band"
-            if inside is not None and not inside[first]:
-                kind = "band apart"
+            kind = "band apart" if inside is not None and not inside[first] else "band"
             self.band(hue, x[part], low[part], high[part], kind)
 
     def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str) -> None:
@@ -363,9 +359,7 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
         if {"mrep", "mfr"} <= set(live.columns):
             opened.append(live)
     together = list(grouped(rates, lambda live: live.part.task).values())
-    on_one_axis = together
-    if rates and not drawing.several:
-        on_one_axis = [rates]
+    on_one_axis = [rates] if rates and not drawing.several else together
     for same in on_one_axis:
         figures += [_roc(same, drawing), _det(same, drawing)]
     for same in together:
@@ -397,9 +391,7 @@ def _floor(parts: list[LivePart], name: str) -> float:
 
 def _ascending(live: LivePart) -> slice:
     """Return the rows from the strictest threshold to the loosest."""
-    if live.part.accepts_larger:
-        return slice(None, None, -1)
-    return slice(None)
+    return slice(None, None, -1) if live.part.accepts_larger else slice(None)
 
 
 def _says(parts: list[LivePart], text: str) -> str:
@@ -459,9 +451,7 @@ def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     """Return the GAR against the FAR; the axis of a high GAR starts at 90 %."""
     floor = _floor(parts, "impostor_attempts")
     x = across("log", floor, 1.0, _says(parts, "FAR"), percent=True)
-    low = 0.9
-    if _least(live.columns["gar"] for live in parts) < 0.97:
-        low = 0.0
+    low = 0.0 if _least(live.columns["gar"] for live in parts) < 0.97 else 0.9
     y = upwards(_says(parts, "GAR"), low=low)
     fig = PageFigure("roc", f"ROC: {_about(parts)}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
@@ -496,10 +486,7 @@ def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: st
         px, py = fig.x.place(live.columns["far"]), fig.y.place(values)
         order = np.arange(len(values))[_ascending(live)]
         # Off an axis of normal deviates there is no curve that a band could be around.
-        if fig.y.scale == "probit":
-            shown = order[values[order] >= fig.y.low]
-        else:
-            shown = order
+        shown = order[values[order] >= fig.y.low] if fig.y.scale == "probit" else order
         _limits(fig, live.columns, y, hue, px, shown)
         fig.draw(drawing.name(live), hue, hue, px[order], py[order])
         _moves(fig, live, hue, drawing, px, py)
@@ -508,9 +495,7 @@ def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: st
 def _score_axis(part: PageItem, low: float, high: float) -> Axis:
     """Return an axis of scores; its label tells the direction of close ones."""
     noun = noun_of(part.kind).capitalize()
-    better = "smaller"
-    if part.accepts_larger:
-        better = "larger"
+    better = "larger" if part.accepts_larger else "smaller"
     if not low < high:
         low, high = low - 0.5, high + 0.5
     return across("linear", low, high, f"{noun} ({better} is closer)")
@@ -570,9 +555,7 @@ def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
     x = _score_axis(live.part, float(at[0]), float(at[-1]))
     top = max(float(each.density.max()) for each in histograms.values()) or 1.0
     y = replace(upwards("Density within each class", high=1.05 * top), percent=False)
-    who = ""
-    if drawing.several:
-        who = f" ({live.part.system})"
+    who = f" ({live.part.system})" if drawing.several else ""
     *classes, last = histograms
     said = f"{', '.join(classes)} and {last}"
     title = f"{said.capitalize()} scores{who}: {live.part.words}"
@@ -602,9 +585,7 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
         dirs = y.place(live.ranked["dir"])
         at_1 = {name: values[:, 0] for name, values in live.ranked.items() if values.shape[1]}
         _limits(fig, at_1, "dir", hue, px, order)
-        ranks = [1, 5, 10]
-        if drawing.several:
-            ranks = [1]
+        ranks = [1] if drawing.several else [1, 5, 10]
         for i, rank in enumerate(ranks):
             if rank > dirs.shape[1]:
                 break
@@ -618,9 +599,7 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 
 def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     """Return the CMC of some parts: CMS where all have it, and of those without another rate."""
-    name = "cmc"
-    if all("cms" in live.by_rank for live in parts):
-        name = "cms"
+    name = "cms" if all("cms" in live.by_rank for live in parts) else "cmc"
     names, curves = [], []
     for live in parts:
         names.append(name if name in live.by_rank else "cms")
@@ -694,15 +673,11 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
         titles[part.task] = part.words
     drawn = 0
     for task, of_task in results.items():
-        data = of_task
-        if len(of_task) == 1:
-            data = next(iter(of_task.values()))
+        data = next(iter(of_task.values())) if len(of_task) == 1 else of_task
         for drawing in plot_files(data, _LIVE):
             if drawn == MOST:
                 return
-            options = {}
-            if drawing.plot.images:
-                options = given
+            options = given if drawing.plot.images else {}
             display = drawing.plot.load().from_results(drawing.data, **options)
             if options and display.why_empty:
                 continue

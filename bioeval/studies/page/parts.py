@@ -211,9 +211,7 @@ def systems_of(parts: list[PageItem]) -> list[str]:
 
 def section_of(part: PageItem) -> str:
     """Return the section that a part is shown in; both kinds of verification share one."""
-    if part.task in BOTH:
-        return "verification"
-    return part.task
+    return "verification" if part.task in BOTH else part.task
 
 
 def labelled(parts: list[PageItem]) -> list[PageItem]:
@@ -359,9 +357,7 @@ class LivePart:
                 dims, array = ("threshold", *dims), array[None]
             variables.setdefault(dims, {})[str(name)] = array
         over = bool(np.isfinite(thresholds).any())
-        columns = {}
-        if over:
-            columns = variables.get(("threshold",), {})
+        columns = variables.get(("threshold",), {}) if over else {}
         if not columns:
             thresholds = np.empty(0)
         by_rank = variables.get(("rank",), {})
@@ -386,9 +382,7 @@ class LivePart:
     @cached_property
     def outside(self) -> int:
         """The row for thresholds stricter than all; -1 unless the strictest rejects all."""
-        last = 0
-        if self.part.accepts_larger:
-            last = len(self.thresholds) - 1
+        last = len(self.thresholds) - 1 if self.part.accepts_larger else 0
         if not {"far", "frr"} <= set(self.columns):
             return -1
         if self.columns["far"][last] == 0 and self.columns["frr"][last] == 1:
@@ -411,10 +405,7 @@ class LivePart:
         within = np.flatnonzero(self.columns["far"] <= far)
         if not len(within):
             return -1
-        if self.part.accepts_larger:
-            loosest = within[0]
-        else:
-            loosest = within[-1]
+        loosest = within[0] if self.part.accepts_larger else within[-1]
         same = np.ones(len(self.thresholds), dtype=bool)
         for name in ("far", "frr"):
             if name in self.columns:
@@ -456,9 +447,7 @@ class LiveRow:
     @property
     def threshold(self) -> float:
         """The threshold of the row."""
-        if self.row >= 0:
-            return float(self.live.thresholds[self.row])
-        return np.nan
+        return float(self.live.thresholds[self.row]) if self.row >= 0 else np.nan
 
     def value(self, name: str) -> float | int:
         """Return a variable at the row, or at rank 1; NaN where it has none."""

@@ -150,9 +150,7 @@ def _bracketed(*lists: list[Any]) -> list[Any]:
 
 def rate_of(at: LiveRow, name: str, end: str = "", **how: Any) -> Number:
     """Return a rate, or an end of its interval, in per cent: every rate of a page is."""
-    role = "genuine_attempts"
-    if name == "far":
-        role = "impostor_attempts"
+    role = "impostor_attempts" if name == "far" else "genuine_attempts"
     decimals = decimals_for(attempts_of(at.part, role))
     value = at.value(f"{name}{end}")
     return Number(at.part, f"{name}{end}", value, "percent", decimals, live=True, **how)
@@ -277,9 +275,7 @@ def _mean(study: PageItem, name: str) -> Bounded:
 
 def _fine(value: float) -> int:
     """Return as many decimals of a per cent as show two digits of a small rate, two to four."""
-    if not value > 0:
-        return 2
-    return min(4, max(2, int(np.ceil(-np.log10(value))) - 1))
+    return min(4, max(2, int(np.ceil(-np.log10(value))) - 1)) if value > 0 else 2
 
 
 # Ratio to an equal error rate above which a rate on new people is reported as missed: where the
@@ -531,16 +527,9 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
 def _compared_at(part: PageItem, state: LiveState) -> tuple[xr.Dataset, str]:
     """Return the compared measure that the page is about, and its name in a sentence."""
     measures = part.dataset["measure"].values.tolist()
-    target = None
-    if state.chosen is not None:
-        target = state.chosen.target
-    wanted = "EER"
-    if target is not None:
-        wanted = f"FRR at FAR <= {per_cent(target)}"
-    if wanted in measures:
-        name = wanted
-    else:
-        name = measures[0]
+    target = state.chosen.target if state.chosen is not None else None
+    wanted = f"FRR at FAR <= {per_cent(target)}" if target is not None else "EER"
+    name = wanted if wanted in measures else measures[0]
     at_measure = part.dataset.isel(measure=measures.index(name))
     return at_measure, name.replace("<=", "at most")
 

@@ -95,6 +95,4 @@ def _attempts(target: float, expected: float) -> float:
 
 def _counted_once(people: ComparedPeople | None) -> str:
     """Return how the expected false accepts are counted where people are known."""
-    if people is None:
-        return ""
-    return " with one attempt of each pair of people"
+    return "" if people is None else " with one attempt of each pair of people"

@@ -82,9 +82,7 @@ class ScalarSection:
     def interval_heads(self) -> list[str]:
         """The headings above both ends of intervals."""
         said = {str(part.dataset.attrs.get("confidence", "")) for part in self.parts} - {""}
-        level = ""
-        if len(said) == 1:
-            level = f"{100 * float(said.pop()):g} % "
+        level = f"{100 * float(said.pop()):g} % " if len(said) == 1 else ""
         return [f"{level}from", "to"]
 
     def table(
@@ -385,9 +383,7 @@ def target_table(section: ScalarSection) -> PageTable | None:
     for part in section.parts:
         if f"{what.lower()}_at_far_low" in part.dataset:
             note = "The intervals include the uncertainty of the threshold for the FAR target."
-        rate = "dir_at_far"
-        if "frr_at_far" in part.dataset:
-            rate = "frr_at_far"
+        rate = "frr_at_far" if "frr_at_far" in part.dataset else "dir_at_far"
         values = part.dataset.get(rate)
         if values is None or "far_target" not in part.dataset.coords:
             continue
@@ -417,9 +413,7 @@ def _target_row(
 ) -> list[Any]:
     """Return a rate at a target with its interval, its threshold, and what supports it."""
     dataset = part.dataset
-    role = "impostor"
-    if dim == "far_target":
-        role = "genuine"
+    role = "genuine" if dim == "far_target" else "impostor"
     decimals = decimals_for(attempts_of(part, f"{role}_attempts"))
 
     def number(name: str, shape: str) -> Any:
@@ -501,9 +495,7 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
         if dims == ("reading",):  # whose calls are too wide for a page
             names = [name for name in names if name not in ("call", "also", "distance")]
         table = _values_by(part, dims, names, most=max(50, MOST_ROWS // systems))
-        sides = None
-        if told and len(dims) == 1:
-            sides = told.images.get(dims[0])
+        sides = told.images.get(dims[0]) if told and len(dims) == 1 else None
         if sides:
             for k, name in enumerate(images.columns(dataset, sides), start=1):
                 table.heads.insert(k, f"{name.partition('_')[0].capitalize()} image")

@@ -57,9 +57,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
             "protocol": protocol,
             "metric": run.reading["metric"] or "cosine",
         }
-        scores = None
-        if data is not None:
-            scores = run.read()
+        scores = run.read() if data is not None else None
         ds = plan_run(scores, **about, workers=workers, **run.options)
         run.finish(ds, {"file": data, **run.described(ds)})
 
@@ -98,9 +96,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     with StudyCommand(pilot or "", options) as run:
         from bioeval.studies.planning.sample_size import sample_size
 
-        scores = None
-        if pilot is not None:
-            scores = run.read()
+        scores = run.read() if pilot is not None else None
         run.stages("counting")
         ds = sample_size(scores, **run.options)
         document = {"file": pilot, **run.described(ds, plans=rows_over(ds, "templates"))}

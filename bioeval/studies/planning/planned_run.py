@@ -204,9 +204,7 @@ def plan_run(
 
 def _float_format(values: Any) -> FloatFormat:
     """Return the type of an array or of scores where it can be planned, else float32."""
-    if values.dtype.name in DTYPES:
-        return values.dtype.name
-    return "float32"
+    return values.dtype.name if values.dtype.name in DTYPES else "float32"
 
 
 def _whole(name: str, value: Any, low: int) -> float:
@@ -314,6 +312,4 @@ def blocks(found: Found) -> Iterator[Block]:
 
 def _hours_text(hours: float) -> str:
     """Return hours with three digits, and less than an hour in seconds."""
-    if hours >= 1:
-        return f"{hours:,.3g} hours"
-    return f"{hours * 3600:,.3g} s"
+    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"

@@ -487,14 +487,10 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
     known = ds.attrs.get("confidence")
     if known is not None:
         known = float(known)
-    iso = ""
-    if "fta" in ds.attrs:
-        iso = "_iso"
+    iso = "_iso" if "fta" in ds.attrs else ""
     if (threshold is None) == (far_target is None):
         if threshold is not None or ds.sizes["threshold"] != 1:
-            number = "none is given"
-            if threshold is not None:
-                number = "both are given"
+            number = "both are given" if threshold is not None else "none is given"
             raise DataError(
                 f"{number} of {Argument('threshold')} and {Argument('far_target')}; expected one, "
                 "the operating point in use"
@@ -576,9 +572,7 @@ def blocks(found: Found) -> Iterator[Block]:
     """Yield a part for each event, with a line for each period."""
     ds = found[""]
     attrs, on_list = ds.attrs, ds.attrs["task"] == "watch list"
-    size = ""
-    if "gallery_size" in attrs:
-        size = f" of {attrs['gallery_size']:,}"
+    size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""
     titles, impostors = ("Impostors accepted", "Genuine people rejected"), "impostors"
     if on_list:
         impostors = "not on the list"
@@ -590,9 +584,7 @@ def blocks(found: Found) -> Iterator[Block]:
         f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them {impostors}"
     )
     if "alarms_per_day" in attrs:
-        name_of_rate = "FAR"
-        if on_list and not size:
-            name_of_rate = "FPIR"
+        name_of_rate = "FPIR" if on_list and not size else "FAR"
         far = f"{name_of_rate} of {100 * rounded_down(attrs['far']):.4g} %"
         yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {far}")
     yield Sentence(f"Operating point: {attrs['operating_point']}")
@@ -609,9 +601,7 @@ def blocks(found: Found) -> Iterator[Block]:
         if low == low:
             between = f" [{100 * low:.4g}, {100 * high:.4g}]"
         each = float(one["per_day"])
-        every = ""
-        if 0 < each < 1:
-            every = f", one in {_rounded(1 / each)} days"
+        every = f", one in {_rounded(1 / each)} days" if 0 < each < 1 else ""
         people = _rounded(float(one["people_per_day"]))
         yield Sentence()
         yield Sentence(title)
@@ -627,9 +617,7 @@ def blocks(found: Found) -> Iterator[Block]:
         for j, days in enumerate(ds["days"].values.tolist()):
             at = one.isel(days=j)
             chance = float(at["none_at_all"])
-            none = f"{100 * chance:.2f} %"
-            if chance < 1e-4:
-                none = "< 0.01 %"
+            none = "< 0.01 %" if chance < 1e-4 else f"{100 * chance:.2f} %"
             expected = _rounded(float(at["expected"]))
             exact, uncertain = _range_of(at, "count"), _range_of(at, "predicted")
             rows.append([f"  {days:>6,}", expected, exact, uncertain, none])
@@ -660,6 +648,4 @@ def rounded_down(rate: float) -> float:
 
 
 def _rounded(value: float) -> str:
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

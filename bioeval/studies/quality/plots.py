@@ -33,9 +33,7 @@ def _of_samples(systems: Sequence[System]) -> list[str]:
 
 def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:
     values = system.dataset[y].values
-    why = ""
-    if np.isnan(values).all():
-        why = "no genuine attempt: FRR is not defined"
+    why = "no genuine attempt: FRR is not defined" if np.isnan(values).all() else ""
     return Curve(name, system.dataset[x].values, values, system, why)
 
 

@@ -88,9 +88,7 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
                 own = {**own, "open_queries": run.read(other, Path(other).stem, mates=False)}
             scores = run.read(file, called, mates=False)
             results[called] = run.count(gom, scores, **own)
-            known = "mean_ap_at_least"
-            if "mean_ap" in results[called]:
-                known = "mean_ap"
+            known = "mean_ap" if "mean_ap" in results[called] else "mean_ap_at_least"
             run.require_defined([results[called][known]], [scores], run.options["convention"])
         rows = []
         document = {}

@@ -154,17 +154,11 @@ def _of_flags(
         raise DataError("cmc and a flag set the same rule; give one of them")
     if other is not None and "removed" in given:
         raise DataError("removed and separate_camera_set set the same rule; give one of them")
-    if shot is None:
-        single = found.cmc == "single-gallery-shot"
-    else:
-        single = shot
+    single = found.cmc == "single-gallery-shot" if shot is None else shot
     if single and shot is not None:
         meant["cmc"] = "single-gallery-shot"
     elif not single and (shot is not None or first is not None):
-        if first is None:
-            every = found.cmc == "allshots"
-        else:
-            every = not first
+        every = found.cmc == "allshots" if first is None else not first
         if every:
             meant["cmc"] = "allshots"
         else:

@@ -139,10 +139,7 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
     """
     rank = ranks_of(lists, ties)
     inside = np.where(rank <= rank_k, lists.order / rank, 0.0)
-    if over == "positives":
-        counts = lists.counts
-    else:
-        counts = np.minimum(lists.counts, rank_k)
+    counts = lists.counts if over == "positives" else np.minimum(lists.counts, rank_k)
     with np.errstate(invalid="ignore", divide="ignore"):
         return per_query(lists, inside) / counts
 

@@ -192,10 +192,7 @@ class Lists:
         self.self_column = _self_columns(scores)
         self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
         removes = convention.junk == "remove"
-        if removes:
-            self.junk = self.marked[self.identity]
-        else:
-            self.junk = np.zeros(n, dtype=bool)
+        self.junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()
         self.rules = self._rules_without(self.junk)
 
@@ -453,9 +450,7 @@ class RetrievalPass(RowPass):
                 counted["extra"].array(),
                 f"{convention.ties} ties, {sampled}",
             )
-        cmc_matches = None
-        if over != own:
-            cmc_matches = parts[over]
+        cmc_matches = parts[over] if over != own else None
         # How many entries are within each threshold.
         within = None
         if taus is not None:
@@ -802,16 +797,10 @@ def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> kernel.GuidedThresho
     """Return thresholds in the dtype of the distances, with a guide to find them."""
     own = rounded_down(thresholds, dtype)
     finite = own[np.isfinite(own)]
-    if len(finite):
-        base = finite[0]
-    else:
-        base = dtype.type(0)
+    base = finite[0] if len(finite) else dtype.type(0)
     last = dtype.type(PLACES - 1)
     with np.errstate(all="ignore"):
-        if len(finite) > 1:
-            scale = last / (finite[-1] - base)
-        else:
-            scale = dtype.type(1)
+        scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
         if not np.isfinite(scale):
             scale = dtype.type(0)
         place = (own - base) * scale

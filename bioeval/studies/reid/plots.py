@@ -102,9 +102,7 @@ class GomDisplay(CurvesDisplay):
     @property
     def why_empty(self) -> str:
         """Why there is neither mReP nor mFR; empty where one of them is drawn."""
-        if self.false_rate.defined:
-            return ""
-        return super().why_empty
+        return "" if self.false_rate.defined else super().why_empty
 
     def plot(
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
@@ -112,9 +110,7 @@ class GomDisplay(CurvesDisplay):
         """Draw the curves. See :func:`gom`."""
         panels: dict[str, CurvesDisplay] = {"mReP": self, "mFR": self.false_rate}
         shown = [word for word, panel in panels.items() if panel.defined] or ["mReP"]
-        size = self.spec.size
-        if len(shown) > 1:
-            size = _SIZE
+        size = _SIZE if len(shown) > 1 else self.spec.size
         self._axes(ax, size)
         x_label = "Threshold τ"
         if System.agreed(self.systems, "normalised_span") != "1.0":
@@ -159,9 +155,7 @@ def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     if len(queries) == 1:
         ranked, absent = queries.pop()
         said.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
-    dots = ""
-    if display.defined:
-        dots = "dots: largest mReP, at tau_max"
+    dots = "dots: largest mReP, at tau_max" if display.defined else ""
     return ["; ".join(filter(None, said)), dots, *lacking]
 
 
@@ -223,9 +217,7 @@ class RankedListsDisplay(Display):
         """Count what each threshold retrieves, and write the measures."""
         self._dataset = dataset
         self.match = dataset["match"].values
-        sign = 1
-        if dataset.attrs["kind"] != "distance":
-            sign = -1
+        sign = -1 if dataset.attrs["kind"] != "distance" else 1
         self.thresholds = dataset["threshold"].values  # of distances
         score = sign * dataset["entry_score"].values
         self.within = (score[:, :, None] <= self.thresholds).sum(axis=1)

@@ -478,10 +478,7 @@ def _gom_rules(
     grid = retrieval_thresholds(thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
-    if normalize is None:
-        scale = task.distances == "normalized"
-    else:
-        scale = _scale(normalize)
+    scale = task.distances == "normalized" if normalize is None else _scale(normalize)
     low, high = 0.0, 1.0
     if isinstance(scale, tuple):
         low, high = scale

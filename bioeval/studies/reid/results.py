@@ -201,9 +201,7 @@ def reid_measures(tally: ReidTally, options: ReidOptions, *, curves: bool = True
 
 def _plain(ties: str) -> str:
     """Return a policy for lists without ties under expected ones: all are the same there."""
-    if ties == "expected":
-        return "stable"
-    return ties
+    return "stable" if ties == "expected" else ties
 
 
 def _counted(tally: ReidTally, options: ReidOptions) -> np.ndarray:
@@ -268,9 +266,7 @@ def _sets(tally: ReidTally) -> RetrievedSets | None:
 
 def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
     """Return values over increasing distances in the order of the user's thresholds."""
-    if larger_is_closer(tally.about.kind):
-        return values[..., ::-1]
-    return values
+    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
 
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
@@ -307,10 +303,7 @@ def require_matches(dataset: xr.Dataset) -> None:
 
 def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> MatchCurve:
     """Return the counted matches of the queries."""
-    if tally.cmc_matches is None:
-        over = tally.matches
-    else:
-        over = tally.cmc_matches
+    over = tally.matches if tally.cmc_matches is None else tally.cmc_matches
     ties, max_rank = options.ties, options.max_rank
     if tally.cmc == "single-gallery-shot":
         assert tally.shots is not None
@@ -334,10 +327,7 @@ def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> Match
             ties = "stable"
         behind = {"pessimistic": tied, "optimistic": 0, "stable": before}
         return MatchCurve(counted, query, 1 + closer + behind[ties], np.ones(len(closer)))
-    if tally.cmc == "allshots":
-        places = counted_places
-    else:
-        places = first_places
+    places = counted_places if tally.cmc == "allshots" else first_places
     return MatchCurve(counted, *places(over, ties))
 
 
@@ -356,9 +346,7 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]
         parts.append(f"{absent} whose identity is not in the gallery")
     if gone > 0:
         parts.append(f"{gone} whose every match is removed")
-    what = "counted as 0 in every mean"
-    if unmatched == "skip":
-        what = "left out"
+    what = "left out" if unmatched == "skip" else "counted as 0 in every mean"
     return [f"{total - valid} queries have no match and were {what}: {' and '.join(parts)}"]
 
 
@@ -598,9 +586,7 @@ def gom_from_curves(
         first = threshold[0]
     else:
         first = threshold
-    tau = None
-    if not isinstance(first, str):
-        tau = check_thresholds(threshold)
+    tau = check_thresholds(threshold) if not isinstance(first, str) else None
     if not isinstance(tau, np.ndarray):
         raise DataError(
             f"threshold is {received(threshold)}; expected an increasing array of numbers, "

@@ -143,10 +143,7 @@ class NearestMatesCounter(Counter[MateLists]):
             column = columns[0, position]
         else:
             column = columns[row, position]
-        if self.places:
-            place = self.scores.gallery_ids[column]
-        else:
-            place = column[:0]
+        place = self.scores.gallery_ids[column] if self.places else column[:0]
         site = np.zeros(len(place), dtype=np.int64)
         rows = len(block.values)
         mates = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)

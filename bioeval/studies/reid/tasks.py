@@ -50,9 +50,7 @@ def plan(
         if options.per_query:
             result_options["per_query"] = True
         return retrieval, result_options
-    own = None
-    if tasks <= {"reid", "gom"}:
-        own = options.thresholds
+    own = options.thresholds if tasks <= {"reid", "gom"} else None
     given = {"max_rank": options.max_rank}
     search, gom_options = plan_gom(scores, card, own, options.normalize, given)
     return search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"}

@@ -229,9 +229,7 @@ def merge_command(
     if they share a probe, or if they were counted in different ways.
     """
     with StudyCommand(files[0], options, reads=False) as run:
-        place = None
-        if out is not None:
-            place = run.file_to_write(out)
+        place = run.file_to_write(out) if out is not None else None
         from bioeval.studies.sites.gallery_parts import BestMates
 
         merged = _merged(files, union_of_galleries, same_system)

@@ -496,10 +496,7 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     another. Raise :class:`ProtocolError` where a gallery cannot be in parts.
     """
     require_scores(scores)
-    if isinstance(protocol, str) and protocol == "auto":
-        named = None
-    else:
-        named = load(protocol)
+    named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
     if scores._from_square and (named is None or named.layout == "all-against-all"):
         scores = scores._as_part_of("all-against-all")
     card = resolve_card(scores, protocol)

@@ -153,9 +153,7 @@ def fold_parts(
     for node, part in parts.items():
         tally: Any = part.tally
         options = part.options
-        given = None
-        if grid is not None:
-            given = to_internal(grid, tally.about.kind)
+        given = to_internal(grid, tally.about.kind) if grid is not None else None
         if tally.form == "verification" and genuine:
             at = tally.grid() if given is None else given
             options = {"far_targets": far_targets.tolist()}
@@ -490,9 +488,7 @@ class Tally:
             self.part.require_complete()
         if self.shared is not None:
             raise DataError("the tally is one that was shared; share the one that it was made of")
-        secret = None
-        if salt is not None:
-            secret = DigestKey.parse(salt)
+        secret = DigestKey.parse(salt) if salt is not None else None
         parts = fold_parts(
             self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank, genuine=True
         )

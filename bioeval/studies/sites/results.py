@@ -161,16 +161,12 @@ def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
 
 def _tied(tally: FoldedIdentification) -> Any:
     """Return the tied attempts; NaN where unknown."""
-    if tally.tied >= 0:
-        return np.int64(tally.tied)
-    return np.float64(np.nan)
+    return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
 
 
 def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
     """Return what limits the numbers between thresholds and ranks."""
-    if tally.merged:
-        return [NO_POINTS, MERGED]
-    return [NO_POINTS]
+    return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
 
 
 def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:

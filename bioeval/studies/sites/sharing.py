@@ -73,9 +73,7 @@ def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
     if salt is not None:
         names = list(about.probe_subjects)
         codes = dict(zip(names, as_texts(salt.digests("shared", names)), strict=True))
-        gallery = ""
-        if about.gallery:
-            gallery = salt.hexadecimal("gallery", about.gallery)
+        gallery = salt.hexadecimal("gallery", about.gallery) if about.gallery else ""
         prints = tuple(salt.hexadecimal("data", x) for x in about.fingerprints)
     else:
         here = secrets.token_hex(4)

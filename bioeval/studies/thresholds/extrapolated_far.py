@@ -405,9 +405,7 @@ def blocks(found: Found) -> Iterator[Block]:
         if attrs["reason"]:
             yield Sentence(f"  No threshold: {attrs['reason']}.")
             continue
-        estimate = ""
-        if far == far:
-            estimate = f"; the model's estimate is {far:.3g}"
+        estimate = f"; the model's estimate is {far:.3g}" if far == far else ""
         yield Sentence(
             f"  Threshold {threshold_text(threshold)}: the upper limit of the FAR is "
             f"{high:.3g}{estimate}."

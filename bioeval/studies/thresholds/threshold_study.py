@@ -322,9 +322,7 @@ def study_threshold(
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = ""
-    if counts.by_subject:
-        bound = '; the column "by subject" has a bound'
+    bound = '; the column "by subject" has a bound' if counts.by_subject else ""
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
@@ -417,9 +415,7 @@ class _ComparisonCounts(_Counts):
 
     def people_for(self, attempts: int, rate: str) -> int:
         """Return the people that a number of attempts needs."""
-        if rate == "far":
-            return ComparedPeople.least_with(attempts)
-        return attempts
+        return ComparedPeople.least_with(attempts) if rate == "far" else attempts
 
     def needed(self, least: Any, rate: str, target: float) -> str:
         """Return in words what a rule needs."""
@@ -768,9 +764,7 @@ def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
         return f"{measured}; the target was 0."
     times = far / target
     digits = 1 if times < 9.95 else 0
-    within = ""
-    if low <= target:
-        within = ", but its interval contains the target"
+    within = ", but its interval contains the target" if low <= target else ""
     return f"{measured}, {times:,.{digits}f} times the target{within}."
 
 

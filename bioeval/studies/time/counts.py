@@ -243,9 +243,7 @@ def attempts_over_time(
         np.add.at(by_bin, codes[inside], counter.impostors[inside])
         accepts, attempts = by_bin[:, 0], by_bin.sum(axis=1)
     values, row, column = map(np.concatenate, zip(*counter.genuine, strict=True))
-    ranks = None
-    if len(counters) > 1:
-        ranks = counters[1].result()
+    ranks = counters[1].result() if len(counters) > 1 else None
     return AttemptsOverTime(threshold, values, row, column, attempts, accepts, ranks)
 
 
@@ -274,9 +272,7 @@ def _by_rule(
     reader.note_failure_codes()
     chosen, whole = judged[0].chosen, judged[0].train
     if not chosen.defined:
-        lacking = "impostor"
-        if not whole.genuine_attempts:
-            lacking = "genuine"
+        lacking = "genuine" if not whole.genuine_attempts else "impostor"
         raise ProtocolError(
             f"the threshold rule {counting.rule} needs attempts of both classes, and there is no "
             f"{lacking} attempt; give a number"

@@ -616,9 +616,7 @@ def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndar
 
 def rows(ds: xr.Dataset) -> list[dict[str, Any]]:
     """Return the values of each bin, of each rank under its own name; dates are text."""
-    over = "age"
-    if "time" in ds.dims:
-        over = "time"
+    over = "time" if "time" in ds.dims else "age"
     end = f"{over}_end"
     columns = {over: _plain_times(ds[over].values), end: _plain_times(ds[end].values)}
     for name, values in ds.data_vars.items():
@@ -648,9 +646,7 @@ def blocks(found: Found) -> Iterator[Block]:
 def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     """Yield the threshold, a line for each bin, and what ageing costs."""
     ageing, attrs, own = "age" in ds.dims, ds.attrs, {"": ds}
-    title = "Rates over time"
-    if ageing:
-        title = "Ageing of templates"
+    title = "Ageing of templates" if ageing else "Rates over time"
     rule = f" ({attrs['threshold_rule']}, chosen on all data)"
     if attrs["chosen_on"] == "given":
         rule = ""
@@ -668,9 +664,7 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     yield Table([*table], [*zip(*table.values(), strict=True)])
     yield Sentence()
     if ageing:
-        unit = "unit of age"
-        if attrs["age_unit"] == "days":
-            unit = "day"
+        unit = "day" if attrs["age_unit"] == "days" else "unit of age"
         people = counted(int(ds["subjects"]), "subjects")
         yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
         for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):

@@ -35,10 +35,7 @@ class _Panels(OneResultDisplay):
         super().__init__(dataset)
         edges = np.append(dataset[self._over].values, dataset[f"{self._over}_end"].values[-1:])
         self.dated = edges.dtype.kind == "M"
-        if self.dated:
-            self.edges = date2num(edges)
-        else:
-            self.edges = edges.astype(np.float64)
+        self.edges = date2num(edges) if self.dated else edges.astype(np.float64)
 
     def _start(self, ax: Axes | Figure | None, panels: int) -> None:
         """Prepare axes over the bins."""
@@ -192,9 +189,7 @@ class AgeingDisplay(_Panels):
         if defined:
             label = translate("False reject rate, FRR")
             self._rate(below, "frr", label, Style.hues["frr"], style)
-        unit = ""
-        if ds.attrs["age_unit"] == "days":
-            unit = " (days)"
+        unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
         self._labelled(f"Age of the template{unit}", label, ax=below)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
         low = float(ds["slope_low"])
@@ -204,9 +199,7 @@ class AgeingDisplay(_Panels):
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
         ]
-        above_it = ""
-        if defined:
-            above_it = "above: "
+        above_it = "above: " if defined else ""
         lines.append(f"{above_it}mean, with a band of one standard deviation")
         self._title("Ageing of templates", name, lines, " of FRR")
         return self

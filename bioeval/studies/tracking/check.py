@@ -359,9 +359,7 @@ def _unlabelled_frames(comparisons: Sequence[_Comparison]) -> Finding | None:
     for comparison in comparisons:
         boxes = np.bincount(comparison.result.frame, minlength=len(comparison.scene.number))
         labelled = np.isin(np.arange(len(boxes)), comparison.scene.truth.frame)
-        usual = 0.0
-        if labelled.any():
-            usual = np.median(boxes[labelled])
+        usual = np.median(boxes[labelled]) if labelled.any() else 0.0
         full = ~labelled & (boxes >= max(usual / 2, 1))
         frames += int((boxes > 0).sum())
         places += comparison.of(comparison.scene.number[full].tolist())

@@ -204,9 +204,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     save(display, folder / "hota.png")
     plt.close(display.figure_)
     drawn: set[str] = set()
-    sequences = [None]
-    if "sequence" in dataset:
-        sequences = dataset["sequence"].values.tolist()
+    sequences = dataset["sequence"].values.tolist() if "sequence" in dataset else [None]
     for sequence in sequences:
         cameras: list[str | None] = [*cameras_of(dataset, sequence)]
         for camera in cameras or [None]:

@@ -588,9 +588,7 @@ def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
 
 
 def _some(names: list[str]) -> str:
-    more = ""
-    if len(names) > _LISTED:
-        more = f" and {len(names) - _LISTED} more"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
 
 

@@ -148,9 +148,7 @@ def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[str]:
         ]
     i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
     row, before = order[i], order[i - 1]
-    where = ""
-    if rows.camera[row]:
-        where = f" of camera {rows.camera[row]}"
+    where = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
     raise DataError(
         f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}{where} "
         f"(first on {rows.line_word} {rows.line[before]}); expected each id once in a frame "
@@ -276,9 +274,7 @@ def match(
     """
     frames = len(serial)
     begin = truth.starts(frames)
-    targets = 0
-    if len(truth):
-        targets = int(truth.code.max()) + 1
+    targets = int(truth.code.max()) + 1 if len(truth) else 0
     most = int(np.diff(overlaps.start[begin]).max(initial=0))
     if not keep:
         memory = 0
@@ -288,10 +284,7 @@ def match(
         memory = 1
     most_first = pairing == "last-known"
     # One pair more outweighs every overlap.
-    if most_first:
-        weight = overlaps.iou + 2
-    else:
-        weight = overlaps.iou
+    weight = overlaps.iou + 2 if most_first else overlaps.iou
     frame_data = Frames(
         serial, begin, truth.code, result.code, overlaps.start, overlaps.row, weight
     )

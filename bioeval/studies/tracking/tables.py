@@ -118,9 +118,7 @@ class TrackingTable:
         targets = counted(int(ds["targets"]), "targets")
         yield "Truth", f"{targets}, boxes: {int(ds['truth_boxes']):,}"
         count = int(ds["identities"])
-        identities = "1 identity"
-        if count != 1:
-            identities = f"{count:,} identities"
+        identities = f"{count:,} identities" if count != 1 else "1 identity"
         yield "Result", f"{identities}, boxes: {int(ds['result_boxes']):,}"
         if int(attrs["cameras"]) > 1:
             yield "Cameras", f"{attrs['cameras']} with common identities"

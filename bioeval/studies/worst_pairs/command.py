@@ -58,9 +58,7 @@ class ListedPairs(MoreOutputs):
     @property
     def results(self) -> dict[str, xr.Dataset]:
         """The pairs."""
-        if self.pairs is None:
-            return {}
-        return {"worst_pairs": self.pairs}
+        return {} if self.pairs is None else {"worst_pairs": self.pairs}
 
     @property
     def page_options(self) -> dict[str, Any]:

@@ -85,9 +85,7 @@ class WorstPairsDisplay(Display):
         image_folder: str | os.PathLike[str] | None = ".",
     ) -> Self:
         """Take the pairs of a result, a tree, or a mapping of name to either."""
-        column = ""
-        if images is not None:
-            column = require_text("images", images)
+        column = require_text("images", images) if images is not None else ""
         folder = None
         if image_folder is not None:
             folder = require_path("image_folder", image_folder)
@@ -224,9 +222,7 @@ def _extreme(system: System, row: str) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    if len(text) <= longest:
-        return text
-    return f"{text[: longest - 1]}…"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:

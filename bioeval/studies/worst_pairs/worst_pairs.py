@@ -120,10 +120,7 @@ def worst_cells(
     with threads_for(scores):
         for block in reader.blocks():
             block_medians(block, medians)
-            if fusion is None:
-                rows = block
-            else:
-                rows = block.fused(fusion)
+            rows = block if fusion is None else block.fused(fusion)
             _add_impostors(impostor, rows)
             _add_genuine(genuine, rows)
     if mirrored:

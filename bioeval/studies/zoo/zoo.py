@@ -92,10 +92,7 @@ def halves_test(
     reached = int((products >= observed).sum())
     spread = math.sqrt(a.var() * b.var())
     covariance = observed / subjects - float(a.mean() * b.mean())
-    if spread > 0:
-        correlation = covariance / spread
-    else:
-        correlation = math.nan
+    correlation = covariance / spread if spread > 0 else math.nan
     return HalvesTest(correlation, (1 + reached) / (1 + permutations), subjects)
 
 

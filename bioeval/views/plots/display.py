@@ -703,9 +703,7 @@ class CurvesDisplay(Display):
             if "interval_method" in attrs:
                 by_itself = f"at each {self.spec.by_itself} alone"
                 if attrs.get("band") == "simultaneous":
-                    apart = ""
-                    if name in self.pointwise_:
-                        apart = f" (dashed: {by_itself})"
+                    apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
                     by_itself = f"simultaneous along the curve{apart}"
                 said.append(self._band_in_words(attrs, by_itself))
         return list(dict.fromkeys(said))
@@ -729,9 +727,7 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
 
 def _term(given: str | tuple[str, ...], systems: Sequence[System]) -> str:
     """Return the text beside a label: as given, or the other vocabulary's term for rates."""
-    if isinstance(given, str):
-        return given
-    return other_term(systems, *given)
+    return given if isinstance(given, str) else other_term(systems, *given)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:

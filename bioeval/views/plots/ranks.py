@@ -96,9 +96,7 @@ class CmcDisplay(CurvesDisplay):
                 details=lambda systems: [System.convention(systems), *beyond],
             )
         if clouds:
-            number = "the"
-            if len(clouds) == 1:
-                number = clouds.pop()
+            number = clouds.pop() if len(clouds) == 1 else "the"
             beyond = [f"thin lines: {number} sampled galleries", *beyond]
         return self._finish(
             y_label="Cumulative match score, CMS(k)",

@@ -203,9 +203,7 @@ def draw_folds(
         if floor > 0:
             x, y = from_floor(x, y, floor)
         lines.append((x, y))
-    between = "steps-post"
-    if "far_targets" in dataset.attrs:
-        between = "default"
+    between = "default" if "far_targets" in dataset.attrs else "steps-post"
     display._cloud(curve, lines, alpha=0.45, linewidth=0.8, drawstyle=between)
     return {"linewidth": 2.4, "drawstyle": between, **style}
 

@@ -93,9 +93,7 @@ class ScoreDistributionsDisplay(Display):
             label = joined(name or "", system)
             for i, (word, histograms) in enumerate(self.classes.items()):
                 histogram = histograms[system]
-                text = word
-                if label:
-                    text = f"{label} {word.lower()}"
+                text = f"{label} {word.lower()}" if label else word
                 if not histogram.counts.sum():
                     some = "none"
                     if histogram.total:
@@ -239,9 +237,7 @@ class MatrixDisplay(Display):
         shown = np.ma.masked_invalid(self.image)
         given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
         self.image_ = ax.imshow(shown, **given)
-        title = "Scores"
-        if name:
-            title = f"{name}: scores"
+        title = f"{name}: scores" if name else "Scores"
         look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
         self._name_subjects(ax.xaxis, self.column_subjects)
         self._name_subjects(ax.yaxis, self.row_subjects)

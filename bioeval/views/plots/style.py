@@ -153,9 +153,7 @@ def room(ax: Axes) -> tuple[float, float]:
     factor = 1.0
     if figure.get_layout_engine() is not None:
         others = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
-        factor = 1.1
-        if others:
-            factor = 0.85
+        factor = 0.85 if others else 1.1
     wide, high = figure.get_size_inches() * 72 * factor
     legend, below = ax.get_legend(), 0.0
     if legend is not None:
@@ -257,9 +255,7 @@ def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> No
 
 
 def _name(text: str, length: float, size: float) -> str:
-    if _fits(text, LABEL_SIZE * size, length):
-        return text
-    return text.rpartition(", ")[2]
+    return text if _fits(text, LABEL_SIZE * size, length) else text.rpartition(", ")[2]
 
 
 def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
@@ -389,10 +385,7 @@ def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[in
 def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: float = 1) -> None:
     """Make an axis of ranks, with whole numbers on it; by default a long one is logarithmic."""
     axis = getattr(ax, f"{which}axis")
-    if log is None:
-        log = last > LINEAR_RANKS
-    else:
-        log = require_flag("log", log)
+    log = last > LINEAR_RANKS if log is None else require_flag("log", log)
     if log:
         ax.set(**{f"{which}scale": "log"})
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
@@ -431,8 +424,5 @@ def spread(length: int, most: int, log: bool = False) -> np.ndarray:
     """Return at most `most` evenly spaced indices below `length`, with the first and the last."""
     if length <= most:
         return np.arange(length)
-    if log:
-        at = np.geomspace(1, length, most) - 1
-    else:
-        at = np.linspace(0, length - 1, most)
+    at = np.geomspace(1, length, most) - 1 if log else np.linspace(0, length - 1, most)
     return np.unique(at.round().astype(int))

@@ -131,14 +131,10 @@ def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
     for plot in PLOTS.values():
         if plot.name in without or (shown := drawable(data, plot)) is None:
             continue
-        parts = [shown]
-        if plot.one_system:
-            parts = System.pick(shown, plot.name)
+        parts = System.pick(shown, plot.name) if plot.one_system else [shown]
         for stem, options in plot.files.items():
             for part in parts:
-                name = ""
-                if isinstance(part, System):
-                    name = part.name
+                name = part.name if isinstance(part, System) else ""
                 yield PlotFile(stem, name, plot, part, options)
 
 
@@ -357,9 +353,7 @@ def _semicolons(parts: Iterable[str]) -> str:
 
 def _label(system: System) -> str:
     """Return the name of a system, or of one whose results are unnamed its own."""
-    whole = ""
-    if not system.group:
-        whole = as_plot_text(system.said("system"))
+    whole = as_plot_text(system.said("system")) if not system.group else ""
     if system.variant:
         return joined(whole, system.name)
     return system.name or whole
@@ -429,9 +423,7 @@ def identification_details(systems: Sequence[System]) -> list[str]:
     said = []
     templates = System.agreed(systems, "gallery")
     if templates not in ("", "multi"):
-        number = "1 template"
-        if templates != "single":
-            number = f"{templates} templates"
+        number = f"{templates} templates" if templates != "single" else "1 template"
         said.append(f"{number} a subject")
     said.append(System.agreed(systems, "rank_unit", "ranks count {}s"))
     said.append(System.agreed(systems, "ties", "{} ties"))
@@ -445,9 +437,7 @@ def identification_details(systems: Sequence[System]) -> list[str]:
 
 
 def _with_commas(size: str) -> str:
-    if size.isdecimal():
-        return f"{int(size):,}"
-    return size
+    return f"{int(size):,}" if size.isdecimal() else size
 
 
 def in_words(systems: Sequence[System]) -> TermTranslator:
@@ -481,18 +471,12 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     if variable == "mrep":
         return "no query has a match: mReP is not defined"
     if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
-        name = "FAR"
-        if variable == "mfr":
-            name = "mFR"
+        name = "mFR" if variable == "mfr" else "FAR"
         return f"the identity of every query is in the gallery: {name} is not defined"
-    role = "genuine"
-    if variable in ("far", "grr"):
-        role = "impostor"
+    role = "impostor" if variable in ("far", "grr") else "genuine"
     name = variable.upper()
     if attempts(dataset, role) == 0:
-        noun = "probe with a mate"
-        if variable != "cms":
-            noun = f"{role} attempt"
+        noun = f"{role} attempt" if variable != "cms" else "probe with a mate"
         return f"no {noun}: {name} is not defined"
     return f"{name} is not defined (NaN)"
 
@@ -513,6 +497,4 @@ def steps_of(kind: str) -> str:
 
     Counts change at a threshold: just past it for distances, just before it for similarities.
     """
-    if larger_is_closer(kind):
-        return "steps-pre"
-    return "steps-post"
+    return "steps-pre" if larger_is_closer(kind) else "steps-post"

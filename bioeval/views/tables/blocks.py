@@ -100,9 +100,7 @@ class StudyReport:
 
     def _text(self, text: str | Terms) -> str:
         """Return a text in the terms of the view."""
-        if isinstance(text, str):
-            return self._translate(text)
-        return self._fact(text)
+        return self._translate(text) if isinstance(text, str) else self._fact(text)
 
     def _fact(self, text: str | Terms) -> str:
         """Return a text as it is, or the terms of rates."""
@@ -152,9 +150,7 @@ class StudyReport:
 
 def _placed(item: Any, block: Note | FactList | Table) -> Any:
     """Return what is shown of a block at its place."""
-    if block.indented:
-        return indented(item)
-    return item
+    return indented(item) if block.indented else item
 
 
 def _widths(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:

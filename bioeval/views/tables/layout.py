@@ -76,9 +76,7 @@ class Row:
     @property
     def scale(self) -> int:
         """What the value is multiplied by, to be written in its unit."""
-        if self.unit == "%":
-            return 100
-        return 1
+        return 100 if self.unit == "%" else 1
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,7 @@ NOT_KNOWN = "-"
 
 def fraction_digits(row: Row) -> int:
     """Return the number of digits after the decimal point of a per cent."""
-    if row.unit == "%" and row.is_defined:
-        return row.decimals
-    return 0
+    return row.decimals if row.unit == "%" and row.is_defined else 0
 
 
 def with_shared_decimals(rows: Sequence[Row]) -> list[Row]:
@@ -120,9 +116,7 @@ def _needed_decimals(row: Row) -> int:
     if row.unit != "%" or not row.is_defined:
         return 0
     distance = 100 * min(row.value, 1 - row.value)
-    digits = 2
-    if distance > 0:
-        digits = 1 - math.floor(math.log10(distance))
+    digits = 1 - math.floor(math.log10(distance)) if distance > 0 else 2
     return min(row.decimals, max(2, digits))
 
 
@@ -157,9 +151,7 @@ def ends(row: Row) -> str:
 
 def fvc_name(target: float) -> str:
     """Return the name that FVC gave to FNMR at a FMR target: 0.01 is `` (FMR100)``."""
-    power = 0
-    if target > 0:
-        power = round(-math.log10(target))
+    power = round(-math.log10(target)) if target > 0 else 0
     if power in (2, 3) and math.isclose(target, 10.0**-power):
         return f" (FMR{10**power})"
     return ""
@@ -187,16 +179,12 @@ def thresholds(values: Sequence[float | None]) -> list[str]:
 
 def count(value: int | None) -> str:
     """Return a count with thousands separators."""
-    if value is None:
-        return ""
-    return f"{value:,}"
+    return "" if value is None else f"{value:,}"
 
 
 def known(value: int) -> str:
     """Return a count as text; 0 means unknown."""
-    if value:
-        return count(value)
-    return NOT_KNOWN
+    return count(value) if value else NOT_KNOWN
 
 
 def wide_console() -> Console:

@@ -104,6 +104,4 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
 
 def with_sd(mean: str, sd: str) -> str:
     """Return a mean with its standard deviation, if both are defined."""
-    if numbers.NOT_DEFINED in (mean, sd):
-        return mean
-    return f"{mean} ± {sd}"
+    return mean if numbers.NOT_DEFINED in (mean, sd) else f"{mean} ± {sd}"

@@ -105,9 +105,7 @@ def _data(attrs: Mapping[str, Any], layout: str) -> str:
     gallery = int(attrs.get("gallery_subjects", 0))
     if layout == "pairs":
         return counted(probes, "pairs")
-    unknown = "; subjects unknown"
-    if subjects or gallery:
-        unknown = ""
+    unknown = "" if subjects or gallery else "; subjects unknown"
     if layout == "all-against-all" and probes == templates:
         return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
     compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
@@ -115,9 +113,7 @@ def _data(attrs: Mapping[str, Any], layout: str) -> str:
 
 
 def _of(count: int, what: str, subjects: int) -> str:
-    people = ""
-    if subjects:
-        people = f" of {counted(subjects, 'subjects')}"
+    people = f" of {counted(subjects, 'subjects')}" if subjects else ""
     return counted(count, what) + people
 
 
@@ -204,9 +200,7 @@ def alarms(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
         auc = value_of(dataset, "auc")
         if not line and auc is not None and auc < 0.5:
             kind = dataset.attrs.get("kind", "distance")
-            other = "similarity"
-            if larger_is_closer(kind):
-                other = "distance"
+            other = "distance" if larger_is_closer(kind) else "similarity"
             line = _UPSIDE_DOWN.format(kind, other)
         if line:
             said.setdefault(line, []).append(path)
@@ -355,9 +349,7 @@ class ResultTable:
     def _alarms(self) -> Iterator[Any]:
         """Warn of doubtful results, above the tables."""
         for text, paths in alarms(self.datasets).items():
-            whose = ""
-            if self._several:
-                whose = f" ({', '.join(systems(paths))})"
+            whose = f" ({', '.join(systems(paths))})" if self._several else ""
             yield Text(f"Warning{whose}: {self._reword(text)}", style="bold red")
             yield Text("")
 
@@ -402,9 +394,7 @@ def _is_ranked(dataset: xr.Dataset) -> bool:
 
 
 def _style(row: Row) -> str:
-    if row.is_defined:
-        return "bold"
-    return "dim"
+    return "bold" if row.is_defined else "dim"
 
 
 def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:

@@ -89,9 +89,7 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     for scalar in (OPEN_SET_EER, DIR_AT_FAR):
         yield from _of_scalar(dataset, scalar, over)
     # Expected rates have bounds of the operating points, between two thresholds of the result.
-    instead = "dir_at_far_at_least"
-    if "dir_at_far" in dataset:
-        instead = "dir_at_far"
+    instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for i, threshold in _few_thresholds(dataset, instead):
         value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
@@ -128,10 +126,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     decimals = numbers.decimals_for(queries)
     for mean in QUERY_MEANS.values():
         if mean.name not in MATCH_SUMS:
-            if mean.cut:
-                label = f"mAP, lists cut at rank {cut or 0:.0f}"
-            else:
-                label = mean.label
+            label = f"mAP, lists cut at rank {cut or 0:.0f}" if mean.cut else mean.label
             yield from _mean(dataset, mean, over, why, decimals, label)
     yield from _cmc_rows(dataset, over, decimals=decimals)
     for mean in MATCH_SUMS.values():
@@ -206,12 +201,8 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     absent = SampleSize()
     if opened:
         absent = SampleSize(int(opened), None, others)
-    why = ""
-    if queries == 0:
-        why = "no query has a match"
-    why_open = ""
-    if opened == 0:
-        why_open = "the identity of every query is in the gallery"
+    why = "no query has a match" if queries == 0 else ""
+    why_open = "the identity of every query is in the gallery" if opened == 0 else ""
     decimals = numbers.decimals_for(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
         if scalar.name in ("mfr_area", "tau_nz"):
@@ -254,9 +245,7 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
 
 def _at_target(scalar: Scalar, target: float) -> str:
     """Return the label of a scalar at a FAR or FRR target."""
-    fvc = ""
-    if scalar is FRR_AT_FAR:
-        fvc = numbers.fvc_name(target)
+    fvc = numbers.fvc_name(target) if scalar is FRR_AT_FAR else ""
     return scalar.label.format(target=per_cent(target)) + fvc
 
 
@@ -291,9 +280,7 @@ def _row(
     decimals = scalar.decimals
     if not isinstance(decimals, int):
         decimals = numbers.decimals_for(getattr(over.both, decimals))
-    also = ""
-    if scalar.also:
-        also = f" ({scalar.also})"
+    also = f" ({scalar.also})" if scalar.also else ""
     return Row(
         label or scalar.label + also,
         value,
@@ -371,9 +358,7 @@ def _targets(dataset: xr.Dataset, name: str) -> Iterator[_AtTarget]:
             continue
         for i, target in enumerate(dataset[dim].values.tolist()):
             at = {dim: i, "rank": 0}
-            limit = None
-            if limits in dataset:
-                limit = _value_at(dataset, limits, **at)
+            limit = _value_at(dataset, limits, **at) if limits in dataset else None
             yield _AtTarget(target, at, _value_at(dataset, name, **at), limit)
 
 
@@ -518,9 +503,7 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     if fusion in ("", "none"):
         return ""
     near, far = ("most", "least") if larger_is_closer(kind) else ("nearest", "farthest")
-    alike = ""
-    if larger_is_closer(kind):
-        alike = " similar"
+    alike = " similar" if larger_is_closer(kind) else ""
     method, order = parse_fusion(fusion)
     words = {
         "min": f"{near}{alike} template",
@@ -535,9 +518,7 @@ def _drawn(gallery: str, sampling: str) -> str:
     """Return in words how galleries were drawn, if templates were."""
     if gallery == "multi":
         return ""
-    count = "1 template"
-    if gallery != "single":
-        count = f"{int(gallery):,} templates"
+    count = f"{int(gallery):,} templates" if gallery != "single" else "1 template"
     how = "exact mean over all galleries"
     if sampling != "exact":
         how = f"{sampling} galleries drawn"

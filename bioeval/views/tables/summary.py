@@ -68,9 +68,7 @@ def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":
             continue
-        each = value
-        if not isinstance(value, Mapping):
-            each = {"": value}
+        each = {"": value} if not isinstance(value, Mapping) else value
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, number in each.items():
             label = scalar.label
