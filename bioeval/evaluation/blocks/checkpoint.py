@@ -400,7 +400,8 @@ class KeptPass:
                 if part.rows != ((low, high),):
                     raise DataError(f"{path}: holds other rows than its name states")
             except DataError as error:
-                _LOG.warning("%s: rows %d to %d are counted again", error, low, high)
+                _LOG.info("%s", error)  # with advice for files of the user's own
+                _LOG.warning("%s: cannot be read: rows %d to %d are counted again", path, low, high)
                 self.missing = sorted([*self.missing, (low, high)])
                 continue
             if digest != self._digest(low, high):
