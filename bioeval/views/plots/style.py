@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import warnings
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -157,7 +158,10 @@ def room(ax: Axes) -> tuple[float, float]:
     wide, high = figure.get_size_inches() * 72 * factor
     legend, below = ax.get_legend(), 0.0
     if legend is not None:
-        box = legend.get_window_extent()
+        with warnings.catch_warnings():
+            # A letter that the font lacks is drawn as a box; only its size is wanted here.
+            warnings.filterwarnings("ignore", "Glyph .* missing from")
+            box = legend.get_window_extent()
         if box.y1 < ax.get_window_extent().y0:
             below = box.height / figure.dpi * 72
     return float(place.width * wide), float(place.height * high - below)
