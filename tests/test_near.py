@@ -19,6 +19,7 @@ def reasons_of(file: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", near.RULES)
+@pytest.mark.all_studies
 def test_a_rule_is_a_line_of_contributing_that_its_tests_name(name, root):
     rules = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rules = rules.partition("\n## Rules\n")[2].partition("\n## ")[0]

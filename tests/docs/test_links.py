@@ -51,6 +51,7 @@ def test_the_rule_of_3_is_explained_on_one_page(page):
         assert "uncertainty.md#rules)" in text
 
 
+@pytest.mark.all_studies
 def test_files_that_contributing_names_are_there():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     paths = re.findall(r"`((?:bioeval|tests|scripts|docs|\.ci)/[\w./-]+)[^`]*`", text)
