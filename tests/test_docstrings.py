@@ -32,4 +32,7 @@ def test_every_public_function_has_an_example():
     for name in bioeval.__all__:
         thing = getattr(bioeval, name)
         if callable(thing) and not isinstance(thing, type):
-            assert ">>>" in (thing.__doc__ or ""), f"bioeval.{name} has no example"
+            assert ">>>" in (thing.__doc__ or ""), (
+                f"bioeval.{name} has no example. CONTRIBUTING.md, 'Rules', Public calls: add one "
+                "to its docstring, with what it prints."
+            )

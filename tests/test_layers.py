@@ -111,10 +111,14 @@ def test_intervals_know_no_scores_and_no_jobs():
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_plots_compute_nothing(path):
-    """They take results and pictures that are computed: no reader, no job, no sweep."""
+    """They take results and pictures that are computed: no reader, no counter."""
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     counting = ("bioeval.scores.blocks", "bioeval.scores.matrix.", "bioeval.tallies")
-    assert not {name for name in names if name.startswith(counting)}
+    counted = {name for name in names if name.startswith(counting)}
+    assert not counted, (
+        f"{path.name} imports {counted}. CONTRIBUTING.md, 'Rules', Plots: a plot takes results; "
+        "compute what it shows in the study, as a variable or an object of its own."
+    )
 
 
 def test_the_package_is_a_few_words_and_little_else():
@@ -142,4 +146,8 @@ def test_a_kernel_file_stands_alone(path):
         allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "concurrent", "contextlib"}
         allowed |= {"contextvars", "functools", "hashlib", "inspect", "operator", "os"}
         allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading", "time"}
-    assert {name.partition(".")[0] for name in names} <= allowed, names
+    others = {name for name in names if name.partition(".")[0] not in allowed}
+    assert not others, (
+        f"{path.name} imports {others}. CONTRIBUTING.md, 'Rules', Kernels: copy the loop, or make "
+        "it an argument."
+    )

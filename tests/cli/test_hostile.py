@@ -50,7 +50,10 @@ def test_every_command_is_tried_with_odd_options():
     assert set(fuzz_inputs.WORKING) <= set(COMMANDS)
     for name in set(COMMANDS) - set(fuzz_inputs.WORKING):
         required = [x for x in root.get_command(click.Context(root), name).params if x.required]
-        assert [x.name for x in required] == ["data"], f"{name} needs more: an entry in WORKING"
+        assert [x.name for x in required] == ["data"], (
+            f"bioeval {name} needs more than data. CONTRIBUTING.md, 'Rules', Options: add a "
+            "command line that works to WORKING of scripts/fuzz_inputs.py."
+        )
 
 
 @pytest.mark.parametrize("size", ["inf", "-inf", "nan", "1e300", "1.5", "-1"])

@@ -18,14 +18,21 @@ from bioeval.views.plots.registry import PLOTS
 )
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert page_tables.filled(page) == page, "run: .venv/bin/python scripts/page_tables.py"
+    assert page_tables.filled(page) == page, (
+        f"the tables of docs/{name} are not those of the code. CONTRIBUTING.md, 'Rules', Pages: "
+        "run .venv/bin/python scripts/page_tables.py"
+    )
     assert "{eval-rst}" not in page, "tables are filled below <!-- variables: X -->"
 
 
 def test_every_public_name_is_on_the_page_of_calls():
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     known = [name for name in be.__all__ if callable(getattr(be, name))]
-    assert [name for name in known if f"| `be.{name}` |" not in page] == []
+    missing = [name for name in known if f"| `be.{name}` |" not in page]
+    assert not missing, (
+        f"docs/api.md lacks {missing}. CONTRIBUTING.md, 'Rules', Pages: run "
+        ".venv/bin/python scripts/page_tables.py, or add a row for a call of the core."
+    )
 
 
 @pytest.mark.all_studies
@@ -48,7 +55,11 @@ def test_every_study_has_a_heading():
 
 def test_every_plot_is_in_the_gallery():
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
-    assert [name for name in PLOTS if f"be.plot.{name}(" not in page] == []
+    missing = [name for name in PLOTS if f"be.plot.{name}(" not in page]
+    assert not missing, (
+        f"docs/plots.md lacks {missing}. CONTRIBUTING.md, 'Rules', Pages: add a cell that draws "
+        "each plot to the gallery."
+    )
 
 
 def test_a_new_mark_gets_its_table_at_once():

@@ -33,7 +33,10 @@ def test_every_kernel_is_compiled_and_kept_by_bioeval(root):
     """Numba's own decorator would keep it where no edit of another file is noticed."""
     files = sorted((root / "bioeval").rglob("*.py"))
     own = [x.name for x in files if re.search(r"\bnjit\b", x.read_text(encoding="utf-8"))]
-    assert own == ["compiling.py"]
+    assert own == ["compiling.py"], (
+        f"numba's njit in {own}. CONTRIBUTING.md, 'Rules', Kernels: use `compiled` or "
+        "`parallel_rows` of bioeval.kernels."
+    )
 
 
 @pytest.fixture

@@ -109,7 +109,10 @@ def test_attributes_are_text_or_numbers(results, name):
 def test_every_variable_says_what_it_is(results, name):
     ds = results[name]
     for key, variable in ds.data_vars.items():
-        assert variable.attrs["units"]
+        assert variable.attrs["units"], (
+            f"{key} has no unit. CONTRIBUTING.md, 'Rules', Variables: name what is counted "
+            "(attempts), or 1 for a rate, or score."
+        )
         assert variable.dtype in (np.dtype("int64"), np.dtype("float64")), key
     for key, coordinate in ds.coords.items():
         assert coordinate.attrs["long_name"] == names.COORDINATES[key].long_name

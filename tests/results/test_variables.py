@@ -44,6 +44,13 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
 }
 
 
+RULE = """
+{key} of {name} has no description.
+CONTRIBUTING.md, "Rules", Variables: give it a `Name` (meaning, unit, ISO term) or a `Scalar`, in
+the table of names that its dataset is built with.
+"""
+
+
 @pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.cases(1)
 def test_every_variable_is_described(name):
@@ -51,7 +58,7 @@ def test_every_variable_is_described(name):
     dataset = make()
     for key, variable in dataset.data_vars.items():
         stem = next((key.removesuffix(x) for x in DRAWN if key.endswith(x)), key)
-        assert key in table or stem in table, f"{key} of {name} is not described"
+        assert key in table or stem in table, RULE.format(key=key, name=name)
         if key in table:
             assert table[key].attrs().items() <= variable.attrs.items(), key
     assert set(dataset.coords) <= {*variables.COORDINATES, *table}
@@ -67,7 +74,11 @@ def test_a_scalar_has_one_name_one_label_and_one_computation():
              scalars.CMS, scalars.RECOGNITION_RATE, scalars.DIR_AT_FAR)  # fmt: skip
     names = [scalar.name for scalar in every]
     labels = [scalar.label for scalar in every if scalar.label]
-    assert len(set(names)) == len(names) and len(set(labels)) == len(labels)
+    twice = [x for x in {*names, *labels} if names.count(x) > 1 or labels.count(x) > 1]
+    assert not twice, (
+        f"{twice}: two scalars have this name or label. CONTRIBUTING.md, 'Rules', Variables: give "
+        "the newer one another."
+    )
     for scalar in every:
         assert scalar.quotient is None or scalar.of_rates is None, scalar.name
         assert set(scalar.results) <= set(scalars.RESULTS), scalar.name

@@ -1035,11 +1035,17 @@ def test_files_that_cannot_be_written(tree, tmp_path):
 @pytest.mark.cases(1)
 def test_every_display_has_the_same_two_methods(plotted):
     display = getattr(plot, plotted.display)
-    assert next(iter(inspect.signature(display.from_results).parameters)) in ("data", "dataset")
-    given = inspect.signature(display.plot).parameters
-    assert list(given)[:2] == ["self", "ax"]
-    assert given["name"].kind is inspect.Parameter.KEYWORD_ONLY
-    assert list(given)[-1] == "style"
+    taken = next(iter(inspect.signature(display.from_results).parameters))
+    parameters = inspect.signature(display.plot).parameters
+    assert (
+        taken in ("data", "dataset")
+        and list(parameters)[:2] == ["self", "ax"]
+        and parameters["name"].kind is inspect.Parameter.KEYWORD_ONLY
+        and list(parameters)[-1] == "style"
+    ), (
+        f"{plotted.display} has other methods. CONTRIBUTING.md, 'Rules', Plots: a display has "
+        "from_results(data) and plot(ax=None, *, name=None, **style)."
+    )
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.studies.calibration import derived_rows as derived
 from bioeval.studies.fusion import fusion
@@ -95,7 +94,7 @@ def test_failed_comparisons(nan, expected):
     assert be.verification(fused).impostor_attempts == be.verification(a).impostor_attempts
     raising = {"a": system(1, "similarity"), "b": system(2, "similarity")}
     raising["a"].values[4, 5] = np.nan
-    with pytest.raises(DataError, match="1 NaN, the first at row 4, column 5"):
+    with pytest.raises(be.DataError, match="1 NaN, the first at row 4, column 5"):
         be.verification(be.fuse(raising))
 
 
@@ -130,7 +129,7 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
 def test_separable_systems_are_penalised_with_a_warning():
     a, b = system(1, "similarity"), system(2, "similarity")
     a.values[np.equal.outer(LABELS, LABELS)] += 100
-    with pytest.warns(BioevalWarning, match="separable"):
+    with pytest.warns(be.BioevalWarning, match="separable"):
         found = be.Fusion("logistic").fit({"a": a, "b": b})
     assert found.separable_ and all(map(math.isfinite, found.weights_.values()))
     fused = found.transform({"a": a, "b": b})
@@ -178,31 +177,31 @@ def test_pairs_and_selections_and_masks():
     ],
 )
 def test_bad_options_are_refused(options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.fuse({"a": system(1, "similarity"), "b": system(2, "similarity")}, **options)
 
 
 def test_systems_that_do_not_fit_together_are_refused(systems):
-    with pytest.raises(DataError, match="'face' holds distances, 'finger' holds similarities"):
+    with pytest.raises(be.DataError, match="'face' holds distances, 'finger' holds similarities"):
         be.fuse(systems)
     other = [*LABELS[:-1], "eve"]
-    with pytest.raises(DataError, match="'face' and 'x': .* first is probe 15 .'dan' and 'eve'"):
+    with pytest.raises(be.DataError, match="'face' and 'x': .* first is probe 15 .'dan' and 'eve'"):
         be.fuse({"face": systems["face"], "x": system(2, "distance", other)})
-    with pytest.raises(DataError, match="two or more systems"):
+    with pytest.raises(be.DataError, match="two or more systems"):
         be.fuse({"face": systems["face"]})
-    with pytest.raises(DataError, match="nan is 'raise' and 'reject'"):
+    with pytest.raises(be.DataError, match="nan is 'raise' and 'reject'"):
         be.fuse({"a": system(1, "llr"), "b": system(2, "llr", nan="reject")})
-    with pytest.raises(DataError, match="order within each row"):
+    with pytest.raises(be.DataError, match="order within each row"):
         be.fuse({"a": system(1, "order", nan="reject"), "b": system(2, "order", nan="reject")})
     flat = be.Scores(np.ones((16, 16)), LABELS, kind="similarity")
-    with pytest.raises(DataError, match="z normalisation of 'b' .* equal"):
+    with pytest.raises(be.DataError, match="z normalisation of 'b' .* equal"):
         be.fuse({"a": systems["finger"], "b": flat}, normalise="z")
     fitted = be.Fusion(normalise="z").fit(systems)
-    with pytest.raises(DataError, match="the systems are 'a', 'b'"):
+    with pytest.raises(be.DataError, match="the systems are 'a', 'b'"):
         fitted.transform({"a": systems["face"], "b": systems["finger"]})
-    with pytest.raises(DataError, match="scores of 'face' are similarities, and its training"):
+    with pytest.raises(be.DataError, match="scores of 'face' are similarities, and its training"):
         fitted.transform({**systems, "face": system(1, "similarity")})
-    with pytest.raises((DataError, ProtocolError), match="finger"):
+    with pytest.raises((be.DataError, be.ProtocolError), match="finger"):
         be.fuse({"face": systems["face"], "finger": [[1, 2]]})
 
 

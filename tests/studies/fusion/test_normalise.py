@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 
 M, N, C = 5, 4, 6
 PROBES, GALLERY, COHORT = (
@@ -87,7 +86,7 @@ def test_bad_cohorts_are_refused(data):
     scores, gallery, probe, cohort = data
     kind = {"kind": scores.kind}
 
-    def refused(message, *args, error=DataError, **options):
+    def refused(message, *args, error=be.DataError, **options):
         with pytest.raises(error, match=message):
             be.normalise(scores, *args, **options)
 
@@ -125,4 +124,4 @@ def test_bad_cohorts_are_refused(data):
     left_out = be.Scores(failed, GALLERY, COHORT, nan="exclude", **kind)
     assert np.isfinite(be.normalise(scores, "z", left_out).values[1, 3])
     pairs = be.Scores.from_pairs([0.1, 0.2], [1, 0], **kind)
-    refused("list of pairs", "z", pairs, error=ProtocolError)
+    refused("list of pairs", "z", pairs, error=be.ProtocolError)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import csv
 import json
 
-import click
 import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.base.errors import chosen_task
-from bioeval.cli.command import Words
 
 
 @pytest.fixture(scope="module")
@@ -121,18 +118,6 @@ def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):
     assert said in errors and errors.count("\n") == 1
 
 
-def test_words_have_two_spellings():
-    words = Words(["verification", "open_set", "subject-bootstrap"])
-    for given, word in (("open-set", "open_set"), ("open_set", "open_set")):
-        assert words.convert(given, None, None) == chosen_task(given, ["open_set"]) == word
-    assert words.convert("subject_bootstrap", None, None) == "subject-bootstrap"
-    with pytest.raises(click.BadParameter):
-        words.convert("closed", None, None)
-    with pytest.raises(be.DataError, match="task is 'opened'"):
-        chosen_task("opened", ["open_set"])
-
-
-@pytest.mark.slow
 def test_a_task_has_two_spellings(capsys, tmp_path):
     searches = be.simulate(12, 3, layout="probe-against-gallery", unenrolled=6, random_state=1)
     two = ["ab"[x % 2] for x in searches.probe_labels]
@@ -149,3 +134,16 @@ def test_a_task_has_two_spellings(capsys, tmp_path):
         assert main([*given, "--task", spelling]) == 0
         documents.append(capsys.readouterr().out)
     assert documents[0] == documents[1]
+    with pytest.raises(be.DataError, match="task is 'opened'"):
+        be.by_group(made, "sex", task="opened")
+    assert main([*given, "--task", "closed"]) == 2
+    assert "'closed'" in capsys.readouterr().err
+
+
+def test_other_words_have_two_spellings(files, capsys):
+    given = ["groups", str(files[1]), "--by", "sex", "--threshold", "4", "--json"]
+    texts = []
+    for spelling in ("subject-bootstrap", "subject_bootstrap"):
+        assert main([*given, "--replicates", "100", "--interval", spelling]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]

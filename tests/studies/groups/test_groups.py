@@ -16,7 +16,6 @@ from naive_folds import RULES, naive_threshold
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import Stream
 from bioeval.stats.options import IntervalOptions
 from bioeval.studies.groups import groups as module
@@ -348,15 +347,15 @@ def test_results_survive_netcdf(drawn, tmp_path):
 @pytest.mark.parametrize(
     ("group", "error", "message"),
     [
-        ("race", DataError, "'race', but .* no such column; both sides have: sex, height"),
-        ("sx", DataError, "Did you mean 'sex'"),
-        (["a"] * 119, DataError, "group has 119 values; expected 120"),
-        (["a"] * 119 + [None], DataError, "1 missing value .*probe 119"),
-        (["a"] * 100 + [""] * 20, DataError, "20 missing values .*probe 100"),
-        ([math.nan] * 120, DataError, "120 missing values"),
-        (["a"] * 119 + ["b"], DataError, "subject 30 is in the groups 'a', 'b'"),
-        (["a", "b"] * 60, DataError, r"subject 1 is in the groups 'a', 'b' \(30 subjects"),
-        (7, DataError, "group is int; expected a sequence"),
+        ("race", be.DataError, "'race', but .* no such column; both sides have: sex, height"),
+        ("sx", be.DataError, "Did you mean 'sex'"),
+        (["a"] * 119, be.DataError, "group has 119 values; expected 120"),
+        (["a"] * 119 + [None], be.DataError, "1 missing value .*probe 119"),
+        (["a"] * 100 + [""] * 20, be.DataError, "20 missing values .*probe 100"),
+        ([math.nan] * 120, be.DataError, "120 missing values"),
+        (["a"] * 119 + ["b"], be.DataError, "subject 30 is in the groups 'a', 'b'"),
+        (["a", "b"] * 60, be.DataError, r"subject 1 is in the groups 'a', 'b' \(30 subjects"),
+        (7, be.DataError, "group is int; expected a sequence"),
     ],
 )  # fmt: skip
 def test_wrong_groups_are_named(scores, group, error, message):
@@ -376,23 +375,23 @@ def test_wrong_groups_are_named(scores, group, error, message):
     ],
 )
 def test_wrong_options_are_named(scores, options, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(be.DataError, match=message):
         be.by_group(scores, "sex", **options)
 
 
 def test_scores_that_cannot_be_grouped_are_refused(scores):
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
-    with pytest.raises(DataError, match="a list of pairs has no metadata"):
+    with pytest.raises(be.DataError, match="a list of pairs has no metadata"):
         be.by_group(be.Scores.from_pairs([0.1], [True], subjects=[["a", "a"]]), "sex")
-    with pytest.raises(ProtocolError, match="subjects of both sides"):
+    with pytest.raises(be.ProtocolError, match="subjects of both sides"):
         be.by_group(pairs, (["a", "a"], ["a", "b"]))
-    with pytest.raises(ProtocolError, match="order"):
+    with pytest.raises(be.ProtocolError, match="order"):
         be.by_group(be.Scores([[1, 2], [2, 1]], ["a", "b"], ["a", "b"], kind="order"),
                     (["a", "b"], ["a", "b"]))  # fmt: skip
     other = be.Scores(np.ones((2, 3)), ["a", "b"], ["a", "b", "c"])
-    with pytest.raises(DataError, match="pair of arrays: of the 2 probes and of the 3 gallery"):
+    with pytest.raises(be.DataError, match="pair of arrays: of the 2 probes and of the 3 gallery"):
         be.by_group(other, ["x", "y", "z"])
-    with pytest.raises(DataError, match="at most 256"):
+    with pytest.raises(be.DataError, match="at most 256"):
         many = be.Scores(np.ones((300, 300)), np.arange(300))
         be.by_group(many, np.arange(300))
 
@@ -445,7 +444,7 @@ def test_searches_are_counted_under_the_probe_s_group(data):
     options = {"threshold": rule, "far_targets": SEARCHED, "rank_unit": unit, "ties": ties}
     scores, given_ = be.Scores(**case.scores()), of_templates(case, group)
     if isinstance(threshold, float) and math.isnan(threshold):
-        with pytest.raises(ProtocolError, match="no threshold on these searches"):
+        with pytest.raises(be.ProtocolError, match="no threshold on these searches"):
             be.by_group(scores, given_, task="open_set", **options)
         return
     ds = be.by_group(scores, given_, task="open_set", **options)
@@ -483,7 +482,7 @@ def test_a_column_of_the_probes_is_enough(searches):
         assert float(ds.frr_at_far[i, 0]) == pytest.approx(1 - float(alone.dir_at_far[0, 0]))
         assert float(ds.threshold_at_far[i, 0]) == float(alone.threshold_at_far[0, 0])
     assert ds.attrs["by"] == "sex" and ds.attrs["chosen_on"].startswith("the same data")
-    with pytest.raises(DataError, match="the gallery metadata have no such column"):
+    with pytest.raises(be.DataError, match="the gallery metadata have no such column"):
         be.by_group(searches, "sex")
 
 
@@ -498,16 +497,16 @@ def test_intervals_resample_the_people_of_a_group(searches):
 
 
 def test_what_is_wrong_is_said(searches):
-    with pytest.raises(DataError, match="of open-set identification; expected a number"):
+    with pytest.raises(be.DataError, match="of open-set identification; expected a number"):
         be.by_group(searches, "sex", task="open_set", threshold="hter")
     with pytest.raises(be.DataError, match='templates="multi" does not apply to the task open_set'):
         be.by_group(searches, "sex", task="open_set", templates="multi")
     with pytest.raises(be.DataError, match='ties="optimistic" does not apply to the task verific'):
         be.by_group(searches, "sex", ties="optimistic")
-    with pytest.raises(DataError, match="task is 'closed_set'"):
+    with pytest.raises(be.DataError, match="task is 'closed_set'"):
         be.by_group(searches, "sex", task="closed_set")
-    with pytest.raises(ProtocolError, match="fixed pairs"):
+    with pytest.raises(be.ProtocolError, match="fixed pairs"):
         be.by_group(be.Scores.from_pairs([0.1, 0.2], [True, False]), "sex", task="open_set")
     mixed = list("ab" * 60)
-    with pytest.raises(DataError, match="expected one group for all templates"):
+    with pytest.raises(be.DataError, match="expected one group for all templates"):
         be.by_group(searches, (mixed, list("a" * 120)), task="open_set")

@@ -14,7 +14,6 @@ from twins import crossed
 import bioeval as be
 from bioeval import protocol
 from bioeval.cli import main
-from bioeval.results import expanded
 
 TARGET = ("far", 0.1)
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
@@ -227,7 +226,7 @@ far = 0.1
 def test_a_card_says_what_is_assured(scores, tmp_path):
     (tmp_path / "mine.toml").write_text(CARD + "assure = 0.9\n")
     card = protocol.load(tmp_path / "mine.toml")
-    tree = expanded(be.evaluate(scores, card))
+    tree = be.evaluate(scores, card)
     ds = tree["folds/verification/single"].to_dataset()
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=1, random_state=0)
     expected = crossed(scores, splitter, threshold=TARGET, assure=0.9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.studies.assurance.words import threshold_to_install
 
 
 @pytest.fixture
@@ -33,8 +33,7 @@ def test_the_sentence_comes_first_and_is_in_json(files, capsys):
     assert found["assured_sentence"] in shown
     assert shown.index("Install") < shown.index("Without assurance")
     assert found["assured_far_high"] <= 0.1 < found["assured_far_high"] * 1.5
-    installed = threshold_to_install(found["assured_threshold"], "distance")
-    assert f"Install {installed}. With 95 % confidence" in shown
+    installed = re.search(r"Install (\S+)\. With 95 % confidence", shown)[1]
     assert 0 <= found["assured_threshold"] - float(installed) < 1e-5 * found["assured_threshold"]
     study = be.study_threshold(be.load("a.npz"), "far=10%", assure=0.95, repeats=1)
     assert float(study.assured_threshold) == found["assured_threshold"]
@@ -164,8 +163,16 @@ def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_p
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("value", [3.9479866700763275, 0.5843166672898966, -1.23456789, 1e-7, 4.0])
-def test_a_threshold_to_install_is_never_looser(kind, value):
-    installed = float(threshold_to_install(value, kind))
+def test_a_threshold_to_install_is_never_looser(kind, value, capsys):
+    """Shown for a target that one score alone attains."""
+    labels = np.repeat(np.arange(4), 2)
+    sign = 1 if kind == "distance" else -1
+    values = np.where(labels[:, None] == labels, value, value + sign)
+    scores = be.Scores(values, labels, kind=kind)
+    ds = be.study_threshold(scores, ("frr", 0.0), folds=2, repeats=1)
+    assert ds.threshold.item() == value
+    be.show(ds)
+    installed = float(re.search(r"accept where the \w+ [<>]= (\S+)", capsys.readouterr().out)[1])
     assert installed >= value if kind == "similarity" else installed <= value
     assert installed == pytest.approx(value, rel=1e-5)
 

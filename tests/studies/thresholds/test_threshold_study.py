@@ -9,17 +9,24 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from matplotlib.legend import Legend
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.cli.lazy_group import root
-from bioeval.studies.assurance.words import threshold_to_install
-from bioeval.studies.thresholds.tables import StudyTable
-from bioeval.views.tables.layout import plain
+
+
+@pytest.fixture
+def shown(monkeypatch, capsys):
+    """What be.show prints in a terminal of some width."""
+
+    def text(result, width):
+        monkeypatch.setenv("COLUMNS", str(width))
+        capsys.readouterr()
+        be.show(result)
+        return capsys.readouterr().out
+
+    return text
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +79,7 @@ def test_pairs_with_folds_have_no_others():
     ds = be.study_threshold(pairs, "accuracy")
     assert dict(ds.sizes) == {"repeat": 1, "fold": 4}
     assert 0 < ds.optimistic_far_low < ds.optimistic_far < ds.optimistic_far_high
-    with pytest.raises(DataError, match="folds is 5, but these pairs define folds"):
+    with pytest.raises(be.DataError, match="folds is 5, but these pairs define folds"):
         be.study_threshold(pairs, folds=5)
     unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, folds=fold), "eer")
     assert math.isnan(unknown.optimistic_far_low.item())
@@ -130,28 +137,28 @@ def test_similarities_and_pairs(scores):
     assert "subjects" not in ds
 
 
-def test_nothing_to_choose_on():
+def test_nothing_to_choose_on(shown):
     one = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
     lone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])  # no genuine attempt at all
     ds = be.study_threshold(lone, "eer", folds=3, repeats=1)
     assert math.isnan(ds.threshold.item())
     assert math.isnan(ds.optimistic_far.item())
-    assert "No threshold: there are no attempts" in plain(StudyTable(ds), 100)
-    with pytest.raises(DataError, match="only 2 subjects"):
+    assert "No threshold: there are no attempts" in shown(ds, 100)
+    with pytest.raises(be.DataError, match="only 2 subjects"):
         be.study_threshold(one)
-    with pytest.raises(DataError, match="target is 'faar'"):
+    with pytest.raises(be.DataError, match="target is 'faar'"):
         be.study_threshold(one, "faar")
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
-    with pytest.raises(ProtocolError, match="order"):
+    with pytest.raises(be.ProtocolError, match="order"):
         be.study_threshold(order)
 
 
-def test_nothing_is_accepted():
+def test_nothing_is_accepted(shown):
     subject = np.repeat(np.arange(4), 3)
     scores = be.Scores(1.0 * (subject[:, None] == subject), subject)
     ds = be.study_threshold(scores, ("far", 0.0), folds=2, repeats=1)
     assert ds.threshold == -np.inf
-    assert "accept nothing (threshold -inf)" in plain(StudyTable(ds), 100)
+    assert "accept nothing (threshold -inf)" in shown(ds, 100)
 
 
 def test_no_errors_in_any_fold_are_no_certainty():
@@ -173,39 +180,38 @@ def test_the_plot_holds_the_folds(scores):
     display = be.plot.threshold_study(ds)
     np.testing.assert_array_equal(display.far, ds.fold_far.values.ravel())
     assert display.ax_.get_xlabel().startswith("False accept rate")
-    with pytest.raises(DataError, match="study_threshold"):
+    with pytest.raises(be.DataError, match="study_threshold"):
         be.plot.threshold_study(be.verification(scores))
 
 
 @pytest.mark.slow
-def test_the_command(scores, tmp_path):
+def test_the_command(scores, tmp_path, capsys):
     be.save(scores, tmp_path / "s.npz")
     words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]
     words += ["--repeats", "2"]
     ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=2)
-    done = CliRunner().invoke(root, [*words, "--json"], catch_exceptions=False)
-    assert done.exit_code == 0
-    document = json.loads(done.stdout)
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
     assert document["threshold"] == ds.threshold.item()
     assert document["far_mean"] == pytest.approx(ds.far_mean.item())
     assert document["optimistic_far_high"] == ds.optimistic_far_high.item()
     assert len(document["folds"]) == 8
     out = tmp_path / "o"
-    done = CliRunner().invoke(root, [*words, "--out", str(out)], catch_exceptions=False)
-    assert done.exit_code == 0
-    installed = threshold_to_install(ds.threshold.item(), "distance")
-    assert f"accept where the distance <= {installed}" in done.stdout
-    assert "Data      160 templates of 40 subjects, all against all" in done.stdout
-    assert "Scores    distances, accepted at or below the threshold" in done.stdout
+    assert main([*words, "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    installed = float(re.search(r"accept where the distance <= (\S+)", text)[1])
+    assert 0 <= ds.threshold.item() - installed < 1e-5 * installed
+    assert "Data      160 templates of 40 subjects, all against all" in text
+    assert "Scores    distances, accepted at or below the threshold" in text
     assert {p.name for p in out.iterdir()} == {
         "results.nc",
         "summary.json",
         "table.txt",
         "threshold_study.png",
     }
-    assert (out / "table.txt").read_text().split() == done.stdout.split()
-    with pytest.raises(DataError, match="only 40 subjects"):
-        CliRunner().invoke(root, [*words[:2], "--folds", "41"], catch_exceptions=False)
+    assert (out / "table.txt").read_text().split() == text.split()
+    assert main([*words[:2], "--folds", "41"]) == 2
+    assert "only 40 subjects" in capsys.readouterr().err
 
 
 def _of_pairs(**more):
@@ -215,7 +221,7 @@ def _of_pairs(**more):
 
 
 @pytest.mark.slow
-def test_of_pairs_it_speaks_of_what_was_divided():
+def test_of_pairs_it_speaks_of_what_was_divided(shown):
     who = np.arange(200) // 20
     subjects = np.column_stack(
         [who, np.where(np.arange(200) % 2, who, (who + 1) % 5 + who // 5 * 5)]
@@ -229,7 +235,7 @@ def test_of_pairs_it_speaks_of_what_was_divided():
     ):
         more = {} if pairs.pair_folds is not None else {"folds": 2, "repeats": 2}
         ds = be.study_threshold(pairs, ("far", 0.1), **more)
-        text = " ".join(plain(StudyTable(ds), 100).split())
+        text = " ".join(shown(ds, 100).split())
         divided = f"{ds.sizes['repeat']} division{'s' * (ds.sizes['repeat'] > 1)} into "
         assert f"New {people}: mean over the test {units} of {divided}" in text
         column = "by subject " * (pairs.pair_subjects is not None)  # else unknown
@@ -245,13 +251,13 @@ def key_of(display):
     return [text.get_text() for key in keys for text in key.get_texts()]
 
 
-def test_a_missed_target_is_said_after_the_table():
+def test_a_missed_target_is_said_after_the_table(shown):
     few = be.simulate(8, 3, random_state=9)
     ds = be.study_threshold(few, ("far", 0.01), folds=4, repeats=5)
     times = ds.far_mean.item() / 0.01
     assert times > 1.1
     said = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
-    lines = plain(StudyTable(ds), 100).splitlines()
+    lines = shown(ds, 100).splitlines()
     row = next(i for i, line in enumerate(lines) if "HTER, %" in line)
     within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
     assert lines[row + 2] == f"{said}target{within}."
@@ -262,9 +268,9 @@ def test_a_missed_target_is_said_after_the_table():
     assert kept.attrs["on_new_data"] == ""
 
 
-def test_a_target_out_of_reach_is_said_at_the_top():
+def test_a_target_out_of_reach_is_said_at_the_top(shown):
     rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
-    text = plain(StudyTable(rare), 200)
+    text = shown(rare, 200)
     assert text.count("he data cannot show FAR 0.01 %") == 1
     at = [text.index(x) for x in ("Provisional: accept", "The data cannot show", "where chosen")]
     assert at == sorted(at)
@@ -272,9 +278,9 @@ def test_a_target_out_of_reach_is_said_at_the_top():
     assert "the data cannot show FAR 0.01 %" in rare.attrs["warnings"]
 
 
-def test_a_given_threshold_is_not_said_to_be_chosen():
+def test_a_given_threshold_is_not_said_to_be_chosen(shown):
     given = be.study_threshold(be.simulate(8, 3, random_state=3), "fixed=4", folds=4, repeats=1)
-    text = plain(StudyTable(given), 100)
+    text = shown(given, 100)
     assert "Given: accept where the distance <= 4\n" in text
     assert "chosen" not in text and "optimistic" not in text and "Threshold over" not in text
     assert given.attrs["chosen_on"] == "given"
@@ -403,21 +409,21 @@ def test_scores_near_chance_and_upside_down_are_doubted():
     assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
 
 
-def test_people_are_in_a_table_and_no_column_is_dropped_in_silence():
+def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
     scores = be.simulate(12, 2, random_state=1)
     ds = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=2, replicates=100)
-    narrow, wide = (" ".join(plain(StudyTable(ds), width).split()) for width in (80, 100))
+    narrow, wide = (" ".join(shown(ds, width).split()) for width in (80, 100))
     assert "Not shown in this width: pooled, sd. Needs 90 columns" in narrow
     assert "Not shown" not in wide
     assert "to show it, rule of 3 9 30 0" in wide and "these data 12 66" in wide
 
 
 @pytest.mark.slow
-def test_a_page_begins_with_the_people_needed(tmp_path):
+def test_a_page_begins_with_the_people_needed(tmp_path, shown):
     ds = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
     )
-    assert "to promise it at 80 %, estimated about" in " ".join(plain(StudyTable(ds), 100).split())
+    assert "to promise it at 80 %, estimated about" in " ".join(shown(ds, 100).split())
     page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
     people, folds = (page.index(x) for x in ("people that the FAR needs", "values by repeat"))
     assert people < page.index("means over folds") < folds

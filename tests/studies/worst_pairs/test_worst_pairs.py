@@ -14,7 +14,6 @@ from strategies import FUSIONS, arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.scores import blocks
 
@@ -162,13 +161,13 @@ def test_exclusions():
 @pytest.mark.parametrize(
     ("scores", "options", "error", "message"),
     [
-        ([0.1], {}, DataError, "expected bioeval.Scores"),
-        (be.Scores.from_pairs([1, 2], [1, 0]), {}, ProtocolError, "sorted by score"),
-        (be.Scores([[1, 2]], ["a"], ["a", "b"], kind="order"), {}, ProtocolError, "order"),
-        (be.Scores([[1, 2]], mask=[[1, 2]]), {}, ProtocolError, "labels"),
-        (be.Scores([[1, np.nan]], ["a"], ["a", "b"]), {}, DataError, "1 NaN"),
-        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"n": 0}, DataError, "n is 0"),
-        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"templates": "all"}, DataError, "'multi'"),
+        ([0.1], {}, be.DataError, "expected bioeval.Scores"),
+        (be.Scores.from_pairs([1, 2], [1, 0]), {}, be.ProtocolError, "sorted by score"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"], kind="order"), {}, be.ProtocolError, "order"),
+        (be.Scores([[1, 2]], mask=[[1, 2]]), {}, be.ProtocolError, "labels"),
+        (be.Scores([[1, np.nan]], ["a"], ["a", "b"]), {}, be.DataError, "1 NaN"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"n": 0}, be.DataError, "n is 0"),
+        (be.Scores([[1, 2]], ["a"], ["a", "b"]), {"templates": "all"}, be.DataError, "'multi'"),
     ],
 )
 def test_bad_input(scores, options, error, message):

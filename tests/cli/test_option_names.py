@@ -1,0 +1,93 @@
+"""An option bears the name of the library's argument, so that a message names the option."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import pytest
+
+import bioeval as be
+from bioeval.base.studies import shipped_manifests
+from bioeval.cli.lazy_group import COMMANDS, root
+
+#: Where a command prints and writes, and on what it runs: options that no call has.
+OF_EVERY_COMMAND = {
+    *("as_json", "force", "images", "images_root", "latex", "markdown", "name", "no_auc", "out"),
+    *("plot_formats", "plots", "report", "scheduler", "terms", "workers", "worst"),
+}
+
+#: What one command does besides its call.
+OF_THE_COMMAND = {
+    "calibration": {"calibrate", "save_to", "train"},  # a Calibrator that is fitted, and its scores
+    "check": {"columns"},  # of tracks
+    "convert": {"dry_run", "listed"},
+    "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
+    "explain": {"picture", "steps"},
+    "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
+    "pad": {"most"},
+    "protocols": {"check", "toml"},
+    "report": {"folds", "margin", "names", "probes"},  # of several calls
+    "run": {"fta", "fte", "gallery_quality"},  # failure rates, and a column of the metadata
+    "tally": {"fold", "share"},  # methods of a Tally
+    "threshold": {"claim", "extrapolate"},  # other calls
+    "tracking": {"targets"},
+    "workload": {"task"},
+}
+
+RULE = """
+bioeval {command}: {options} are no arguments of {calls}.
+CONTRIBUTING.md, "Rules", Options: give each the argument's name, as in
+option(..., name="ARGUMENT"). List what the command alone does in OF_THE_COMMAND of
+tests/cli/test_option_names.py.
+"""
+
+
+def arguments(call: Callable[..., Any]) -> Iterator[str]:
+    """The arguments of a function, or of a class and its public methods.
+
+    An argument ``labels_key``, the name of an array, has the option ``--labels``.
+    """
+    calls = [call]
+    if inspect.isclass(call):
+        methods = inspect.getmembers(call, inspect.isroutine)
+        calls += [method for name, method in methods if not name.startswith("_")]
+    for each in calls:
+        for argument in inspect.signature(each).parameters:
+            yield argument
+            yield argument.removesuffix("_key")
+
+
+def calls_of(study: str) -> set[str]:
+    """The public calls of a study, and of those that it needs."""
+    manifest = shipped_manifests()[study]
+    calls = {name for names in manifest.calls.values() for name in names}
+    return calls.union(*map(calls_of, manifest.needs))
+
+
+def calls_of_command(command: str) -> set[str]:
+    """What a command may call: its study's calls, or any public call if it is the core's."""
+    calls = {"load", "evaluate", "verification"}
+    for study, manifest in shipped_manifests().items():
+        if command in {subcommand.name for subcommand in manifest.commands}:
+            return calls | calls_of(study)
+    return {name for name in be.__all__ if name[0].islower() and callable(getattr(be, name))}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.all_studies
+def test_each_option_bears_the_name_of_an_argument(command):
+    calls = calls_of_command(command)
+    known = OF_EVERY_COMMAND | OF_THE_COMMAND.get(command, set())
+    for call in calls:
+        known = known.union(arguments(getattr(be, call)))
+    if command == "run":
+        known = known.union(arguments(be.partition.Experiment))
+    params = root.get_command(click.Context(root), command).params
+    options = {param.name.removesuffix("_b") for param in params if isinstance(param, click.Option)}
+    unknown = sorted(options - known)
+    assert not unknown, RULE.format(
+        command=command, options=", ".join(unknown), calls=", ".join(sorted(calls))
+    )
