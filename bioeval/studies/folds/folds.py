@@ -572,12 +572,12 @@ class TransformedScores:
                 self.systems = fitting(data)
         else:
             require_scores(data, "the data")
-        first, *others = self.systems.values()
+        first, *other_systems = self.systems.values()
         self.first = first
         self.plan: SplitPlan
         self.plan, sides = plan_of_scores(first, splitter)
         self.sides: list[SplitSides | PairSides] = [sides]
-        for scores in others:
+        for scores in other_systems:
             if isinstance(sides, PairSides) and are_pairs(scores):
                 self.sides.append(PairSides(scores, sides.by_subject))
             else:
@@ -609,7 +609,7 @@ class TransformedScores:
             trained, tested = of_system.views(split)
             train_views.append(trained)
             test_views.append(tested)
-        fitted = clone(self.estimator).fit(self._given(views, "training"))
+        fitted = clone(self.estimator).fit(self._input(views, "training"))
         train = self._transformed(fitted, train_views)
         test = self._transformed(fitted, test_views)
         made = train if test is None else test
@@ -624,7 +624,7 @@ class TransformedScores:
             fold.points |= _cost_of_ratios(test, options)
         return fold, test
 
-    def _given(self, views: Sequence[Scores | None], part: str) -> Any:
+    def _input(self, views: Sequence[Scores | None], part: str) -> Any:
         there = [view for view in views if view is not None]
         if len(there) < len(views):
             raise DataError(f"the {part} part of a split has no scores to fit to")
@@ -635,7 +635,7 @@ class TransformedScores:
     def _transformed(self, fitted: Any, views: Sequence[Scores | None]) -> Scores | None:
         if None in views:
             return None
-        scores = fitted.transform(self._given(views, "test"))
+        scores = fitted.transform(self._input(views, "test"))
         require_scores(scores, f"the result of {self.estimator!r}.transform")
         return scores
 
@@ -671,16 +671,16 @@ def evaluate_fitted(
     folds = {}
     about = None
     places = system.plan.places
-    said: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
         with rows_reported_to(None):
             folds[place], made = system.fold(system.plan.split(place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
-            said.update(made._remarks)
+            remarks.update(made._remarks)
         reporter()(done, len(places))
     assert about is not None  # a plan has a split
-    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
+    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in remarks.items()]
     return folds, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
 
 

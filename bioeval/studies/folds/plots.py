@@ -104,29 +104,33 @@ class FoldsDisplay(OneResultDisplay):
             high = float(ds.get(f"{limits.format(rate)}_high", np.nan))
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
-        given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
-        self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **given)
+        properties = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
+        self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **properties)
 
     def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each distinct point once, its area proportional to its number of folds."""
         there = np.column_stack([self.far[known], self.frr[known]])
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
-        given = {"color": Style.rule, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
-        given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
-        size = given.pop("markersize")
+        properties = {
+            "color": Style.rule,
+            "markersize": min(4.5, LARGEST / most**0.5),
+            "alpha": 0.65,
+        }
+        properties = {**properties, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
+        size = properties.pop("markersize")
         unit = unit_of(self._dataset.attrs)
         label = f"test part of a {unit}"
         if most > 1:
             label = f"test parts of {unit}s; area: how many (1 to {most})"
         areas = size**2 * self.counts
-        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **given)
+        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **properties)
         self.ax_.plot(
             [],
             [],
             "o",
-            color=given["color"],
-            alpha=given["alpha"],
+            color=properties["color"],
+            alpha=properties["alpha"],
             markersize=4.5,
             markeredgewidth=0,
             label=label,
@@ -170,10 +174,10 @@ def limits_in_words(attrs: Any) -> str:
     confidence = f"{100 * float(attrs['confidence']):g} %"
     if attrs.get("interval_method") == "quantile":
         return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
-    what = "mean over folds (Nadeau and Bengio)"
+    rate_name = "mean over folds (Nadeau and Bengio)"
     if _estimate(attrs) == "pooled":
-        what = f"pooled rate ({attrs['interval_method']})"
-    return f"{confidence} intervals: of the {what}"
+        rate_name = f"pooled rate ({attrs['interval_method']})"
+    return f"{confidence} intervals: of the {rate_name}"
 
 
 def _estimate(attrs: Any) -> str:
@@ -463,9 +467,9 @@ class SpreadDisplay(OneResultDisplay):
             return np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
-        given = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
+        properties = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
-        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
+        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **properties)
         line = place - 0.19
         mean = row.summary("mean")
         low = row.summary("low")
@@ -519,10 +523,10 @@ def _limits(attrs: Any) -> str:
         return f"point: mean; {limits_in_words(attrs)}"
     confidence = f"{100 * float(attrs['confidence']):g} %"
     if attrs["band"] == "quantile":
-        what = f"middle {confidence}"
+        line = f"middle {confidence}"
     else:
-        what = f"normal band at {confidence}"
-    return f"point: mean; line: {what}"
+        line = f"normal band at {confidence}"
+    return f"point: mean; line: {line}"
 
 
 def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:

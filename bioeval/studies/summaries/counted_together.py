@@ -34,10 +34,12 @@ class PartitionScalars(NamedTuple):
     nodes: dict[str, Scalars]
 
     @classmethod
-    def of_one(cls, place: int, found: Mapping[str, Scalars], ranks: Sequence[int]) -> Any:
+    def of_one(
+        cls, place: int, scalars_of_nodes: Mapping[str, Scalars], ranks: Sequence[int]
+    ) -> Any:
         """Take the scalars of one partition, those over ranks at the ranks to show."""
         nodes = {}
-        for node, scalars in found.items():
+        for node, scalars in scalars_of_nodes.items():
             shown, labels = scalars.shown(ranks)
             variables = {name: (dims, values[None]) for name, (dims, values) in shown.items()}
             nodes[node] = Scalars(variables, labels)

@@ -114,9 +114,9 @@ class WorstPairsDisplay(Display):
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
         if not new_figure:
-            wide, room = self._room()
+            wide, height = self._room()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
-            side = max(min(side, (room - words) / (lines * aspect)), 12.0)
+            side = max(min(side, (height - words) / (lines * aspect)), 12.0)
             high = words + lines * side * aspect
         ax.set(xlim=(0, wide), ylim=(high, 0), anchor="NW")
         ax.set_aspect("equal")
@@ -155,15 +155,15 @@ class WorstPairsDisplay(Display):
         if len(self.systems) == 1:
             attrs = self.systems[0].dataset.attrs
             name = name or self.systems[0].name or as_plot_text(attrs.get("system", ""))
-        said = ["left: probe, right: gallery template; below: their subjects, and the score"]
+        details = ["left: probe, right: gallery template; below: their subjects, and the score"]
         if any(pair.doubtful for pair in self._every()):
-            said.append("labels?: two subjects nearer to each other than to themselves")
-        self._titled("Worst pairs", name, said)
+            details.append("labels?: two subjects nearer to each other than to themselves")
+        self._titled("Worst pairs", name, details)
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        given = {"fontsize": Style.small + 1, "color": Style.text, **style}
-        self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
+        properties = {"fontsize": Style.small + 1, "color": Style.text, **style}
+        self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **properties)
         return y + _HEAD
 
     def _row(
@@ -204,15 +204,21 @@ class WorstPairsDisplay(Display):
         factor = min(wide / picture.width, high / picture.height)
         w, h = factor * picture.width, factor * picture.height
         left, top = x + (wide - w) / 2, y + (high - h) / 2
-        given = {"cmap": "gray", "vmin": 0, "vmax": 255, "interpolation": "antialiased", **style}
+        properties = {
+            "cmap": "gray",
+            "vmin": 0,
+            "vmax": 255,
+            "interpolation": "antialiased",
+            **style,
+        }
         limits = self.ax_.get_xlim(), self.ax_.get_ylim()
         extent = (left, left + w, top + h, top)
-        self.ax_.imshow(np.asarray(picture), extent=extent, clip_on=False, zorder=2, **given)
+        self.ax_.imshow(np.asarray(picture), extent=extent, clip_on=False, zorder=2, **properties)
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        given = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
-        self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
+        properties = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
+        self.ax_.text(x, y, as_plot_text(text), **{**properties, **style})
 
 
 def _extreme(system: System, row: str) -> str:
