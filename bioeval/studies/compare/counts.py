@@ -368,7 +368,9 @@ class PairedAttempts:
             for scalar in scalar_registry().optima:
                 parts[scalar.name].append(scalar.over_points(far, frr))
             if len(frr_targets):
-                parts["far_at_frr"].append(np.stack([_far_at(far, frr, x) for x in frr_targets]))
+                # Points go from strict to loose: the first with FRR at most the target.
+                at = [np.argmax(frr <= target, axis=0) for target in frr_targets]
+                parts["far_at_frr"].append(far[np.stack(at), np.arange(width)])
             report(first + width, columns)
         return {name: np.concatenate(values, axis=-1) for name, values in parts.items()}
 
@@ -414,8 +416,3 @@ class PairedAttempts:
     @property
     def _made_by_one(self) -> np.ndarray:
         return np.isnan(self.values[0]) != np.isnan(self.values[1])
-
-
-def _far_at(far: np.ndarray, frr: np.ndarray, target: float) -> np.ndarray:
-    """Return the smallest FAR with FRR at most a target, of points from strict to loose."""
-    return far[np.argmax(frr <= target, axis=0), np.arange(far.shape[1])]

@@ -448,7 +448,11 @@ def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged
     if test.scores is None:
         counted = judge_all(train.scores, rule, templates, fusion)
         return Judged(counted.chosen, counted.train, NOTHING)
-    return judge_two(train.scores, test.scores, rule, templates, fusion)
+    # One pass cannot tell the parts apart: of systems that are trained anew for each fold, and of
+    # subjects who are in both parts and fused there.
+    judged = judge_all(train.scores, rule, templates, fusion)
+    at = judged.chosen.threshold
+    return replace(judged, test=counted_at(at, test.scores, templates, fusion))
 
 
 def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
@@ -457,16 +461,6 @@ def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged
     in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
     passes = FoldPasses(BlockReader(scores), templates, fusion, [in_one])
     return Judged.of_folds(passes, rule, [[(Subset(0), Subset(0))]])[0][0]
-
-
-def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
-    """Choose a threshold on some scores and count others at it.
-
-    For parts that one pass cannot tell apart: of systems that are trained anew for each fold,
-    and of subjects who are in both parts and fused there.
-    """
-    judged = judge_all(train, rule, templates, fusion)
-    return replace(judged, test=counted_at(judged.chosen.threshold, test, templates, fusion))
 
 
 def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:

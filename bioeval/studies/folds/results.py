@@ -276,7 +276,17 @@ def fold_dataset(
     of_rates, statistics = _summarised(summaries)
     variables |= of_rates
 
-    coordinates = _coordinates(shape, statistics, options)
+    coordinates = {
+        "repeat": np.arange(shape[0]),
+        "fold": np.arange(shape[1]),
+        "statistic": statistics,
+    }
+    if options.task != "verification":
+        coordinates["rank"] = options.ranks
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
+    if options.attacks is not None:
+        coordinates["species"] = np.unique(options.attacks.species)
     if {"frr_at_far", "dir_at_far"} & points.keys():
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
@@ -312,19 +322,6 @@ def fold_dataset(
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, cross_names(), coordinates, attrs)
-
-
-def _coordinates(shape: tuple[int, int], statistics: Any, options: FoldOptions) -> dict[str, Any]:
-    """Return the coordinates of the folds, and those that the options bring."""
-    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
-    coordinates["statistic"] = statistics
-    if options.task != "verification":
-        coordinates["rank"] = options.ranks
-    if len(options.frr_targets):
-        coordinates["frr_target"] = options.frr_targets
-    if options.attacks is not None:
-        coordinates["species"] = np.unique(options.attacks.species)
-    return coordinates
 
 
 def assured_variables(

@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
     def subjects(self, subject: np.ndarray) -> int:
         """Return the number of subjects; `subject` are the codes of all samples."""
-        return _distinct(subject[self.samples])
+        return int(np.count_nonzero(np.bincount(subject[self.samples])))
 
 
 class PartSizes(NamedTuple):
@@ -95,10 +95,6 @@ class Split:
 def _part(probes: np.ndarray, gallery: np.ndarray | None) -> Part:
     """Return a part; without a gallery its probes are compared with each other."""
     return Part(probes, probes) if gallery is None else Part(probes, gallery)
-
-
-def _distinct(codes: np.ndarray) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _splits(

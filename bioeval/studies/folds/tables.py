@@ -99,7 +99,8 @@ class FoldTable:
         if points:
             optimistic = "Own thresholds: chosen on the test part itself (optimistic). "
         training = ""
-        if any(map(_has_training, self.datasets.values())):
+        with_training = [ds for ds in self.datasets.values() if "train_subjects" in ds]
+        if any(ds["train_subjects"].values.any() for ds in with_training):
             training = "Training: rate on the data of the threshold (optimistic). "
         yield Text(
             f"{training}Test, sd: mean and standard deviation over {units}; {se}{pooled}interval: "
@@ -110,10 +111,6 @@ class FoldTable:
         for dataset in self.datasets.values():
             lines += map(with_joined_targets, _attribute(dataset, "warnings").split("\n"))
         yield from warned(map(self._reword, lines))
-
-
-def _has_training(dataset: xr.Dataset) -> bool:
-    return "train_subjects" in dataset and bool(dataset["train_subjects"].values.any())
 
 
 def _attribute(dataset: xr.Dataset, attribute: str) -> str:

@@ -453,11 +453,14 @@ def _limits(
     """Return the limits of all rates and thresholds."""
     subjects, pairs = trials
     alone = np.array([options.trials_of(int(n)) for n in subjects])
+    # Thresholds are not rates, and have no logit.
+    has_logit = options.method.endswith("logit")
+    without_logit = replace(options, method="subject-bootstrap") if has_logit else options
     return {
         "frr": options.limits(frr, alone),
         "far": options.limits(far, pairs),
         "frr_at_far": options.limits(at_far[0], np.minimum(alone, pairs.diagonal())[:, None]),
-        "threshold_at_far": _percentiles(options).limits(at_far[1]),
+        "threshold_at_far": without_logit.limits(at_far[1]),
     }
 
 
@@ -489,14 +492,6 @@ def _with_mates(
     """Return the people of a group who have genuine attempts."""
     rejects, attempts = (x[(group == g) & (genuine[1] > 0)] for x in genuine)
     return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials)
-
-
-def _percentiles(options: IntervalOptions) -> IntervalOptions:
-    """Return interval options for values that are not rates and have no logit."""
-    logit = options.method.endswith("logit")
-    if logit:
-        return replace(options, method="subject-bootstrap")
-    return options
 
 
 class _Differences:

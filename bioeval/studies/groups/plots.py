@@ -96,11 +96,6 @@ class GroupsDisplay(OneResultDisplay):
         self._titled(translate("FAR by pair of groups"), None, lines, right)
         return self
 
-    @property
-    def _hollow(self) -> tuple[str, ...]:
-        """The rates that are drawn as points."""
-        return ("frr",) if self.far.ndim == 2 else ("frr", "far")
-
     def _over(self) -> list[str]:
         """Return the lines below the title: threshold, intervals and flags."""
         attrs, translate = self._dataset.attrs, self._translate
@@ -111,7 +106,8 @@ class GroupsDisplay(OneResultDisplay):
             lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
         if "interval_method" in attrs:
             lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
-        if any(self._dataset[f"{x}_flagged"].values.any() for x in self._hollow):
+        points = ("frr",) if self.far.ndim == 2 else ("frr", "far")
+        if any(self._dataset[f"{rate}_flagged"].values.any() for rate in points):
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 

@@ -278,13 +278,14 @@ def scalars_together(
         whole, square = (np.arange(m), np.arange(n)), scores.layout == "all-against-all"
         (counts,) = ordered.counts([whole], rules, wanted, square=square, tasks=_points_of(plan))
     for part in _scalars(np.zeros(1, dtype=np.int64), counts, plan, card, scores):
-        return {node: _of_one_partition(scalars) for node, scalars in part.nodes.items()}
+        of_one = {}
+        for node, scalars in part.nodes.items():
+            variables = {
+                name: (dims, values[0]) for name, (dims, values) in scalars.variables.items()
+            }
+            of_one[node] = Scalars(variables, scalars.labels)
+        return of_one
     return None
-
-
-def _of_one_partition(scalars: Scalars) -> Scalars:
-    variables = {name: (dims, values[0]) for name, (dims, values) in scalars.variables.items()}
-    return Scalars(variables, scalars.labels)
 
 
 def _points_of(plan: Plan) -> list[str]:

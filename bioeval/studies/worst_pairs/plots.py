@@ -103,7 +103,9 @@ class WorstPairsDisplay(Display):
         if name is not None:
             require_text("name", name)
         new_figure = not isinstance(ax, Axes)
-        aspect = self._aspect()
+        # The height of most pictures, by their width.
+        ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
+        aspect = float(np.clip(np.median(ratios), 0.4, 2.0)) if ratios else 1.0
         longest = 1
         for rows in self.pairs.values():
             longest = max(longest, *map(len, rows.values()))
@@ -142,13 +144,6 @@ class WorstPairsDisplay(Display):
                 words += _HEAD + number * (2 * _LINE + _BETWEEN)
                 lines += number
         return words, lines
-
-    def _aspect(self) -> float:
-        """Return the height of most pictures, by their width."""
-        ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
-        if ratios:
-            return float(np.clip(np.median(ratios), 0.4, 2.0))
-        return 1.0
 
     def _title(self, name: str | None) -> None:
         """Write the title with the name of a single system."""

@@ -276,6 +276,7 @@ class SubjectPass(RowPass):
             fused = _Sums(self.fused, counts["fused"])
             columns = self.column[self.reader.gallery.starts[:-1]]
         value, row, _ = fused.genuine
+        total, finite = single.by_table()
         return SubjectTally(
             about=self.reader.about,
             names=self.names,
@@ -284,8 +285,10 @@ class SubjectPass(RowPass):
             as_probe=_joined(fused.by_row(), self.probe, people),
             as_claimed=_joined(fused.by_column(), columns, people),
             goats=self._goats(single),
-            wolves=self._wolves(single),
-            lambs=self._lambs(single),
+            # Of each half of the probes against each group of columns, and of the probes of each
+            # group against each half of the templates.
+            wolves=GroupMeans(*self._halved(*single.of_groups(), self.probe, self.halves.probes)),
+            lambs=GroupMeans(*self._halved(total.T, finite.T, self.column, self.column_half)),
             pairs=(single.genuine[0], self.probe[single.genuine[1]]),
         )
 
@@ -296,15 +299,6 @@ class SubjectPass(RowPass):
         half = np.where(half == self.column_half[position], half, -1)  # others are in neither
         total = np.where(finite, value, 0.0)
         return self._halved(total, finite.astype(np.int64), self.probe[row], half)
-
-    def _wolves(self, sums: _Sums) -> GroupMeans:
-        """Return the means of each half of the probes against each group."""
-        return GroupMeans(*self._halved(*sums.of_groups(), self.probe, self.halves.probes))
-
-    def _lambs(self, sums: _Sums) -> GroupMeans:
-        """Return the means of the probes of each group against each half of the templates."""
-        total, finite = sums.by_table()
-        return GroupMeans(*self._halved(total.T, finite.T, self.column, self.column_half))
 
     def _halved(
         self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
