@@ -339,7 +339,7 @@ def _both_parts(plan: SplitPlan, sides: SplitSides) -> Iterator[tuple[Place, Ind
 
 def parts_of(
     scores: Scores,
-    counted: Iterator[tuple[Any, IndexSet, PartAttempts]],
+    counted: Iterator[tuple[Place, IndexSet, PartAttempts]],
     sampler: partition.ClaimSampler | None,
     number: int,
     about: Provenance,
@@ -697,11 +697,11 @@ _EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
 @rows_reported_to(None)
 @stage("assured thresholds")
 def assured_folds(
-    parts: Mapping[Any, tuple[Scores | None, Scores | None]],
+    parts: Mapping[Place, tuple[Scores | None, Scores | None]],
     assurance: Assurance,
     templates: str,
     fusion: str,
-) -> dict[Any, AssuredFold]:
+) -> dict[Place, AssuredFold]:
     """Find an assured threshold on each training part, and count both parts at it.
 
     The gallery of a test part is of other people than that of the training part, so that a

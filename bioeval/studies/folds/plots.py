@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -169,7 +169,7 @@ class FoldsDisplay(OneResultDisplay):
         )
 
 
-def limits_in_words(attrs: Any) -> str:
+def limits_in_words(attrs: Mapping[str, Any]) -> str:
     """Return in words the intervals of a result over folds, from its attributes."""
     confidence = f"{100 * float(attrs['confidence']):g} %"
     if attrs.get("interval_method") == "quantile":
@@ -180,7 +180,7 @@ def limits_in_words(attrs: Any) -> str:
     return f"{confidence} intervals: of the {rate_name}"
 
 
-def _estimate(attrs: Any) -> str:
+def _estimate(attrs: Mapping[str, Any]) -> str:
     """Return the name of the summary that a result has the interval of."""
     spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
     if spread:
@@ -517,7 +517,7 @@ class SpreadDisplay(OneResultDisplay):
         self.ax_.text(x, y, text, ha=side, va="center", fontsize=Style.small, color=colour, **style)
 
 
-def _limits(attrs: Any) -> str:
+def _limits(attrs: Mapping[str, Any]) -> str:
     """Return in words the mean and the interval of a result of `cross_evaluate` or `repeat`."""
     if "band" not in attrs:
         return f"point: mean; {limits_in_words(attrs)}"

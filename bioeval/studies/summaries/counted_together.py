@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 import xarray as xr
@@ -36,7 +36,7 @@ class PartitionScalars(NamedTuple):
     @classmethod
     def of_one(
         cls, place: int, scalars_of_nodes: Mapping[str, Scalars], ranks: Sequence[int]
-    ) -> Any:
+    ) -> Self:
         """Take the scalars of one partition, those over ranks at the ranks to show."""
         nodes = {}
         for node, scalars in scalars_of_nodes.items():
