@@ -42,23 +42,23 @@ def _margin(text: str) -> tuple[str, float]:
     return name, margin
 
 
-def _margin_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _margin_option(statement: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option of the margins of a comparison that tests whether `what`."""
     return option(
         "--margin X",
-        f"Difference that does not matter, set beforehand: test whether {what} by less "
+        f"Difference that does not matter, set beforehand: test whether {statement} by less "
         "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
         "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
         Value("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)"),
         multiple=True,
-        callback=lambda ctx, param, given: _margins(given),
+        callback=lambda ctx, param, pairs: _margins(pairs),
     )
 
 
-def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
+def _margins(pairs: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
     """Return the margin of all measures, or those of some by name."""
-    margins = dict(given)
-    if len(margins) < len(given) or ("" in margins and len(given) > 1):
+    margins = dict(pairs)
+    if len(margins) < len(pairs) or ("" in margins and len(pairs) > 1):
         raise click.UsageError(
             "--margin is given twice for one measure; expected one number for all measures, or "
             "MEASURE=number once for each"
@@ -93,7 +93,7 @@ class ComparedSystems(MoreResults):
         return differences({name: Named.of(scores) for name, scores in systems.items()})
 
     def of_all(
-        self, systems: Mapping[str, Scores], found: Mapping[str, xr.DataTree], target: str | None
+        self, systems: Mapping[str, Scores], results: Mapping[str, xr.DataTree], target: str | None
     ) -> dict[str, xr.Dataset]:
         """Return paired comparisons of the best of several systems with each of the others.
 
@@ -108,16 +108,16 @@ class ComparedSystems(MoreResults):
         _, _, far = (target or "").partition("=")
 
         def frr(name: str) -> float:
-            tree = found[name]
+            tree = results[name]
             ds: Any = tree["verification/single"] if "verification" in tree.children else {}
             if "frr_at_far" not in ds:
                 return 0.0  # in the order given
             return float(ds["frr_at_far"].sel(far_target=float(far)) if far else ds["eer"])
 
-        given = {}
+        options = {}
         for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):
             if self.options[name] is not None:
-                given[name] = self.options[name]
+                options[name] = self.options[name]
         first = self._margin is not None or len(systems) == 2
         best = next(iter(systems)) if first else min(systems, key=frr)
         refused: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -136,7 +136,7 @@ class ComparedSystems(MoreResults):
                     protocol=card if card.reid is not None else None,
                     margin=self._margin,
                     progress=self.stages.counting,
-                    **given,
+                    **options,
                     **self.place,
                 )
         return compared
@@ -201,11 +201,11 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
     """
     of_b = {}
     not_of_b: dict[str, Any] = {}
-    for what in _OF_B:
-        value = options.pop(f"{what}_b")
+    for option_name in _OF_B:
+        value = options.pop(f"{option_name}_b")
         if value is not None:
-            of_b[what] = value
-            not_of_b |= dict.fromkeys(_APART.get(what, ()))
+            of_b[option_name] = value
+            not_of_b |= dict.fromkeys(_APART.get(option_name, ()))
     with StudyCommand(a, options) as run:
         readings = run.reading, run.reading_of(b, **(not_of_b | of_b))
         from bioeval.studies.compare.compare import compare
@@ -213,9 +213,9 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
 
         options = {"far_targets": FAR_TARGETS, "frr_targets": (), "protocol": None} | run.options
         read = []
-        for file, given, reading in zip((a, b), (name, name_b), readings, strict=True):
+        for file, given_name, reading in zip((a, b), (name, name_b), readings, strict=True):
             key = reading["scores_key"] or reading["embeddings_key"] if a == b else None
-            read.append(run.read(file, given or key or Path(file).stem, reading=reading))
+            read.append(run.read(file, given_name or key or Path(file).stem, reading=reading))
         place = run.place(*read)
         comparison = run.count(compare, *read, **options)
         values = [comparison["value_a"], comparison["value_b"]]
@@ -275,11 +275,13 @@ def _curves(
     return evaluate(systems, card, auc=False, **options)
 
 
-def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
+def _document(comparison: xr.Dataset, a: str, b: str) -> dict[str, Any]:
     """Return the comparison as one document."""
-    attrs = dict(found.attrs)
+    attrs = dict(comparison.attrs)
     version, warnings = attrs.pop("bioeval_version"), str(attrs.pop("warnings"))
-    columns = {name: found[name].values.tolist() for name in ("measure", *found.data_vars)}
+    columns = {
+        name: comparison[name].values.tolist() for name in ("measure", *comparison.data_vars)
+    }
     columns["conclusion"] = str(attrs.pop("conclusions")).splitlines()
     columns["verdict"] = str(attrs.pop("verdicts")).splitlines()
     measures = []

@@ -236,17 +236,17 @@ def compare(
     --------
     >>> import bioeval as be
     >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
-    >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
-    >>> print(found.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
+    >>> comparison = be.compare(crowd.scores("l2"), crowd.scores("l1"))
+    >>> print(comparison.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
     -4.67 pp [-8.67, 0.00]: no significant difference at 95 %.
-    >>> found.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
+    >>> comparison.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
     2
     """
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
     require_choice("gallery", gallery, GALLERIES)
-    given = check_margin(margin, interval.confidence)
+    margins = check_margin(margin, interval.confidence)
     _require_scores(a, b)
     a, b, apart = aligned(a, b, _names(a, b))
     require_same(a, b)
@@ -269,7 +269,7 @@ def compare(
         with rows_reported_to(progress):
             one, other = (ComparedRetrieval(x, rules, gallery) for x in (a, b))
         measures += retrieval_measures(one, other, columns)
-        conclusions = _conclusions(measures, interval, adjust, given)
+        conclusions = _conclusions(measures, interval, adjust, margins)
         return _Comparison(one, other, conclusions, interval, adjust, apart).dataset()
     claim = Claim(templates, fusion)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
@@ -281,14 +281,14 @@ def compare(
     if first.searched is not None:
         order = measures[0].reordered if measures else None
         measures += identification_measures(first, second, columns, order, gallery)
-    conclusions = _conclusions(measures, interval, adjust, given)
+    conclusions = _conclusions(measures, interval, adjust, margins)
     return _Comparison(first, second, conclusions, interval, adjust, apart).dataset()
 
 
 def _require_scores(a: Any, b: Any) -> None:
-    for what, scores in (("the first", a), ("the second", b)):
+    for ordinal, scores in (("the first", a), ("the second", b)):
         if not isinstance(scores, Scores):
-            raise DataError(f"{what} system is {type(scores).__name__}; expected bioeval.Scores")
+            raise DataError(f"{ordinal} system is {type(scores).__name__}; expected bioeval.Scores")
 
 
 def require_same(a: Any, b: Any) -> None:
@@ -333,7 +333,7 @@ def _refuse_unused(
         )
 
 
-def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
+def _require_equal(a: np.ndarray, b: np.ndarray, column: str, where: str) -> None:
     """Raise :class:`DataError` naming the first place `where` two columns differ."""
     left, right = a.tolist(), b.tolist()
     if left == right:
@@ -341,7 +341,7 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
     differ = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
     i = differ[0]
     raise DataError(
-        f"the systems are not over the same data: {what} differ at {len(differ)} of {len(left)} "
+        f"the systems are not over the same data: {column} differ at {len(differ)} of {len(left)} "
         f"places, the first is {where} {i} ({left[i]!r} and {right[i]!r}); expected the same "
         "templates in the same order"
     )
@@ -417,17 +417,17 @@ class _Conclusion:
             return ["not defined"]
         if np.isnan(self.limits.low):
             return [f"no conclusion with {counted(people, 'subjects')}"]
-        said = [self._of_difference(names)]
+        parts = [self._of_difference(names)]
         if measure.same and not measure.supported:
-            said.append(_weak(measure))
+            parts.append(_weak(measure))
         if within is None or not measure.supported:
-            return said
+            return parts
         if within.equivalent or self.better <= 0:  # the better system is not worse
             shown = within.text(names[0], measure.scalar.percent)
             if (within.equivalent or within.not_worse) and not (self.better or measure.same):
                 return [shown]
-            said.append(shown)
-        return list(filter(None, said))
+            parts.append(shown)
+        return list(filter(None, parts))
 
     def _of_difference(self, names: tuple[str, str]) -> str:
         """Return the verdict on whether the measure differs."""
@@ -447,28 +447,28 @@ class _Conclusion:
 
     def sentence(self, names: tuple[str, str], verdict: list[str]) -> str:
         """Return the conclusion about the measure as a sentence."""
-        said = "; ".join(verdict)
+        conclusion = "; ".join(verdict)
         measure, confidence = self.measure, self.interval.confidence
         one, other = measure.values[:, 0].tolist()
         if math.isnan(one) or math.isnan(other):
-            return f"{measure.label}: {said}."
+            return f"{measure.label}: {conclusion}."
         scalar, width = measure.scalar, float(self.limits.high - self.limits.low)
         first = scalar.written_with_unit(one, width)
         second = scalar.written_with_unit(other, width)
-        given = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
+        values = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
         if np.isnan(self.limits.low):
-            return f"{given}: {said}."
+            return f"{values}: {conclusion}."
         if measure.same:
             same, *weak = verdict
             exactly = (
                 f"the difference is exactly 0 (at most {100 * measure.bound(confidence):.2f} % of "
                 f"people would be decided differently, {100 * confidence:g} %)"
             )
-            return f"{given}: {'; '.join([same, exactly, *weak])}."
+            return f"{values}: {'; '.join([same, exactly, *weak])}."
         low = scalar.written(float(self.limits.low), width, "+")
         high = scalar.written(float(self.limits.high), width, "+")
         change = scalar.written_with_unit(float(measure.change[0]), width, "+")
-        return f"{given}, difference {change} [{low}, {high}]: {said}."
+        return f"{values}, difference {change} [{low}, {high}]: {conclusion}."
 
 
 def _conclusions(
@@ -513,12 +513,12 @@ class _Comparison:
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of both systems, and what is concluded about them."""
-        labels, verdicts, said = [], [], []
+        labels, verdicts, sentences = [], [], []
         columns: dict[str, Any] = defaultdict(list)
         for conclusion in self.conclusions:
             verdict = conclusion.verdict(self.names, self.first.people)
             verdicts.append("; ".join(verdict))
-            said.append(conclusion.sentence(self.names, verdict))
+            sentences.append(conclusion.sentence(self.names, verdict))
             labels.append(conclusion.measure.label)
             for name, value in conclusion.variables().items():
                 columns[name].append(value)
@@ -529,7 +529,7 @@ class _Comparison:
         doubts = self._doubts()
         attrs = self._data() | {
             "answer": self._answer(),
-            "conclusions": "\n".join(said),
+            "conclusions": "\n".join(sentences),
             "verdicts": "\n".join(verdicts),
             "bioeval_version": __version__,
             "warnings": "\n".join([*doubts, *self._warnings()]),
@@ -603,18 +603,18 @@ class _Comparison:
             after += "one measure tested"
         else:
             after += f"each of {tested} tested measures alone"
-        said = []
+        statements = []
         for name, sign in zip(self.names, (1, -1), strict=True):
             better = [x.measure for x in self.conclusions if x.better == sign]
             if len(better) == tested > 1:
-                said.append(f"{name} is better in all tested measures")
+                statements.append(f"{name} is better in all tested measures")
             elif better:
-                said.append(f"{name} is better in {_joined(better)}")
-        if not said:
+                statements.append(f"{name} is better in {_joined(better)}")
+        if not statements:
             return f"No difference between {' and '.join(self.names)} can be shown ({after})."
         weak = [x.measure for x in self.conclusions if x.better and x.measure.weak]
         few = f" Fewer than 30 errors are expected for {_joined(weak)}." if weak else ""
-        return f"{'; '.join(said)} ({after}).{few}"
+        return f"{'; '.join(statements)} ({after}).{few}"
 
 
 def _made_by_one(a: Scores, b: Scores) -> int:
@@ -624,8 +624,8 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0
     if are_pairs(a) and are_pairs(b):
-        failed, others = np.isnan(a._distances()), np.isnan(b._distances())
-        return int((failed != others).sum())
+        failed_a, failed_b = np.isnan(a._distances()), np.isnan(b._distances())
+        return int((failed_a != failed_b).sum())
     return unpaired_attempts(a, b)
 
 

@@ -65,9 +65,9 @@ def summary(values: np.ndarray) -> tuple[int, int]:
     return int(values.sum()), int(values @ values)
 
 
-def ranks_among(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+def ranks_among(values: np.ndarray, other_values: np.ndarray) -> np.ndarray:
     """Return the ranks of values among the distinct ones of both arrays, from 1; 0 for NaN."""
-    distinct = np.unique(np.concatenate([values, others]))
+    distinct = np.unique(np.concatenate([values, other_values]))
     distinct = distinct[~np.isnan(distinct)]
     return np.where(np.isnan(values), 0, np.searchsorted(distinct, values) + 1)
 
@@ -81,11 +81,11 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 def unpaired_attempts(a: Scores, b: Scores) -> int:
     """Return the number of comparisons that only one of two systems made."""
-    work, chosen = _UnpairedAttempts(a, b), executor()
+    counter, chosen = _UnpairedAttempts(a, b), executor()
     if chosen is None:
-        return work.part(0, a.shape[0])
+        return counter.part(0, a.shape[0])
     with rows_reported_to(None):
-        return chosen.count(work)
+        return chosen.count(counter)
 
 
 class _UnpairedAttempts(Pass):
@@ -103,11 +103,12 @@ class _UnpairedAttempts(Pass):
         alone = 0
         for first in range(low, high, self.step):
             last = min(first + self.step, high)
-            block, beside = self.first.block(first, last), self.second.block(first, last)
-            differ = np.isnan(block.values) != np.isnan(beside.values)
-            itself = block.self_position
-            rows = np.nonzero(itself >= 0)[0]
-            differ[rows, itself[rows]] = False
+            first_block = self.first.block(first, last)
+            second_block = self.second.block(first, last)
+            differ = np.isnan(first_block.values) != np.isnan(second_block.values)
+            position = first_block.self_position
+            rows = np.nonzero(position >= 0)[0]
+            differ[rows, position[rows]] = False
             alone += int(differ.sum())
         return alone
 
@@ -119,20 +120,27 @@ Search = Callable[[np.ndarray, int], list[np.ndarray]]
 
 
 def count_units(
-    left: np.ndarray, right: np.ndarray, people: int, changes: OrderChanges | None = None
+    probe_person: np.ndarray,
+    claimed_person: np.ndarray,
+    people: int,
+    changes: OrderChanges | None = None,
 ) -> int:
     """Return the number of disjoint units of subjects.
 
     Single subjects come first, then as many pairs of the others as there are, then units of three.
     Fewer than :data:`ENOUGH` are improved: one unit is replaced by two wherever that is possible.
 
-    - `left`, `right` (int (k,)): the units of one subject, where both are equal, and of two
+    - `probe_person`, `claimed_person` (int (k,)): the units of one subject, where both are equal,
+      and of two
     - `changes`: has the units of three
     """
     alive = np.ones(people, dtype=bool)
-    alive[left[left == right]] = False
+    alive[probe_person[probe_person == claimed_person]] = False
     singles = int((~alive).sum())
-    key = np.unique(np.minimum(left, right).astype(np.int64) * people + np.maximum(left, right))
+    key = np.unique(
+        np.minimum(probe_person, claimed_person).astype(np.int64) * people
+        + np.maximum(probe_person, claimed_person)
+    )
     pairs = np.stack([key // max(people, 1), key % max(people, 1)])
 
     def search(some: np.ndarray, most: int) -> list[np.ndarray]:
@@ -193,41 +201,47 @@ class OrderChanges:
             genuine, impostor = genuine[::-1], impostor[::-1]
         owner = owner.astype(np.int64)
         one, other = between
-        left, right = np.minimum(one, other), np.maximum(one, other)
-        own = OrderedAttempts(genuine[0], genuine[1], owner, owner)
-        self._own = _chosen(own, np.lexsort((own.second, own.first)))
-        self._others = OrderedAttempts(
-            impostor[0], impostor[1], left.astype(np.int64), right.astype(np.int64)
+        probe_person, claimed_person = np.minimum(one, other), np.maximum(one, other)
+        attempts = OrderedAttempts(genuine[0], genuine[1], owner, owner)
+        self._genuine = _chosen(attempts, np.lexsort((attempts.second, attempts.first)))
+        self._impostor = OrderedAttempts(
+            impostor[0], impostor[1], probe_person.astype(np.int64), claimed_person.astype(np.int64)
         )
-        by_owner = _chosen(self._own, np.argsort(self._own.left, kind="stable"))
-        near = _marked(by_owner, np.bincount(owner, minlength=people), self._others)
-        self.pairs = self._others.left[near], self._others.right[near]
+        by_owner = _chosen(self._genuine, np.argsort(self._genuine.probe_person, kind="stable"))
+        near = _marked(by_owner, np.bincount(owner, minlength=people), self._impostor)
+        self.pairs = self._impostor.probe_person[near], self._impostor.claimed_person[near]
 
     def triples(self, alive: np.ndarray, most: int) -> np.ndarray:
-        """Return disjoint units of three subjects, int64 of shape (found, 3).
+        """Return disjoint units of three subjects, int64 of shape (units, 3).
 
         `alive`, bool of shape (people,), is changed: the members of the units are taken out. There
         are at most `most` units.
         """
-        own, others = _among(self._own, alive), _among(self._others, alive)
-        none = np.zeros(len(others.left), dtype=np.int64)
-        changed = _marked(own, np.array([len(own.left)]), others._replace(left=none, right=none))
-        others = _chosen(others, np.flatnonzero(changed))
-        others = _chosen(others, np.lexsort(others))
+        genuine, impostor = _among(self._genuine, alive), _among(self._impostor, alive)
+        none = np.zeros(len(impostor.probe_person), dtype=np.int64)
+        changed = _marked(
+            genuine,
+            np.array([len(genuine.probe_person)]),
+            impostor._replace(probe_person=none, claimed_person=none),
+        )
+        impostor = _chosen(impostor, np.flatnonzero(changed))
+        impostor = _chosen(impostor, np.lexsort(impostor))
         units = np.empty((min(most, int(alive.sum()) // 2), 3), dtype=np.int64)
-        return units[: kernel.take_order_changes(own, others, alive, units)]
+        return units[: kernel.take_order_changes(genuine, impostor, alive, units)]
 
 
 def _marked(genuine: OrderedAttempts, sizes: np.ndarray, impostor: OrderedAttempts) -> np.ndarray:
     """Mark impostor attempts that change order with a genuine attempt of a group."""
-    marked = np.empty(len(impostor.left), dtype=np.bool_)
+    marked = np.empty(len(impostor.probe_person), dtype=np.bool_)
     kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, marked)
     return marked
 
 
 def _among(attempts: OrderedAttempts, alive: np.ndarray) -> OrderedAttempts:
     """Return the attempts between some subjects."""
-    return _chosen(attempts, np.flatnonzero(alive[attempts.left] & alive[attempts.right]))
+    return _chosen(
+        attempts, np.flatnonzero(alive[attempts.probe_person] & alive[attempts.claimed_person])
+    )
 
 
 def _chosen(attempts: OrderedAttempts, places: np.ndarray) -> OrderedAttempts:
@@ -248,7 +262,7 @@ def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
 EXACT_ATTEMPTS = 1 << 23
 
 # Values of a temporary array, and replicates in one call of the kernel.
-_ROOM = 1 << 24
+_MOST_VALUES = 1 << 24
 _COLUMNS = 256
 
 
@@ -261,8 +275,8 @@ class PairedAttempts:
     #: int64 (k,): their places among the genuine distances of the system, as in :func:`layers`.
     layers: tuple[np.ndarray, np.ndarray]
     #: int64 (k,): the subjects of probe and template; equal for a genuine attempt.
-    left: np.ndarray
-    right: np.ndarray
+    probe_person: np.ndarray
+    claimed_person: np.ndarray
     #: int64 (people,): the number that each subject has here, which follows from the scores alone.
     numbers: np.ndarray
 
@@ -276,14 +290,16 @@ class PairedAttempts:
     @classmethod
     def listed(cls, a: SubjectAttempts, b: SubjectAttempts) -> PairedAttempts:
         """List the attempts of two systems, whatever their number."""
-        first, left, right = a.listed()
+        first, probe_person, claimed_person = a.listed()
         second, _, _ = b.listed()
-        same = left == right
+        same = probe_person == claimed_person
         one = layers(first, np.unique(first[same & ~np.isnan(first)]))
         other = layers(second, np.unique(second[same & ~np.isnan(second)]))
         rows = 2 * one + same, 2 * other + same
-        numbers = numbers_by_scores((left, right), rows, a.people)
-        return cls((first, second), (one, other), numbers[left], numbers[right], numbers)
+        numbers = numbers_by_scores((probe_person, claimed_person), rows, a.people)
+        return cls(
+            (first, second), (one, other), numbers[probe_person], numbers[claimed_person], numbers
+        )
 
     @property
     def people(self) -> int:
@@ -294,7 +310,7 @@ class PairedAttempts:
     def genuine_subjects(self) -> int:
         """Subjects with a genuine attempt."""
         made = ~np.isnan(self.values[0]) & self._genuine
-        return len(np.unique(self.left[made]))
+        return len(np.unique(self.probe_person[made]))
 
     @stage("bootstrap")
     def points(
@@ -316,14 +332,16 @@ class PairedAttempts:
         dict of str to float64 array, shape (columns,), (t, columns) or (r, columns)
         """
         layer, same = self.layers[system], self._genuine
-        own = (layer >= 0) & same
-        others = (layer >= 0) & ~same
-        genuine = np.stack([layer[own] // 2, self.left[own]], axis=1).astype(np.int32)
+        is_genuine = (layer >= 0) & same
+        is_impostor = (layer >= 0) & ~same
+        genuine = np.stack([layer[is_genuine] // 2, self.probe_person[is_genuine]], axis=1).astype(
+            np.int32
+        )
         genuine = genuine[np.argsort(genuine[:, 0], kind="stable")]
         distinct = int(genuine[-1, 0]) + 1 if len(genuine) else 0
-        one, other = self.left[others], self.right[others]
+        one, other = self.probe_person[is_impostor], self.claimed_person[is_impostor]
         low, high = np.minimum(one, other), np.maximum(one, other)
-        key = (layer[others] * self.people + low) * self.people + high
+        key = (layer[is_impostor] * self.people + low) * self.people + high
         key, counts = np.unique(key, return_counts=True)
         pair = key % self.people**2
         impostor = np.stack(
@@ -331,7 +349,7 @@ class PairedAttempts:
         ).astype(np.int32)
         columns = weights.shape[1]
         corners = distinct + 1 if scalar_registry().optima or len(frr_targets) else 0
-        step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
+        step = max(1, min(_COLUMNS, _MOST_VALUES // max(corners, 1)))
         parts = defaultdict(list)
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
@@ -350,7 +368,9 @@ class PairedAttempts:
             for scalar in scalar_registry().optima:
                 parts[scalar.name].append(scalar.over_points(far, frr))
             if len(frr_targets):
-                parts["far_at_frr"].append(np.stack([_far_at(far, frr, x) for x in frr_targets]))
+                # Points go from strict to loose: the first with FRR at most the target.
+                at = [np.argmax(frr <= target, axis=0) for target in frr_targets]
+                parts["far_at_frr"].append(far[np.stack(at), np.arange(width)])
             report(first + width, columns)
         return {name: np.concatenate(values, axis=-1) for name, values in parts.items()}
 
@@ -366,7 +386,7 @@ class PairedAttempts:
         differ = (accepted != accepted_by_other) | self._made_by_one
         if not impostors:
             differ &= self._genuine
-        return count_units(self.left[differ], self.right[differ], self.people)
+        return count_units(self.probe_person[differ], self.claimed_person[differ], self.people)
 
     @stage("discordant subjects")
     def discordant_order(self) -> int:
@@ -376,28 +396,23 @@ class PairedAttempts:
         differs between the systems.
         """
         alone, made = self._made_by_one, (self.layers[0] >= 0) & (self.layers[1] >= 0)
-        own, others = made & self._genuine, made & ~self._genuine
+        is_genuine, is_impostor = made & self._genuine, made & ~self._genuine
         first, second = self.layers
         changes = OrderChanges(
-            (first[own], second[own]),
-            self.left[own],
-            (first[others], second[others]),
-            (self.left[others], self.right[others]),
+            (first[is_genuine], second[is_genuine]),
+            self.probe_person[is_genuine],
+            (first[is_impostor], second[is_impostor]),
+            (self.probe_person[is_impostor], self.claimed_person[is_impostor]),
             self.people,
         )
-        left = np.concatenate([self.left[alone], changes.pairs[0]])
-        right = np.concatenate([self.right[alone], changes.pairs[1]])
-        return count_units(left, right, self.people, changes)
+        probe_person = np.concatenate([self.probe_person[alone], changes.pairs[0]])
+        claimed_person = np.concatenate([self.claimed_person[alone], changes.pairs[1]])
+        return count_units(probe_person, claimed_person, self.people, changes)
 
     @property
     def _genuine(self) -> np.ndarray:
-        return self.left == self.right
+        return self.probe_person == self.claimed_person
 
     @property
     def _made_by_one(self) -> np.ndarray:
         return np.isnan(self.values[0]) != np.isnan(self.values[1])
-
-
-def _far_at(far: np.ndarray, frr: np.ndarray, target: float) -> np.ndarray:
-    """Return the smallest FAR with FRR at most a target, of points from strict to loose."""
-    return far[np.argmax(frr <= target, axis=0), np.arange(far.shape[1])]

@@ -48,27 +48,27 @@ def replicate_points(begin, end, impostor, genuine, weights, targets, points):
         between = np.zeros((2 * distinct + 1, width))
         for e in range(len(impostor)):
             row = between[impostor[e, 0]]
-            left, right = w[impostor[e, 1]], w[impostor[e, 2]]
+            one, other = w[impostor[e, 1]], w[impostor[e, 2]]
             made = np.float64(impostor[e, 3])
             for c in range(width):
-                row[c] += made * left[c] * right[c]
-        own = np.zeros((distinct, width))
+                row[c] += made * one[c] * other[c]
+        at_genuine = np.zeros((distinct, width))
         for e in range(len(genuine)):
-            row, line = own[genuine[e, 0]], w[genuine[e, 1]]
+            row, line = at_genuine[genuine[e, 0]], w[genuine[e, 1]]
             for c in range(width):  # sums of whole rows take seconds to compile
                 row[c] += line[c]
         for c in range(width):
-            _points(between[:, c], own[:, c], targets, low + c, points)
+            _points(between[:, c], at_genuine[:, c], targets, low + c, points)
 
 
 @register_jitable
-def _points(between, own, targets, c, points):
+def _points(between, at_genuine, targets, c, points):
     """Write the operating points of one replicate from its counts."""
     eer, frr, auc, corners = points
     eer[c] = auc[c] = np.nan
     frr[:, c] = np.nan
     corners[:, :, c] = np.nan
-    total, every, distinct = between.sum(), own.sum(), len(own)
+    total, every, distinct = between.sum(), at_genuine.sum(), len(at_genuine)
     if total == 0 or every == 0:
         return
     frr[:, c] = 1.0
@@ -84,10 +84,10 @@ def _points(between, own, targets, c, points):
         if j == distinct:
             break
         tied = between[2 * j + 1]
-        ordered += own[j] * (2 * (total - accepted) - tied)
+        ordered += at_genuine[j] * (2 * (total - accepted) - tied)
         f0, r0 = accepted / total, rejected / every
         accepted += tied
-        rejected -= own[j]
+        rejected -= at_genuine[j]
         f1, r1 = accepted / total, rejected / every
         if not crossed and accepted * every >= rejected * total:
             eer[c] = f0 + (r0 - f0) / ((f1 - f0) - (r1 - r0)) * (f1 - f0)
@@ -108,30 +108,30 @@ class OrderedAttempts(NamedTuple):
     first: np.ndarray
     second: np.ndarray
     #: int64 (k,): the subjects; equal for a genuine attempt.
-    left: np.ndarray
-    right: np.ndarray
+    probe_person: np.ndarray
+    claimed_person: np.ndarray
 
 
 @compiled
-def mark_order_changes(genuine, start, impostor, found):
+def mark_order_changes(genuine, start, impostor, marked):
     """Mark impostor attempts that change order with a genuine attempt of a group.
 
     - `genuine` (Attempts): sorted by group, first and second system
     - `start` (int64 (groups + 1,)): the genuine attempts of group ``i`` are those from ``start[i]``
       to ``start[i + 1]``
-    - `impostor` (Attempts): `left` and `right` are groups
-    - `found`: bool (k,), written
+    - `impostor` (Attempts): `probe_person` and `claimed_person` are groups
+    - `marked`: bool (k,), written
     """
     first, second = genuine.first, genuine.second
     top, bottom = second.copy(), second.copy()
     for i in range(len(start) - 1):
         _extremes(top[start[i] : start[i + 1]], bottom[start[i] : start[i + 1]])
-    for e in range(len(found)):
-        found[e] = False
-        for i in (impostor.left[e], impostor.right[e]):
-            if not found[e] and start[i] < start[i + 1]:
+    for e in range(len(marked)):
+        marked[e] = False
+        for i in (impostor.probe_person[e], impostor.claimed_person[e]):
+            if not marked[e] and start[i] < start[i + 1]:
                 part = slice(start[i], start[i + 1])
-                found[e] = _changes(
+                marked[e] = _changes(
                     first[part], second[part], top[part], bottom[part],
                     impostor.first[e], impostor.second[e],
                 )  # fmt: skip
@@ -156,19 +156,19 @@ def take_order_changes(genuine, impostor, alive, units):
     -------
     int
     """
-    number, found, stale = 0, 0, True
+    number, taken, stale = 0, 0, True
     first, second = genuine.first.copy(), genuine.second.copy()
-    top, bottom, owner = second.copy(), second.copy(), genuine.left.copy()
+    top, bottom, owner = second.copy(), second.copy(), genuine.probe_person.copy()
     for e in range(len(impostor.first)):
-        left, right = impostor.left[e], impostor.right[e]
-        if found == len(units) or not (alive[left] and alive[right]):
+        probe_person, claimed_person = impostor.probe_person[e], impostor.claimed_person[e]
+        if taken == len(units) or not (alive[probe_person] and alive[claimed_person]):
             continue
         if stale:
             number, stale = 0, False
             for k in range(len(genuine.first)):
-                if alive[genuine.left[k]]:
+                if alive[genuine.probe_person[k]]:
                     first[number], second[number] = genuine.first[k], genuine.second[k]
-                    owner[number] = genuine.left[k]
+                    owner[number] = genuine.probe_person[k]
                     number += 1
             for k in range(number):  # assignments of slices take seconds to compile
                 top[k] = bottom[k] = second[k]
@@ -182,11 +182,11 @@ def take_order_changes(genuine, impostor, alive, units):
         for k in range(number):
             if (first[k] > x) - (first[k] < x) != (second[k] > y) - (second[k] < y):
                 other = min(other, owner[k])
-        units[found, 0], units[found, 1], units[found, 2] = left, right, other
-        alive[left] = alive[right] = alive[other] = False
-        found += 1
+        units[taken, 0], units[taken, 1], units[taken, 2] = probe_person, claimed_person, other
+        alive[probe_person] = alive[claimed_person] = alive[other] = False
+        taken += 1
         stale = True
-    return found
+    return taken
 
 
 @register_jitable

@@ -54,7 +54,8 @@ def difference_limits(
                 low, high, p = jackknifed
     if high - low < tolerance:
         low, high, p = bounded_limits(low, high, tolerance, measure.trials, interval.confidence)
-    p = max(p, sign_test_bound(measure.evidence))
+    # The smallest two-sided p-value of a sign test of independent units.
+    p = max(p, min(1.0, 2.0 ** (1 - measure.evidence)))
     if p > 1 - interval.confidence:
         low, high = min(low, 0.0), max(high, 0.0)
     smallest, largest = measure.scalar.bounds
@@ -81,11 +82,6 @@ LEAST_DISCORDANT = 6
 def least_discordant(confidence: float) -> int:
     """Return the number of independent discordant subjects that significance needs."""
     return max(LEAST_DISCORDANT, math.ceil(1 - math.log2(1 - confidence)))
-
-
-def sign_test_bound(units: int) -> float:
-    """Return the smallest two-sided p-value of a sign test of independent units."""
-    return min(1.0, 2.0 ** (1 - units))
 
 
 def percentile_limits(

@@ -287,8 +287,8 @@ class ComparedSystem:
         probes, ranks, weights = tally.rank_weights(np.nonzero(tally.mates > 0)[0], search.ties)
         first = ranks <= 1
         hits = np.bincount(probes[first], weights[first], minlength=len(tally.mate))
-        others = tally.impostor_probes(tally.impostor_role(search.impostors))
-        nearest = np.sort(tally.other[others])
+        non_mated = tally.impostor_probes(tally.impostor_role(search.impostors))
+        nearest = np.sort(tally.other[non_mated])
         far = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
         within = np.zeros((len(self.targets), len(hits)))
         for i, target in enumerate(self.targets):
@@ -425,7 +425,7 @@ def identification_measures(
     person = _people(a.scores, numbers)
     recognised, at_far, _, trials = a.drawn_rank_one(person, interval)
     other_recognised, other_at_far, _, _ = b.drawn_rank_one(person, interval)
-    (hits, at_hits), (others, at_others) = a.rank_one(), b.rank_one()
+    (hits, at_hits), (other_hits, at_other_hits) = a.rank_one(), b.rank_one()
     attempt = 1 / max(a.attempts[-1], b.attempts[-1], 1)
 
     def differing(one: np.ndarray, other: np.ndarray) -> int:
@@ -446,7 +446,7 @@ def identification_measures(
         without = np.stack([x.rank_one_without_each(numbers, interval) for x in (a, b)])
         drawn = np.concatenate([drawn[..., : 1 + interval.replicates], without], axis=-1)
     scalar = scalar_registry().compared["recognition_rate"]
-    discordant = differing(hits, others)
+    discordant = differing(hits, other_hits)
     if order is None:
         order = discordant
     yield PairedMeasure(
@@ -462,7 +462,9 @@ def identification_measures(
     )
     if "order" in (a.scores.kind, b.scores.kind):
         return
-    order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > _ROUNDING))
+    order = min(
+        order, _searches_in_another_order(a, b, person, np.abs(hits - other_hits) > _ROUNDING)
+    )
     scalar = scalar_registry().compared["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
@@ -471,7 +473,7 @@ def identification_measures(
             values=drawn[:, 1 + i],
             trials=trials,
             attempt=attempt,
-            discordant=differing(at_hits[i], at_others[i]),
+            discordant=differing(at_hits[i], at_other_hits[i]),
             reordered=order,
             target=target,
             made=_fewer(a.impostor_searches, b.impostor_searches),
@@ -494,22 +496,22 @@ def _searches_in_another_order(
     subjects of an identified probe and of a non-mated search whose order differs.
     """
     first, second = a.searched, b.searched
-    own = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
+    identified = (a.rank_one()[0] > _ROUNDING) & (b.rank_one()[0] > _ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
     searches[first.impostor_probes(first.impostor_role(a.search.impostors))] = True
     searches &= second.others > 0
-    distinct, others_distinct = np.unique(first.mate[own]), np.unique(second.mate[own])
+    distinct, other_distinct = np.unique(first.mate[identified]), np.unique(second.mate[identified])
     people = int(person.max(initial=-1)) + 1
     changes = OrderChanges(
-        (layers(first.mate[own], distinct), layers(second.mate[own], others_distinct)),
-        person[own],
-        (layers(first.other[searches], distinct), layers(second.other[searches], others_distinct)),
+        (layers(first.mate[identified], distinct), layers(second.mate[identified], other_distinct)),
+        person[identified],
+        (layers(first.other[searches], distinct), layers(second.other[searches], other_distinct)),
         (person[searches], person[searches]),
         people,
     )
-    left = np.concatenate([person[differ], changes.pairs[0]])
-    right = np.concatenate([person[differ], changes.pairs[1]])
-    return count_units(left, right, people, changes)
+    probe_person = np.concatenate([person[differ], changes.pairs[0]])
+    claimed_person = np.concatenate([person[differ], changes.pairs[1]])
+    return count_units(probe_person, claimed_person, people, changes)
 
 
 def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, np.ndarray]:
@@ -690,8 +692,8 @@ def retrieval_measures(
         if (name, label) not in b.measures:
             continue
         second = b.measures[name, label]
-        over, others = owners.means_over(first.counted), owners.means_over(second.counted)
-        values = np.stack([drawn(first, over), drawn(second, others)])
+        over, other_over = owners.means_over(first.counted), owners.means_over(second.counted)
+        values = np.stack([drawn(first, over), drawn(second, other_over)])
         if a.groups:
             left_out = np.stack([x[name, label] for x in without])
             values = np.concatenate([values[:, : 1 + interval.replicates], left_out], axis=1)

@@ -20,7 +20,7 @@ NAME = "template"
 class _NamedSide:
     """Names of the pairs, or of the templates of one side of a matrix."""
 
-    what: str  # noun
+    noun: str
     names: Any  # a list; of pairs `values`, and the places `a` and `b` of both sides in them
 
 
@@ -77,19 +77,21 @@ class Named:
 
     def is_like(self, other: Named) -> bool:
         """Whether both are names of the same things."""
-        return [x.what for x in self.sides] == [x.what for x in other.sides]
+        return [x.noun for x in self.sides] == [x.noun for x in other.sides]
 
     def common(self, other: Named) -> Iterator[_Common]:
         """Yield the common data of both, of pairs or of each side."""
-        for side, beside in zip(self.sides, other.sides, strict=True):
+        for side, other_side in zip(self.sides, other.sides, strict=True):
             if isinstance(side.names, list):
                 number = {name: place for place, name in enumerate(side.names)}
-                numbers = [number.setdefault(name, len(number)) for name in beside.names]
+                numbers = [number.setdefault(name, len(number)) for name in other_side.names]
                 first, second = np.arange(len(side.names)), np.array(numbers, dtype=np.int64)
             else:
-                first, second = _keys(side.names, beside.names, self.unordered and other.unordered)
+                first, second = _keys(
+                    side.names, other_side.names, self.unordered and other.unordered
+                )
             mine, theirs = _common(first, second)
-            yield _Common(side, beside, mine, theirs)
+            yield _Common(side, other_side, mine, theirs)
 
 
 def _unique(meta: Mapping[str, np.ndarray]) -> list[Any] | None:
@@ -117,16 +119,16 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
     sides = list(first.common(second))
     notes = []
     for common in sides:
-        what, names = common.side.what, common.side.names
+        noun, names = common.side.noun, common.side.names
         if not len(common.mine):
             raise DataError(
-                f"the systems have different data: none of the {counted(len(names), what)} of "
+                f"the systems have different data: none of the {counted(len(names), noun)} of "
                 f"{called[0]} is among those of {called[1]}, such as {_example(names)} and "
                 f"{_example(common.other.names)}; expected the same names"
             )
         if common.missing or common.more:
             notes.append(
-                f"{counted(common.missing, what)} of {called[0]} and {common.more:,} of "
+                f"{counted(common.missing, noun)} of {called[0]} and {common.more:,} of "
                 f"{called[1]} are not common to both systems, and are left out"
             )
     rows, columns = sides[0], sides[-1]
@@ -156,7 +158,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
     """Return what each system lacks of the first one with names, and what it adds."""
     known = [(name, named) for name, named in systems.items() if named is not None]
-    said = {}
+    sentences = {}
     for name, named in known[1:]:
         first, reference = known[0]
         if not named.is_like(reference):
@@ -164,11 +166,11 @@ def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
         texts = []
         for common in reference.common(named):
             if common.missing or common.more:
-                lacking = counted(common.missing, common.side.what)
+                lacking = counted(common.missing, common.side.noun)
                 texts.append(f"lacks {lacking} of {first} and has {common.more:,} others")
         if texts:
-            said[name] = f"{name} {', and '.join(texts)}"
-    return said
+            sentences[name] = f"{name} {', and '.join(texts)}"
+    return sentences
 
 
 def _keys(mine: Any, theirs: Any, unordered: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -220,8 +222,8 @@ def _turned_as(a: PairScores, b: PairScores) -> PairScores:
     if a._templates is None or b._templates is None:
         return b
     names = np.array(a._templates.values, dtype=object)
-    others = np.array(b._templates.values, dtype=object)
-    turned = names[a._templates.a] != others[b._templates.a]
+    other_names = np.array(b._templates.values, dtype=object)
+    turned = names[a._templates.a] != other_names[b._templates.a]
     if turned.any():
         return b._with_sides_exchanged(turned)
     return b

@@ -205,17 +205,17 @@ def caption(dataset: xr.Dataset) -> str:
     """Return what the columns of a comparison are."""
     attrs, level = dataset.attrs, float(dataset.attrs["confidence"])
     jackknifed = ";" if "convention" in attrs else "; AUC, recognition rate and DIR"
-    said = (
+    text = (
         f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
         f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
         f"resampled together by subject ({int(attrs['replicates']):,} replicates"
     )
-    said += term_translator(dataset, "")(f"{jackknifed} by the jackknife).")
-    said += f" {_populations(dataset)}"
-    said += f" Better: {_BETTER[str(attrs['adjust'])]}."
+    text += term_translator(dataset, "")(f"{jackknifed} by the jackknife).")
+    text += f" {_populations(dataset)}"
+    text += f" Better: {_BETTER[str(attrs['adjust'])]}."
     if "margin" in dataset:
-        said += f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
-    return said
+        text += f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
+    return text
 
 
 def _populations(dataset: xr.Dataset) -> str:
@@ -245,16 +245,18 @@ def _below(head: tuple[str, ...], rows: list[_MeasureRow], widths: list[int]) ->
 class SideBySideTable:
     """Verification results of systems, or over the same folds, for rich to print."""
 
-    def __init__(self, title: str, found: Mapping[str, xr.Dataset], reword: Callable[[str], str]):
+    def __init__(
+        self, title: str, datasets: Mapping[str, xr.Dataset], reword: Callable[[str], str]
+    ):
         self.title, self._reword = title, reword
-        self.found = {name: expanded(dataset) for name, dataset in found.items()}
+        self.datasets = {name: expanded(dataset) for name, dataset in datasets.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lay out a column for each system; standard deviations where there is room."""
         yield Text(self.title, style="bold")
         yield indented(grid(self._header()))
         yield Text("")
-        columns = {name: dict(_cells(dataset)) for name, dataset in self.found.items()}
+        columns = {name: dict(_cells(dataset)) for name, dataset in self.datasets.items()}
         labels: dict[str, None] = {}  # in the order of their first appearance
         widest = 0
         for cells in columns.values():
@@ -275,20 +277,20 @@ class SideBySideTable:
                 means += ", and standard deviations between them"
             yield Text("")
             yield Text(f"{means}.", style="dim")
-        said = []
-        for line, who in warnings(self.found).items():
+        remarks = []
+        for line, who in warnings(self.datasets).items():
             if len(who) < len(columns):
                 line = f"{', '.join(who)}: {line}"
-            said.append(self._reword(line))
-        yield from warned(said)
+            remarks.append(self._reword(line))
+        yield from warned(remarks)
 
     @property
     def _in_folds(self) -> bool:
-        return any("fold" in dataset.dims for dataset in self.found.values())
+        return any("fold" in dataset.dims for dataset in self.datasets.values())
 
     def _header(self) -> Iterator[tuple[str, str]]:
         """Yield what all systems have in common."""
-        first = next(iter(self.found.values()))
+        first = next(iter(self.datasets.values()))
         yield "Task", str(first.attrs["task"])
         if self._in_folds:
             yield "Partition", str(first.attrs["splitter"])
@@ -296,9 +298,9 @@ class SideBySideTable:
             chosen = f"{first.attrs['threshold_rule_in_words']}, {first.attrs['chosen_on']}"
             yield "Threshold", translate(chosen)
             yield "Folds", counted(sizes["repeat"] * sizes["fold"], "folds")
-        if text := excluded({name: ds.attrs for name, ds in self.found.items()}):
+        if text := excluded({name: ds.attrs for name, ds in self.datasets.items()}):
             yield "Excluded", text
-        fused = list(self.found.values())[-1]
+        fused = list(self.datasets.values())[-1]
         yield "Fused", str(fused.attrs["origin"])
 
 

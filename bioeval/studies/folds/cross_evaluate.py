@@ -424,7 +424,7 @@ def _by_subject(
                 if test is not None and train is not None and among is not None:
                     of_rule.add_chosen(train, test, threshold, among)
                 elif test is not None and not anew:
-                    of_rule.add_given(test, threshold)
+                    of_rule.add_fixed(test, threshold)
             left_out.append(of_rule)
             rates.append(of_rule)
         count_parts(scores, [part for of_rule in left_out for part in of_rule.parts])
@@ -487,14 +487,14 @@ def note_subjects_in_both(
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
         f"(in {folds}): the rates are not those of new people"
     )
-    said = f"{overlap}. Divide by subject, as SubjectKFold does"
+    message = f"{overlap}. Divide by subject, as SubjectKFold does"
     for dataset in made:
         before = str(dataset.attrs["warnings"])
         if isinstance(splitter, partition.Experiment):
-            said = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
-        dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
+            message = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
+        dataset.attrs["warnings"] = "\n".join(filter(None, (message, before)))
     if not isinstance(splitter, Parameters):
-        warnings.warn(said, BioevalWarning, stacklevel=2)
+        warnings.warn(message, BioevalWarning, stacklevel=2)
 
 
 def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) -> None:
@@ -521,7 +521,7 @@ def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) ->
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     """Return in words how the test parts of an experiment are divided."""
-    enrolled, templates, others = [], [], []
+    enrolled, templates, not_enrolled = [], [], []
     for place in plan.places:
         part = plan.split(place).tested
         if part.probes is part.gallery:
@@ -529,10 +529,10 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
         people = len(np.unique(sides.subject[part.gallery]))
         enrolled.append(people)
         templates.append(len(part.gallery))
-        others.append(part.subjects(sides.subject) - people)
+        not_enrolled.append(part.subjects(sides.subject) - people)
     return (
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
-        f"all, {span(others)} not enrolled"
+        f"all, {span(not_enrolled)} not enrolled"
     )
 
 
@@ -558,12 +558,12 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
 def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
     """Raise unless subjects can be resampled: the task is verification, the subjects known."""
     if options.task != "verification" or estimator is not None:
-        what = "trained systems"
+        evaluated = "trained systems"
         if estimator is None:
-            what = f"{options.task_name} in folds"
+            evaluated = f"{options.task_name} in folds"
         raise ProtocolError(
             f"{Argument('interval', options.interval)} in folds is for verification of scores; "
-            f"for {what} give {Argument('interval', 'nadeau-bengio')}"
+            f"for {evaluated} give {Argument('interval', 'nadeau-bengio')}"
         )
     if isinstance(data, Scores):
         SubjectAttempts.require_people(data, options.interval)
@@ -589,10 +589,10 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
         raise DataError(
             f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="
         )
-    for name, value, own in (("y", y, "labels"), ("meta", meta, "metadata")):
+    for name, value, noun in (("y", y, "labels"), ("meta", meta, "metadata")):
         if value is not None:
             raise DataError(
-                f"{name} is given with Scores, but these have {own} of their own; leave {name} out"
+                f"{name} is given with Scores, but these have {noun} of their own; leave {name} out"
             )
     return data
 
@@ -616,11 +616,11 @@ def check_task(scores: Scores, options: FoldOptions) -> None:
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
     """Return the splitter of a card with folds."""
-    given = card.partition
-    if given is None:
+    section = card.partition
+    if section is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
-    options = given.options()
-    if given.by == "given-folds" and are_pairs(scores):
+    options = section.options()
+    if section.by == "given-folds" and are_pairs(scores):
         if scores.pair_folds is None:
             raise DataError(
                 f"protocol {card.name} takes the folds as given, but these pairs have none; give "
@@ -628,21 +628,21 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
                 "columns of pairs with the fold as the third"
             )
         return partition.PredefinedPairFolds(scores.pair_folds)
-    if given.by == "given-folds":
-        options["fold_of_sample"] = _column(scores, given.column)
-    if given.by == "experiment":
-        options["gallery_templates"] = _enrolled(given.gallery_templates, scores)
-    if given.by == "sample-folds":
-        options["stratify"] = given.stratify or "subject"
-    return getattr(partition, given.splitter)(**options)
+    if section.by == "given-folds":
+        options["fold_of_sample"] = _column(scores, section.column)
+    if section.by == "experiment":
+        options["gallery_templates"] = _enrolled(section.gallery_templates, scores)
+    if section.by == "sample-folds":
+        options["stratify"] = section.stratify or "subject"
+    return getattr(partition, section.splitter)(**options)
 
 
 def _enrolled(templates: Any, scores: Scores) -> Any:
     """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
     if not isinstance(templates, str):
         return templates
-    column, _, given = templates.partition("=")
-    words = given.split(",")
+    column, _, listed = templates.partition("=")
+    words = listed.split(",")
     values = [x for x in dict.fromkeys(_column(scores, column).tolist()) if str(x) in words]
     return {column: values or words}
 
@@ -689,8 +689,8 @@ def evaluate_folds(
     nodes: dict[str, FoldOptions] = {}
     attacks = None
     if card.attacks is not None:
-        given = compared(attacked, card) if attacked is not None else scores
-        attacks, _ = attacked_scores(given, card.attacks.species, None)
+        all_scores = compared(attacked, card) if attacked is not None else scores
+        attacks, _ = attacked_scores(all_scores, card.attacks.species, None)
         scores = attacks.bona_fide
     if card.verification is not None:
         for templates in card.verification.templates:

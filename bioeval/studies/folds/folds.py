@@ -339,7 +339,7 @@ def _both_parts(plan: SplitPlan, sides: SplitSides) -> Iterator[tuple[Place, Ind
 
 def parts_of(
     scores: Scores,
-    counted: Iterator[tuple[Any, IndexSet, PartAttempts]],
+    counted: Iterator[tuple[Place, IndexSet, PartAttempts]],
     sampler: partition.ClaimSampler | None,
     number: int,
     about: Provenance,
@@ -448,7 +448,11 @@ def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged
     if test.scores is None:
         counted = judge_all(train.scores, rule, templates, fusion)
         return Judged(counted.chosen, counted.train, NOTHING)
-    return judge_two(train.scores, test.scores, rule, templates, fusion)
+    # One pass cannot tell the parts apart: of systems that are trained anew for each fold, and of
+    # subjects who are in both parts and fused there.
+    judged = judge_all(train.scores, rule, templates, fusion)
+    at = judged.chosen.threshold
+    return replace(judged, test=counted_at(at, test.scores, templates, fusion))
 
 
 def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
@@ -457,16 +461,6 @@ def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged
     in_one = np.zeros(m, dtype=np.int64), np.zeros(n, dtype=np.int64)
     passes = FoldPasses(BlockReader(scores), templates, fusion, [in_one])
     return Judged.of_folds(passes, rule, [[(Subset(0), Subset(0))]])[0][0]
-
-
-def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:
-    """Choose a threshold on some scores and count others at it.
-
-    For parts that one pass cannot tell apart: of systems that are trained anew for each fold,
-    and of subjects who are in both parts and fused there.
-    """
-    judged = judge_all(train, rule, templates, fusion)
-    return replace(judged, test=counted_at(judged.chosen.threshold, test, templates, fusion))
 
 
 def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
@@ -572,12 +566,12 @@ class TransformedScores:
                 self.systems = fitting(data)
         else:
             require_scores(data, "the data")
-        first, *others = self.systems.values()
+        first, *other_systems = self.systems.values()
         self.first = first
         self.plan: SplitPlan
         self.plan, sides = plan_of_scores(first, splitter)
         self.sides: list[SplitSides | PairSides] = [sides]
-        for scores in others:
+        for scores in other_systems:
             if isinstance(sides, PairSides) and are_pairs(scores):
                 self.sides.append(PairSides(scores, sides.by_subject))
             else:
@@ -609,7 +603,7 @@ class TransformedScores:
             trained, tested = of_system.views(split)
             train_views.append(trained)
             test_views.append(tested)
-        fitted = clone(self.estimator).fit(self._given(views, "training"))
+        fitted = clone(self.estimator).fit(self._input(views, "training"))
         train = self._transformed(fitted, train_views)
         test = self._transformed(fitted, test_views)
         made = train if test is None else test
@@ -624,7 +618,7 @@ class TransformedScores:
             fold.points |= _cost_of_ratios(test, options)
         return fold, test
 
-    def _given(self, views: Sequence[Scores | None], part: str) -> Any:
+    def _input(self, views: Sequence[Scores | None], part: str) -> Any:
         there = [view for view in views if view is not None]
         if len(there) < len(views):
             raise DataError(f"the {part} part of a split has no scores to fit to")
@@ -635,7 +629,7 @@ class TransformedScores:
     def _transformed(self, fitted: Any, views: Sequence[Scores | None]) -> Scores | None:
         if None in views:
             return None
-        scores = fitted.transform(self._given(views, "test"))
+        scores = fitted.transform(self._input(views, "test"))
         require_scores(scores, f"the result of {self.estimator!r}.transform")
         return scores
 
@@ -671,16 +665,16 @@ def evaluate_fitted(
     folds = {}
     about = None
     places = system.plan.places
-    said: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
         with rows_reported_to(None):
             folds[place], made = system.fold(system.plan.split(place), options)
         about = about or system.about(made)
         if isinstance(system, TransformedScores) and made is not None:
-            said.update(made._remarks)
+            remarks.update(made._remarks)
         reporter()(done, len(places))
     assert about is not None  # a plan has a split
-    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
+    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in remarks.items()]
     return folds, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
 
 
@@ -703,11 +697,11 @@ _EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
 @rows_reported_to(None)
 @stage("assured thresholds")
 def assured_folds(
-    parts: Mapping[Any, tuple[Scores | None, Scores | None]],
+    parts: Mapping[Place, tuple[Scores | None, Scores | None]],
     assurance: Assurance,
     templates: str,
     fusion: str,
-) -> dict[Any, AssuredFold]:
+) -> dict[Place, AssuredFold]:
     """Find an assured threshold on each training part, and count both parts at it.
 
     The gallery of a test part is of other people than that of the training part, so that a

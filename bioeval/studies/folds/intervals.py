@@ -280,7 +280,7 @@ class LeftOutRates:
         """The parts that are to be counted."""
         return [x for fold in self._folds for x in (fold.train, fold.test) if x is not None]
 
-    def add_given(self, test: FoldPart, threshold: float) -> None:
+    def add_fixed(self, test: FoldPart, threshold: float) -> None:
         """Add the test part of a fold at a threshold that is given."""
         self._folds.append(_LeftOutFold(threshold, self._part(test, _finite(threshold))))
 
@@ -406,8 +406,8 @@ class _Renumbered:
     def counts(self) -> np.ndarray:
         return self.forms.counts()
 
-    def include_counts(self, found: np.ndarray) -> None:
-        self.forms.include_counts(found)
+    def include_counts(self, counts: np.ndarray) -> None:
+        self.forms.include_counts(counts)
 
     def add(self, pairs: PairCounts) -> None:
         if self.rejects:

@@ -156,9 +156,9 @@ def _list_blocks(
     impostor = []
     unenrolled = []
     for block in blocks:
-        own, others = counter.of_block(block)
-        genuine.append(own)
-        impostor += others
+        genuine_block, impostor_blocks = counter.of_block(block)
+        genuine.append(genuine_block)
+        impostor += impostor_blocks
         if counter.unenrolled_probes is not None:
             unenrolled.append(counter.of_strangers(block))
     return {

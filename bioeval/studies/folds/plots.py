@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -104,29 +104,33 @@ class FoldsDisplay(OneResultDisplay):
             high = float(ds.get(f"{limits.format(rate)}_high", np.nan))
             both = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
             bars.append(both if np.isfinite(both).all() else None)
-        given = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
-        self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **given)
+        properties = {"markersize": 7, "capsize": 4, "linewidth": 1.6, "label": label, **style}
+        self.ax_.errorbar([far], [frr], xerr=bars[0], yerr=bars[1], **properties)
 
     def _folds(self, known: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each distinct point once, its area proportional to its number of folds."""
         there = np.column_stack([self.far[known], self.frr[known]])
         places, self.counts = np.unique(there, axis=0, return_counts=True)
         most = int(self.counts.max(initial=1))
-        given = {"color": Style.rule, "markersize": min(4.5, LARGEST / most**0.5), "alpha": 0.65}
-        given = {**given, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
-        size = given.pop("markersize")
+        properties = {
+            "color": Style.rule,
+            "markersize": min(4.5, LARGEST / most**0.5),
+            "alpha": 0.65,
+        }
+        properties = {**properties, "zorder": 2, "linewidths": 0, "clip_on": False, **style}
+        size = properties.pop("markersize")
         unit = unit_of(self._dataset.attrs)
         label = f"test part of a {unit}"
         if most > 1:
             label = f"test parts of {unit}s; area: how many (1 to {most})"
         areas = size**2 * self.counts
-        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **given)
+        self.ax_.scatter(places[:, 0], places[:, 1], areas, label="_folds", **properties)
         self.ax_.plot(
             [],
             [],
             "o",
-            color=given["color"],
-            alpha=given["alpha"],
+            color=properties["color"],
+            alpha=properties["alpha"],
             markersize=4.5,
             markeredgewidth=0,
             label=label,
@@ -165,18 +169,18 @@ class FoldsDisplay(OneResultDisplay):
         )
 
 
-def limits_in_words(attrs: Any) -> str:
+def limits_in_words(attrs: Mapping[str, Any]) -> str:
     """Return in words the intervals of a result over folds, from its attributes."""
     confidence = f"{100 * float(attrs['confidence']):g} %"
     if attrs.get("interval_method") == "quantile":
         return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
-    what = "mean over folds (Nadeau and Bengio)"
+    rate_name = "mean over folds (Nadeau and Bengio)"
     if _estimate(attrs) == "pooled":
-        what = f"pooled rate ({attrs['interval_method']})"
-    return f"{confidence} intervals: of the {what}"
+        rate_name = f"pooled rate ({attrs['interval_method']})"
+    return f"{confidence} intervals: of the {rate_name}"
 
 
-def _estimate(attrs: Any) -> str:
+def _estimate(attrs: Mapping[str, Any]) -> str:
     """Return the name of the summary that a result has the interval of."""
     spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
     if spread:
@@ -463,9 +467,9 @@ class SpreadDisplay(OneResultDisplay):
             return np.full(np.shape(x), 0.5)
 
         counts, edges = np.histogram(across(values), BARS, (0, 1))
-        given = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
+        properties = {"color": Style.rule, "alpha": 0.6, "linewidth": 0, "align": "edge", **style}
         heights = HEIGHT * counts / counts.max()
-        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
+        self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **properties)
         line = place - 0.19
         mean = row.summary("mean")
         low = row.summary("low")
@@ -513,16 +517,16 @@ class SpreadDisplay(OneResultDisplay):
         self.ax_.text(x, y, text, ha=side, va="center", fontsize=Style.small, color=colour, **style)
 
 
-def _limits(attrs: Any) -> str:
+def _limits(attrs: Mapping[str, Any]) -> str:
     """Return in words the mean and the interval of a result of `cross_evaluate` or `repeat`."""
     if "band" not in attrs:
         return f"point: mean; {limits_in_words(attrs)}"
     confidence = f"{100 * float(attrs['confidence']):g} %"
     if attrs["band"] == "quantile":
-        what = f"middle {confidence}"
+        line = f"middle {confidence}"
     else:
-        what = f"normal band at {confidence}"
-    return f"point: mean; line: {what}"
+        line = f"normal band at {confidence}"
+    return f"point: mean; line: {line}"
 
 
 def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:

@@ -85,14 +85,14 @@ def repeated_names() -> dict[str, Name]:
     for scalars in POINTS_OF_PARTS.values():
         points |= {scalar.name: scalar for scalar in scalars}
     names |= points
-    for name, what in {**rates, **points}.items():
+    for name, quantity in {**rates, **points}.items():
         for key, words in {
             "mean": "mean over partitions",
             "sd": "standard deviation over partitions",
             "low": "lower end of the band over partitions",
             "high": "upper end of the band over partitions",
         }.items():
-            names[f"{name}_{key}"] = Name(f"{what.long_name}; {words}", "1", what.iso)
+            names[f"{name}_{key}"] = Name(f"{quantity.long_name}; {words}", "1", quantity.iso)
     return names
 
 
@@ -275,11 +275,11 @@ class _Curves:
             if part.rank_unit == "subject":
                 candidates = len(np.unique(codes_of(scores).gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
-        given = check_thresholds(thresholds)
-        if isinstance(given, np.ndarray):
-            self.grid = given
+        chosen = check_thresholds(thresholds)
+        if isinstance(chosen, np.ndarray):
+            self.grid = chosen
         elif not closed:
-            self.grid = self._whole_grid(scores, given)
+            self.grid = self._whole_grid(scores, chosen)
 
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
@@ -346,11 +346,11 @@ class _Curves:
             points, impostors = part.points(self.part, None), tally.impostor.total
         counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
         if part.claims is not None:
-            others = part.unenrolled_probes
-            counts["fa_unenrolled"] = others.false_accepts(grid)
+            unenrolled = part.unenrolled_probes
+            counts["fa_unenrolled"] = unenrolled.false_accepts(grid)
         counts = self._over_grid(counts)
         if part.claims is not None:
-            counts["unenrolled_attempts"] = np.array(others.impostor_attempts)
+            counts["unenrolled_attempts"] = np.array(unenrolled.impostor_attempts)
         totals = {"genuine_attempts": len(genuine), "impostor_attempts": impostors}
         return _arrays({**counts, **totals, **points})
 
@@ -416,7 +416,7 @@ def _dataset(
         if "ga" in arrays:
             genuine_attempts = arrays["genuine_attempts"][..., None]
             impostor_attempts = arrays["impostor_attempts"][..., None]
-            given = {
+            counts = {
                 "genuine_attempts": genuine_attempts,
                 "impostor_attempts": impostor_attempts,
                 "ga": arrays["ga"],
@@ -425,7 +425,7 @@ def _dataset(
                 "gr": impostor_attempts - arrays["fa"],
             }
             rates["grr"] = 1 - rates["far"]
-            rates |= rates_of(scalar_registry().at_threshold["repeats"], given | rates)
+            rates |= rates_of(scalar_registry().at_threshold["repeats"], counts | rates)
         else:
             rates["dir"] = np.cumsum(arrays["di"], axis=-1) / genuine[..., None]
     dims = curves.dims

@@ -66,17 +66,17 @@ def cross_names() -> dict[str, Name]:
     names = dict(_OF_FOLDS)
     both_parts = {**scalar_registry().averaged, **FOLD_COUNTS}
     for name in ("frr", "far", "fr", "fa"):
-        what = both_parts[name]
-        long_name = f"at the assured threshold: {what.long_name}"
-        both_parts[f"assured_{name}"] = Name(long_name, what.units, what.iso)
-    for name, what in both_parts.items():
-        long_name = f"on the training part: {what.long_name}"
-        names |= {name: what, f"train_{name}": Name(long_name, what.units, what.iso)}
+        quantity = both_parts[name]
+        long_name = f"at the assured threshold: {quantity.long_name}"
+        both_parts[f"assured_{name}"] = Name(long_name, quantity.units, quantity.iso)
+    for name, quantity in both_parts.items():
+        long_name = f"on the training part: {quantity.long_name}"
+        names |= {name: quantity, f"train_{name}": Name(long_name, quantity.units, quantity.iso)}
     for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
-        what = names_of("verification")[name]
+        quantity = names_of("verification")[name]
         for who, also in (("seen", "also"), ("unseen", "not")):
-            long_name = f"{what.long_name}: probes of subjects {also} in the training part"
-            names[f"{name}_{who}"] = Name(long_name, what.units)
+            long_name = f"{quantity.long_name}: probes of subjects {also} in the training part"
+            names[f"{name}_{who}"] = Name(long_name, quantity.units)
     for rate in (*scalar_registry().averaged, "assured_far", "assured_frr"):
         names[f"{rate}_summary"] = Layout.over_folds(names[rate])
     return names
@@ -276,7 +276,17 @@ def fold_dataset(
     of_rates, statistics = _summarised(summaries)
     variables |= of_rates
 
-    coordinates = _coordinates(shape, statistics, options)
+    coordinates = {
+        "repeat": np.arange(shape[0]),
+        "fold": np.arange(shape[1]),
+        "statistic": statistics,
+    }
+    if options.task != "verification":
+        coordinates["rank"] = options.ranks
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
+    if options.attacks is not None:
+        coordinates["species"] = np.unique(options.attacks.species)
     if {"frr_at_far", "dir_at_far"} & points.keys():
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
@@ -312,19 +322,6 @@ def fold_dataset(
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, cross_names(), coordinates, attrs)
-
-
-def _coordinates(shape: tuple[int, int], statistics: Any, options: FoldOptions) -> dict[str, Any]:
-    """Return the coordinates of the folds, and those that the options bring."""
-    coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
-    coordinates["statistic"] = statistics
-    if options.task != "verification":
-        coordinates["rank"] = options.ranks
-    if len(options.frr_targets):
-        coordinates["frr_target"] = options.frr_targets
-    if options.attacks is not None:
-        coordinates["species"] = np.unique(options.attacks.species)
-    return coordinates
 
 
 def assured_variables(
@@ -521,7 +518,7 @@ def _warnings(
     ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str, bound: str
 ) -> list[str]:
     """Return warnings of rates that are not defined in each fold, or without a spread."""
-    said = []
+    remarks = []
     number = int(there.sum())
     if options.task != "verification":
         bound = ""
@@ -533,20 +530,20 @@ def _warnings(
             values = values[..., 0]
         missing = int(np.isnan(values[there]).sum())
         if missing:
-            said.append(
+            remarks.append(
                 f"{name.upper()} is not defined in {missing} of {number} {unit}s and its mean "
                 "is over the others: no attempt of its class, or no attempts to choose a "
                 "threshold on"
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
-            said.append(
+            remarks.append(
                 f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0, so "
                 f"there is no interval{bound}"
             )
     if number == 1:
-        said.append(f"there is one {unit} only: no interval and no standard deviation")
-    return said
+        remarks.append(f"there is one {unit} only: no interval and no standard deviation")
+    return remarks
 
 
 def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
@@ -597,11 +594,11 @@ def _few_attempts(
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
-    said = support_warnings(options.far_targets, impostor, False, rate, people)
-    said += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
+    remarks = support_warnings(options.far_targets, impostor, False, rate, people)
+    remarks += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
     more = "fewer folds" if unit == "fold" else "a larger test part"
-    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in said]
+    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in remarks]
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
@@ -626,10 +623,10 @@ def _galleries(sizes: np.ndarray) -> tuple[str, list[str]]:
     train, test = sizes.T
     if not train.any():
         return f"galleries of the test: {span(test)} subjects", []
-    said = f"galleries: training {span(train)} subjects, test {span(test)}"
+    sizes_in_words = f"galleries: training {span(train)} subjects, test {span(test)}"
     if (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
-        return said, []
-    return f"{said}: not comparable", [
+        return sizes_in_words, []
+    return f"{sizes_in_words}: not comparable", [
         "training and test have galleries of different sizes, so their rates are not comparable: "
         "a smaller gallery makes fewer errors"
     ]

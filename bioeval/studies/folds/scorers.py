@@ -126,7 +126,7 @@ class Scorer:
         """
         require_scores(scores)
         if not isinstance(self.measure, str):
-            value = _own_value(self.measure, scores, self.templates)
+            value = _value_of(self.measure, scores, self.templates)
             if self.larger_is_better:
                 return value
             return -value
@@ -145,7 +145,7 @@ class Scorer:
         return value
 
 
-def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
+def _value_of(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     """Return the value of a function of all genuine and all impostor scores, as users have them."""
     scores = without_attacks(scores)
     cells, most = int(np.prod(scores.shape)), at_most(MOST_HELD, 8)
@@ -159,9 +159,9 @@ def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     counter = VerificationCounter(reader, templates=templates)
     (tally,) = count_together(reader, [counter])
     with threads_for(scores):
-        others = counter.impostor_scores()
+        distances = counter.impostor_scores()
     genuine = to_user(tally.genuine.astype(np.float64), scores.kind)
-    impostor = to_user(others.astype(np.float64), scores.kind)
+    impostor = to_user(distances.astype(np.float64), scores.kind)
     if not len(genuine) or not len(impostor):
         return float("nan")
     value = measure(genuine, impostor)

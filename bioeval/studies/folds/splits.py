@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
     def subjects(self, subject: np.ndarray) -> int:
         """Return the number of subjects; `subject` are the codes of all samples."""
-        return _distinct(subject[self.samples])
+        return int(np.count_nonzero(np.bincount(subject[self.samples])))
 
 
 class PartSizes(NamedTuple):
@@ -95,10 +95,6 @@ class Split:
 def _part(probes: np.ndarray, gallery: np.ndarray | None) -> Part:
     """Return a part; without a gallery its probes are compared with each other."""
     return Part(probes, probes) if gallery is None else Part(probes, gallery)
-
-
-def _distinct(codes: np.ndarray) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _splits(
@@ -162,7 +158,7 @@ class SplitPlan:
         """Read all splits, and refuse those with samples in both parts."""
         self.n, self.by_parts = n, by_parts
         self._tests: list[np.ndarray] = []
-        self._others: list[Split | None] = []
+        self._incomplete: list[Split | None] = []
         for split in splits:
             self._tests.append(split.test)
             trained = np.zeros(n, dtype=bool)
@@ -170,7 +166,7 @@ class SplitPlan:
             if trained[split.test].any():
                 raise DataError("the splitter puts samples into both training and test")
             complete = not by_parts and len(split.train) + len(split.test) == n
-            self._others.append(None if complete else split)
+            self._incomplete.append(None if complete else split)
         if not self._tests:
             raise DataError("the splitter yields no split; expected at least one")
         self.codes = None
@@ -179,7 +175,7 @@ class SplitPlan:
 
     def _as_codes(self) -> np.ndarray | None:
         """Return the fold of each sample in each repeat, if all repeats test the same samples."""
-        if any(other is not None for other in self._others):
+        if any(split is not None for split in self._incomplete):
             return None
         rows: list[np.ndarray] = []
         fold = 0
@@ -217,7 +213,7 @@ class SplitPlan:
             code = self.codes[repeat]
             train, test = np.flatnonzero(code != fold), np.flatnonzero(code == fold)
             return Split(train, test, train)
-        other = self._others[repeat]
+        other = self._incomplete[repeat]
         if other is not None:
             return other
         test = self._tests[repeat]
@@ -268,7 +264,7 @@ class SplitSides:
         if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
         self._warn_of_distractors(splitter)
-        return plan_of(self._own(splitter), self.n, self.labels, None, self.meta)
+        return plan_of(self._of_samples(splitter), self.n, self.labels, None, self.meta)
 
     @staticmethod
     def enrols(splitter: Any) -> bool:
@@ -281,7 +277,7 @@ class SplitSides:
         for repeat, (gallery, probes) in enumerate(made):
             yield (repeat, 0), self.places(Part(probes, gallery))
 
-    def _own(self, splitter: Any) -> Any:
+    def _of_samples(self, splitter: Any) -> Any:
         """Return the splitter for the samples; folds may be given for all templates."""
         if isinstance(splitter, partition.PredefinedFolds) and self.n < self.templates:
             return splitter.among(self.people, self.templates)
@@ -387,12 +383,12 @@ class ReducedGalleries:
         name, fewer = "reduced_galleries", int(self.fewer.sum())
         made[name] = xr.Variable(("repeat", "fold"), self.fewer, variables[name].attrs())
         if fewer:
-            said = (
+            message = (
                 f"{fewer:,} of {counted(self.probes, 'probes')} are compared with fewer templates "
                 f"of their subject than are enrolled, since pairs are excluded; {self.none:,} with "
                 "none"
             )
-            made.attrs["warnings"] = "\n".join(filter(None, [str(made.attrs["warnings"]), said]))
+            made.attrs["warnings"] = "\n".join(filter(None, [str(made.attrs["warnings"]), message]))
         return made
 
 
@@ -485,9 +481,9 @@ def require_square(scores: Scores) -> None:
     """Raise unless the templates of an experiment are to be divided: one set on both sides."""
     pairs = are_pairs(scores)
     if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        what = "a list of pairs" if pairs else "these scores"
+        noun = "a list of pairs" if pairs else "these scores"
         raise ProtocolError(
-            f"Experiment divides one set of templates into gallery and probes, but {what} "
+            f"Experiment divides one set of templates into gallery and probes, but {noun} "
             f"({scores.layout}) are already divided; give all templates against all, or use "
             "SubjectShuffleSplit to divide their subjects"
         )

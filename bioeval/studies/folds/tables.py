@@ -36,7 +36,7 @@ from bioeval.views.tables import (
 _LONGEST = 160  # characters of a splitter that are shown
 
 # Splitters that list the fold of each sample, in words.
-_GIVEN = {
+_LISTED = {
     "PredefinedFolds": "folds as given, one for each template",
     "PredefinedPairFolds": "folds as given, one for each pair",
 }
@@ -86,7 +86,7 @@ class FoldTable:
         if points and "pooled" in of:
             of += " (without a pooled rate: for the test mean by Nadeau and Bengio, a heuristic)"
         se = ""
-        if any(map(_of_given_folds, self.datasets.values())):
+        if any(map(_of_listed_pairs, self.datasets.values())):
             se = (
                 "se: standard error of the mean as in LFW tables, too small for folds with "
                 "shared training parts; "
@@ -95,28 +95,25 @@ class FoldTable:
         pooled = ""
         if "partitions" not in first:
             pooled = f"pooled: rate of the summed counts of all {units}; "
-        own = ""
+        optimistic = ""
         if points:
-            own = "Own thresholds: chosen on the test part itself (optimistic). "
+            optimistic = "Own thresholds: chosen on the test part itself (optimistic). "
         training = ""
-        if any(map(_has_training, self.datasets.values())):
+        with_training = [ds for ds in self.datasets.values() if "train_subjects" in ds]
+        if any(ds["train_subjects"].values.any() for ds in with_training):
             training = "Training: rate on the data of the threshold (optimistic). "
         yield Text(
             f"{training}Test, sd: mean and standard deviation over {units}; {se}{pooled}interval: "
-            f"{of}. {own}".rstrip(),
+            f"{of}. {optimistic}".rstrip(),
             style="dim",
         )
         lines: list[str] = []
         for dataset in self.datasets.values():
-            lines += map(with_joined_targets, _said(dataset, "warnings").split("\n"))
+            lines += map(with_joined_targets, _attribute(dataset, "warnings").split("\n"))
         yield from warned(map(self._reword, lines))
 
 
-def _has_training(dataset: xr.Dataset) -> bool:
-    return "train_subjects" in dataset and bool(dataset["train_subjects"].values.any())
-
-
-def _said(dataset: xr.Dataset, attribute: str) -> str:
+def _attribute(dataset: xr.Dataset, attribute: str) -> str:
     """Return an attribute in the words of the table."""
     return term_translator(dataset)(str(dataset.attrs[attribute]))
 
@@ -124,7 +121,7 @@ def _said(dataset: xr.Dataset, attribute: str) -> str:
 def _head(attrs: dict[Any, Any], terms: str) -> Table:
     """Return the heading lines of a result."""
     splitter = str(attrs["splitter"])
-    splitter = _GIVEN.get(splitter.partition("(")[0], splitter)
+    splitter = _LISTED.get(splitter.partition("(")[0], splitter)
     if len(splitter) > _LONGEST:
         splitter = f"{splitter[: _LONGEST - 4]} ..."
     shown = {
@@ -170,7 +167,7 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         if len(t):
             where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}"
         chosen = dataset.attrs["chosen_on"]
-        yield f"threshold by {_said(dataset, 'threshold_rule_in_words')}, {chosen}{where}"
+        yield f"threshold by {_attribute(dataset, 'threshold_rule_in_words')}, {chosen}{where}"
     if "assured_threshold" in dataset:
         yield _assured(dataset)
 
@@ -220,7 +217,7 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
     rows = list(averaged(dataset))
     number = dataset.sizes["repeat"] * dataset.sizes["fold"]
     left_out = {
-        "se": not _of_given_folds(dataset),
+        "se": not _of_listed_pairs(dataset),
         "pooled": "partitions" in dataset.attrs,
         "folds": "partitions" in dataset.attrs
         or all(row.summary("folds") == number for row in rows),
@@ -260,6 +257,6 @@ def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
     return table, too_wide
 
 
-def _of_given_folds(dataset: xr.Dataset) -> bool:
+def _of_listed_pairs(dataset: xr.Dataset) -> bool:
     """Whether the folds are of listed pairs, with a standard error."""
     return str(dataset.attrs["splitter"]).startswith("PredefinedPairFolds")

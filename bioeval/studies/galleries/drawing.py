@@ -35,7 +35,7 @@ from bioeval.tallies import count_together, to_user
 class RandomGalleries:
     """Galleries drawn at random; see :class:`bioeval.evaluation.drawn_galleries.DrawnGalleries`."""
 
-    given: Any  # the option `gallery`
+    gallery: Any  # the option of that name
     drawn: Drawn
 
     @classmethod
@@ -85,7 +85,9 @@ class RandomGalleries:
         return sampled_dataset(tallies, each, self.drawn, note, sampled.fewer_mates)
 
     def verification(
-        self, scores: Scores, templates: str, others: dict[str, Any], **options: Any
+        self, scores: Scores, templates: str, unsupported: dict[str, Any], **options: Any
     ) -> xr.Dataset:
-        """Evaluate multi-template verification; its `others` may not be given."""
-        return drawn_verification(scores, self.given, self.drawn, templates, others, **options)
+        """Evaluate multi-template verification; its `unsupported` options may not be given."""
+        return drawn_verification(
+            scores, self.gallery, self.drawn, templates, unsupported, **options
+        )

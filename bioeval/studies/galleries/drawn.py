@@ -14,7 +14,7 @@ from bioeval.protocol import Search
 from bioeval.scores import require_subjects
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
-ROOM = 1 << 32
+MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -55,26 +55,26 @@ def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -
     return Drawn(size, repeats, random_state)
 
 
-def check_sizes(sizes: Any, what: str) -> np.ndarray:
+def check_sizes(sizes: Any, unit: str) -> np.ndarray:
     """Return given sizes of galleries, numbers of `what`, as increasing int64."""
     array = np.atleast_1d(require_array("sizes", sizes))
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
         raise DataError(
             f"{Argument('sizes')} is {received(sizes)}; expected increasing whole numbers of "
-            f"{what} from "
+            f"{unit} from "
             "1 up"
         )
     return array.astype(np.int64)
 
 
-def require_room(repeats: int, each: int) -> None:
+def require_memory(repeats: int, each: int) -> None:
     """Raise if sampled galleries, with `each` numbers kept, would take too much memory."""
-    if repeats * each * 8 > ROOM:
+    if repeats * each * 8 > MOST_BYTES:
         raise DataError(
             f"sampling is {repeats:,} and would take {repeats * each * 8 / 2**30:,.0f} GiB (at "
-            f"most {ROOM >> 30}); expected at most {ROOM // (each * 8):,} galleries of these "
-            "probes. The exact mean needs none"
+            f"most {MOST_BYTES >> 30}); expected at most {MOST_BYTES // (each * 8):,} galleries of "
+            "these probes. The exact mean needs none"
         )
 
 

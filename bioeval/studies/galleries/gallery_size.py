@@ -44,7 +44,7 @@ from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.parts import FoldSide, counted_parts
 from bioeval.studies.folds.splits import IndexSet
-from bioeval.studies.galleries.drawn import check_sizes, require_room
+from bioeval.studies.galleries.drawn import check_sizes, require_memory
 from bioeval.studies.galleries.random_galleries import thresholds_over
 from bioeval.studies.galleries.sizes import (
     ENROLLED,
@@ -393,7 +393,7 @@ def _sampled(
     subjects = len(groups.subjects)
     of_column = np.empty(scores.shape[1], dtype=np.int64)
     of_column[groups.columns[0]] = np.repeat(np.arange(subjects), np.diff(groups.starts))
-    require_room(repeats, len(sizes) * ranks)
+    require_memory(repeats, len(sizes) * ranks)
     curves = np.full((repeats, len(sizes), ranks), np.nan)
 
     def drawn() -> Iterator[tuple[tuple[int, int], IndexSet]]:

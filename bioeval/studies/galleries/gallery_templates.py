@@ -466,12 +466,12 @@ def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
         tallies += [counter.result() for counter in part.galleries]
     for tally in tallies:
         role = role_of(tally.about.layout, impostors, not tally.non_targets)
-        accepted, others = expected_accepts(tally, role)
+        accepted, non_mated = expected_accepts(tally, role)
         identified = rate(expected_ranks(tally), tally.genuine)
-        rates["open_set_far"].append(rate(accepted, others))
+        rates["open_set_far"].append(rate(accepted, non_mated))
         rates["dir"].append(identified[:-1])
         rates["cms"].append(identified[-1])
-    searches = {"mated_searches": tally.genuine, "non_mated_searches": others}
+    searches = {"mated_searches": tally.genuine, "non_mated_searches": non_mated}
     return {name: np.array(values) for name, values in rates.items()} | searches
 
 
@@ -507,7 +507,7 @@ def drawn_verification(
     gallery: Any,
     drawn: Drawn,
     templates: str,
-    others: dict[str, Any],
+    unsupported: dict[str, Any],
     *,
     fusion: str,
     thresholds: Any,
@@ -516,7 +516,7 @@ def drawn_verification(
     """Return multi-template verification against galleries of some templates of each subject.
 
     Counts are expected counts, and operating points those of the expected curves; see
-    :func:`bioeval.verification`, whose `others` may not be given.
+    :func:`bioeval.verification`, whose `unsupported` options may not be given.
     """
     Claim(templates, fusion)
     if templates == "single":
@@ -524,14 +524,14 @@ def drawn_verification(
             f"{Argument('gallery')} is {received(gallery)}, but single templates are attempts by "
             f"themselves, however many are enrolled; give {Argument('templates', 'multi')}"
         )
-    refuse_interval(others["interval"])
-    if others["frr_targets"] is not None:
+    refuse_interval(unsupported["interval"])
+    if unsupported["frr_targets"] is not None:
         raise ProtocolError(
             f"{Argument('frr_targets')} and {Argument('gallery')} are both given, but mean curves "
             "over drawn galleries have no FAR at a FRR; give one of them"
         )
     for name in ("claims", "attempts"):
-        if others[name] is not None:
+        if unsupported[name] is not None:
             raise ProtocolError(
                 f"{Argument(name)} and {Argument('gallery')} are both given, but galleries are "
                 "drawn for all claims of single probes; give one of them"

@@ -28,8 +28,9 @@ class GroupedBlock(NamedTuple):
     columns: np.ndarray
     #: int64 (groups + 1,): group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
     starts: np.ndarray
-    #: int64 (b,): the row's own group, and the candidate that is the probe itself; -1 for none.
-    own: np.ndarray
+    #: int64 (b,): the group of the row's subject, and the candidate that is the probe itself; -1
+    #: for none.
+    group: np.ndarray
     self_position: np.ndarray
 
 
@@ -257,7 +258,7 @@ def closer_in_order(row, starts, usable, x, closer):
 def usable_mates(row, block, i, distance, where):
     """Write the mates of a row, nearest first and ties in gallery order; return their number."""
     count = 0
-    for p in range(block.starts[block.own[i]], block.starts[block.own[i] + 1]):
+    for p in range(block.starts[block.group[i]], block.starts[block.group[i] + 1]):
         x = row[p]
         if p == block.self_position[i] or x != x:
             continue
@@ -383,11 +384,11 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
     mate[:] = np.nan
     tied[:] = 0.0
     chance[:] = 0.0
-    own = block.own[i]
-    if own < 0:
+    group = block.group[i]
+    if group < 0:
         return
-    start = block.starts[own]
-    stop = block.starts[own + 1]
+    start = block.starts[group]
+    stop = block.starts[group + 1]
     distance = np.empty(stop - start)
     where = np.empty(stop - start, dtype=np.int64)
     count = usable_mates(row, block, i, distance, where)
@@ -396,12 +397,12 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
     weight = np.empty(count)
     used = nearest_drawn(weight, draw.size)
     groups = len(usable)
-    usable[own] = 0
+    usable[group] = 0
     largest = 0
-    others = 0
+    competitors = 0
     for g in range(groups):
         largest = max(largest, usable[g])
-        others += usable[g] > 0
+        competitors += usable[g] > 0
 
     limit = chance.shape[1]
     trials = Trials(np.empty(groups), np.empty(groups), np.empty(groups, dtype=np.int64))
@@ -420,7 +421,7 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
             right, right_same = closer_and_same(row[stop:], x)
             below, ties = left + right, left_same + right_same
         # A subject is closer with at least the chance of one template to be the one drawn.
-        beyond = largest > 0 and out_of_reach(below / largest, others, limit, draw.tiny)
+        beyond = largest > 0 and out_of_reach(below / largest, competitors, limit, draw.tiny)
         if beyond and ties == 0:
             continue
         if below + ties == 0:
@@ -430,7 +431,7 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
             closer_of_each(row, block.starts, x, closer)
         kinds, shift, loose, untied = 0, 0, 0, 1.0
         if alike > 0 and ties == 0:
-            closer[own] = 0
+            closer[group] = 0
             for g in range(groups):
                 number[usable[g], closer[g]] += 1
         else:
@@ -471,7 +472,7 @@ class Chances(NamedTuple):
 
     anyone: np.ndarray  # float64 (b, t): a template of another subject
     oneself: np.ndarray  # float64 (b, t): one of the row's own
-    others: np.ndarray  # int64 (b,): other subjects with a usable template
+    competitors: np.ndarray  # int64 (b,): other subjects with a usable template
 
 
 class Near(NamedTuple):
@@ -559,19 +560,19 @@ def enough_within(row, start, stop, thresholds, needed):
 @register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i` with the distances `row`."""
-    starts, own, itself = block.starts, block.own[i], block.self_position[i]
+    starts, group, self_position = block.starts, block.group[i], block.self_position[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
     last = len(thresholds)
-    found = 0
+    competitors = 0
     largest = 0
     for g in range(groups):
-        if g != own:
-            found += usable[g] > 0
+        if g != group:
+            competitors += usable[g] > 0
             largest = max(largest, usable[g])
-    chances.others[i] = found
-    start = starts[own] if own >= 0 else 0
-    stop = starts[own + 1] if own >= 0 else 0
+    chances.competitors[i] = competitors
+    start = starts[group] if group >= 0 else 0
+    stop = starts[group + 1] if group >= 0 else 0
     # With this many templates, the chance that none is drawn is below exp(-40): lost beside 1.
     sure = enough_within(row, start, stop, thresholds, 1.0 - 40.0 / steps[largest])
     near = Near(
@@ -590,7 +591,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
         end = np.uint64(starts[g + 1])
         while p < end:
             x = row[p]
-            if x <= farthest and g != own:
+            if x <= farthest and g != group:
                 near.group[count] = g
                 near.bins[count] = threshold_of(x, grid)
                 count += 1
@@ -601,8 +602,8 @@ def row_within(row, block, i, usable, grid, steps, chances):
     count = 0
     for p in range(start, stop):
         x = row[p]
-        if p != itself and x <= thresholds[last - 1]:
-            near.group[count] = own
+        if p != self_position and x <= thresholds[last - 1]:
+            near.group[count] = group
             near.bins[count] = threshold_of(x, grid)
             count += 1
     chance_within(near, count, usable, steps, chances.oneself[i])
@@ -622,13 +623,13 @@ def within_chances(begin, end, block, usable, grid, steps, chances):
 
 
 @compiled
-def add_counts(found, kind, table):
+def add_counts(candidates, kind, table):
     """Add to ``table[kind, t, c]`` the rows with `c` candidates at threshold `t`; kind -1: none."""
     for i in range(len(kind)):
         if kind[i] < 0:
             continue
-        for t in range(found.shape[1]):
-            table[kind[i], t, found[i, t]] += 1
+        for t in range(candidates.shape[1]):
+            table[kind[i], t, candidates[i, t]] += 1
 
 
 @compiled
@@ -673,7 +674,7 @@ class Facts(NamedTuple):
     tied: np.ndarray  # (r, b): exactly as close
     tied_before: np.ndarray  # (r, b): of these, with an earlier place
     mates: np.ndarray  # (b,): 1 if the own subject has a usable template, else 0
-    others: np.ndarray  # (b,): other subjects with one
+    competitors: np.ndarray  # (b,): other subjects with one
 
 
 @register_jitable
@@ -693,24 +694,24 @@ def below(word, count):
 @register_jitable
 def draw_row(row, block, i, probe, size, key, facts):
     """Rank the subject of row `i` with the distances `row`."""
-    starts, own, place = block.starts, block.own[i], block.columns
+    starts, group, place = block.starts, block.group[i], block.columns
     groups = len(starts) - 1
     golden = np.uint64(0x9E3779B97F4A7C15)
     usable = np.empty(len(row), dtype=np.int64)
     begin = np.empty(groups + 1, dtype=np.int64)
     held = 0
-    found = 0
+    competitors = 0
     for g in range(groups):
         begin[g] = held
         for p in range(starts[g], starts[g + 1]):
             if p != block.self_position[i] and row[p] == row[p]:
                 usable[held] = p
                 held += 1
-        found += g != own and held > begin[g]
+        competitors += g != group and held > begin[g]
     begin[groups] = held
-    has_mate = own >= 0 and begin[own + 1] > begin[own]
+    has_mate = group >= 0 and begin[group + 1] > begin[group]
     facts.mates[i] = 1 if has_mate else 0
-    facts.others[i] = found
+    facts.competitors[i] = competitors
     seed = mixed(key[0] ^ mixed(np.uint64(probe) + key[1]))
     for r in range(len(facts.mate)):
         state = mixed(seed + np.uint64(r) * golden)
@@ -722,8 +723,8 @@ def draw_row(row, block, i, probe, size, key, facts):
         n_before = 0
         # The own subject first, then the others in order.
         for turn in range(-1, groups):
-            g = own if turn < 0 else turn
-            if (turn < 0 and not has_mate) or (turn >= 0 and g == own):
+            g = group if turn < 0 else turn
+            if (turn < 0 and not has_mate) or (turn >= 0 and g == group):
                 continue
             left = begin[g + 1] - begin[g]
             if left == 0:
@@ -766,7 +767,7 @@ def draw_row(row, block, i, probe, size, key, facts):
                     n_tied += 1
                     n_before += where < best_place
         facts.mate[r, i] = best if has_mate else np.nan
-        facts.other[r, i] = nearest if found > 0 else np.nan
+        facts.other[r, i] = nearest if competitors > 0 else np.nan
         facts.closer[r, i] = n_closer
         facts.tied[r, i] = n_tied
         facts.tied_before[r, i] = n_before

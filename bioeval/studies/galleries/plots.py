@@ -29,7 +29,7 @@ def _templates_curve(system: System, x: str, y: str, name: str) -> Curve:
     return replace(made, system=system)
 
 
-def _templates_limits(display: Any) -> dict[str, Any]:
+def _templates_limits(display: CurvesDisplay) -> dict[str, Any]:
     highest = max((np.nanmax(curve.y) for curve in display.defined), default=1.0)
     sizes = np.concatenate([curve.x for curve in display.curves.values()])
     display._rank_axis(int(sizes.max()), False)
@@ -37,7 +37,7 @@ def _templates_limits(display: Any) -> dict[str, Any]:
     return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
 
 
-def _templates_details(systems: Sequence[Any]) -> list[str]:
+def _templates_details(systems: Sequence[System]) -> list[str]:
     used, means = [], "means over all choices of templates"
     for system in systems:
         used.append(f"{float(system.dataset['threshold_used']):.6g}")

@@ -222,9 +222,9 @@ class NearestCells:
             usable = np.count_nonzero(~np.isnan(nearest), axis=2)
             place = np.arange(positions.shape[1])
             chance = self.chances(usable)[usable[..., None], place]
-            own = np.broadcast_to((block.own[:, None] == groups)[..., None], nearest.shape)
+            genuine = np.broadcast_to((block.own[:, None] == groups)[..., None], nearest.shape)
             there = ~np.isnan(nearest)
-            yield ClaimCells(nearest[there], chance[there], own[there])
+            yield ClaimCells(nearest[there], chance[there], genuine[there])
 
 
 class ChoiceCells:
@@ -242,11 +242,11 @@ class ChoiceCells:
         each = number[:, of_cell][there]
         place = np.broadcast_to(place, there.shape)[there]
         chance = (np.rint((place + 1) / each * UNIT) - np.rint(place / each * UNIT)) / UNIT
-        own = (block.own[:, None] == of_cell)[there]
+        genuine = (block.own[:, None] == of_cell)[there]
         draw = None
         if isinstance(self.choices, DrawnChoices):
             draw = np.broadcast_to(np.arange(len(of_cell)) % self.choices.draws, there.shape)[there]
-        yield ClaimCells(block.values[there], chance[:, None], own, draw)
+        yield ClaimCells(block.values[there], chance[:, None], genuine, draw)
 
 
 @dataclass
@@ -286,15 +286,17 @@ class ExpectedClaims:
                 self._kept.append(ClaimCells(cells.value[kept], cells.chance[kept], kept[kept]))
                 continue
             self.impostor.add(cells.chance, np.where(cells.genuine, -1, bins))
-            own = cells.genuine
-            self._genuine.append(ClaimCells(cells.value[own], cells.chance[own], own[own]))
+            genuine = cells.genuine
+            self._genuine.append(
+                ClaimCells(cells.value[genuine], cells.chance[genuine], genuine[genuine])
+            )
             for s in range(len(self.cells.sizes)):
                 may = ~cells.genuine & (cells.chance[:, s] > 0)
                 np.fmax.at(self.last[:, s], bins[may], cells.value[may])
-            for k, own in enumerate((~cells.genuine, cells.genuine)):
-                self.attempts[k] += cells.chance[own, 0].sum()
+            for k, of_class in enumerate((~genuine, genuine)):
+                self.attempts[k] += cells.chance[of_class, 0].sum()
                 if cells.draw is not None:
-                    np.add.at(self.by_draw[k], (cells.draw[own], bins[own]), 1)
+                    np.add.at(self.by_draw[k], (cells.draw[of_class], bins[of_class]), 1)
 
     def fresh(self) -> ExpectedClaims:
         """Return the same sums, of the same wanted bins, before a claim is added."""
@@ -337,7 +339,7 @@ class ExpectedClaims:
         return genuine, impostor
 
     @cached_property
-    def _own(self) -> ClaimCells:
+    def _genuine_cells(self) -> ClaimCells:
         return _joined(self._genuine, len(self.cells.sizes))
 
     def errors(self, s: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -354,7 +356,7 @@ class ExpectedClaims:
 
     def _fr(self, s: int, at: np.ndarray) -> np.ndarray:
         """Return the expected false rejects at each of some distances."""
-        values, sums = _stepped(self._own.value, self._own.chance[:, s])
+        values, sums = _stepped(self._genuine_cells.value, self._genuine_cells.chance[:, s])
         left = sums.taken_from(self.numbers[0]).values()[:, 0]
         counts = np.append(float(self.numbers[0]), left)
         return counts[np.searchsorted(values, at, side="right")]
@@ -399,9 +401,9 @@ class ExpectedClaims:
 
     def _last(self, s: int) -> np.ndarray:
         """Return the loosest score in each bin, NaN where there is none."""
-        own = self._own.value[self._own.chance[:, s] > 0]
+        genuine = self._genuine_cells.value[self._genuine_cells.chance[:, s] > 0]
         last = self.last[:, s].copy()
-        np.fmax.at(last, np.searchsorted(self.thresholds, own), own)
+        np.fmax.at(last, np.searchsorted(self.thresholds, genuine), genuine)
         return last
 
     @cached_property
@@ -412,8 +414,8 @@ class ExpectedClaims:
         """Return the points of the expected curve: of the wanted bins all, of others the last."""
         assert self.wanted is not None
         genuine, impostor = self.numbers
-        own = np.unique(self._own.value[self._own.chance[:, s] > 0])
-        bins = np.searchsorted(self.thresholds, own)
+        genuine_scores = np.unique(self._genuine_cells.value[self._genuine_cells.chance[:, s] > 0])
+        bins = np.searchsorted(self.thresholds, genuine_scores)
         last, sums = self._last(s), self._sums(s)
         there = ~np.isnan(last) & ~self.wanted
         points, fa = [last[there]], [sums.values()[there, 0]]
@@ -422,7 +424,7 @@ class ExpectedClaims:
         for k in np.flatnonzero(self.wanted):
             inside = (of_bin == k) & (near.chance[:, s] > 0)
             values, more = _stepped(near.value[inside], near.chance[inside, s])
-            every = np.union1d(values, own[bins == k])
+            every = np.union1d(values, genuine_scores[bins == k])
             before = ExactSums.of_chances(1, 1)
             if k > 0:
                 before = sums[k - 1 : k]

@@ -15,7 +15,7 @@ from bioeval import MergeError
 from bioeval.base import seed_sequence
 from bioeval.scores import Block, BlockReader, Provenance
 from bioeval.studies.galleries import kernel
-from bioeval.studies.galleries.drawn import Drawn, require_room
+from bioeval.studies.galleries.drawn import Drawn, require_memory
 from bioeval.tallies import (
     ConcatenatedRows,
     Counter,
@@ -39,13 +39,13 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
     Given ones, or about `count` (or a given number) from the smallest to the largest finite
     score, which requires a pass over all scores.
     """
-    given = check_thresholds(thresholds)
-    if isinstance(given, np.ndarray):
-        return to_internal(given, reader.scores.kind)
-    return grid_over_attempts(reader, _others, given, count)
+    given_thresholds = check_thresholds(thresholds)
+    if isinstance(given_thresholds, np.ndarray):
+        return to_internal(given_thresholds, reader.scores.kind)
+    return grid_over_attempts(reader, _comparisons, given_thresholds, count)
 
 
-def _others(block: Block) -> list[ImpostorBlock]:
+def _comparisons(block: Block) -> list[ImpostorBlock]:
     """Return all comparisons of a block except those of a probe with itself."""
     position = block.self_position
     return [ImpostorBlock(block.values, np.maximum(position, 0), position + 1)]
@@ -65,7 +65,7 @@ POLICY = {
 }
 
 # The sums over thresholds, one row each.
-ENROLLED, UNENROLLED, TARGET, OWN = range(4)
+ENROLLED, UNENROLLED, TARGET, MATE = range(4)
 
 
 @dataclass
@@ -189,15 +189,15 @@ class GalleryCounter(Counter[GalleryTally]):
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
-        room = block.mate_stop - block.mate_start
+        mate_counts = block.mate_stop - block.mate_start
         tally = self.tally
         enrolled = self.reader.enrolled[block.low : block.low + len(block.values)]
         tally.targets += int(enrolled.sum())
         tally.non_targets += int((~enrolled).sum())
-        for low, high in _tiles(room, self.ranks, len(self.thresholds)):
+        for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
             probes = grouped(block, slice(low, high))
             usable, some = _usable(probes), enrolled[low:high]
-            self._rank(probes, usable, some, block.low + low, room[low:high])
+            self._rank(probes, usable, some, block.low + low, mate_counts[low:high])
             if len(self.thresholds):
                 self._within(probes, usable, some)
 
@@ -207,10 +207,10 @@ class GalleryCounter(Counter[GalleryTally]):
         usable: np.ndarray,
         enrolled: np.ndarray,
         low: int,
-        room: np.ndarray,
+        mate_counts: np.ndarray,
     ) -> None:
-        """Add the ranks of rows from `low` on; each has `room` for its mates."""
-        first = np.concatenate([[0], np.cumsum(room)])
+        """Add the ranks of rows from `low` on; `mate_counts` are the numbers of their mates."""
+        first = np.concatenate([[0], np.cumsum(mate_counts)])
         ranks = kernel.MateRanks(
             first=first,
             distance=np.empty(first[-1]),
@@ -224,8 +224,8 @@ class GalleryCounter(Counter[GalleryTally]):
         bins = np.searchsorted(self.thresholds, ranks.distance)
         tally.di.add(ranks.chance, np.where(usable, bins, -1))
         tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
-        mated = np.zeros(len(room), dtype=bool)
-        mated[np.repeat(np.arange(len(room)), room)[usable]] = True
+        mated = np.zeros(len(mate_counts), dtype=bool)
+        mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[usable]] = True
         tally.genuine += int(mated.sum())
         tally.unmated += int((~mated).sum())
         tally.unmated_targets += int((~mated & enrolled).sum())
@@ -240,16 +240,16 @@ class GalleryCounter(Counter[GalleryTally]):
         chances = kernel.Chances(
             anyone=np.empty(shape),
             oneself=np.empty(shape),
-            others=np.empty(len(usable), dtype=np.int64),
+            competitors=np.empty(len(usable), dtype=np.int64),
         )
         kernel.within_chances(probes, usable, self.grid, self.steps, chances)
-        anyone, oneself, others = chances
+        anyone, oneself, competitors = chances
         tally = self.tally
-        tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
-        tally.impostors_unenrolled += int((~enrolled & (others > 0)).sum())
+        tally.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
+        tally.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
         tally.within.add(anyone, np.where(enrolled, ENROLLED, UNENROLLED))
         tally.within.add(anyone + (1.0 - anyone) * oneself, np.where(enrolled, TARGET, -1))
-        tally.within.add(oneself, np.where(enrolled, OWN, -1))
+        tally.within.add(oneself, np.where(enrolled, MATE, -1))
 
     def result(self) -> GalleryTally:
         """Return the tally."""
@@ -260,7 +260,7 @@ def fewer_mates(probes: kernel.GroupedBlock, enrolled: np.ndarray, size: int) ->
     """Return the number of enrolled probes with usable mates, but fewer than are drawn."""
     if size < 2:
         return 0
-    mates = _usable(probes)[np.arange(len(enrolled)), probes.own]
+    mates = _usable(probes)[np.arange(len(enrolled)), probes.group]
     return int((enrolled & (mates > 0) & (mates < size)).sum())
 
 
@@ -274,27 +274,27 @@ def grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
 
 def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
     """Return the number of attempts of each row in each group, without the probe itself."""
-    values, starts, itself = probes.values, probes.starts, probes.self_position
+    values, starts, position = probes.values, probes.starts, probes.self_position
     usable = np.tile(np.diff(starts), (len(values), 1))
     failed = np.isnan(values)
     if failed.any():
         usable -= np.add.reduceat(failed, starts[:-1], axis=1, dtype=np.int64)
-    rows = np.flatnonzero(itself >= 0)
-    rows = rows[~failed[rows, itself[rows]]]
-    usable[rows, np.searchsorted(starts, itself[rows], side="right") - 1] -= 1
+    rows = np.flatnonzero(position >= 0)
+    rows = rows[~failed[rows, position[rows]]]
+    usable[rows, np.searchsorted(starts, position[rows], side="right") - 1] -= 1
     return usable
 
 
-def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
+def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of rows whose chances fit into one tile, or single rows."""
     low, held = 0, 0
-    for i, mates in enumerate(room):
+    for i, mates in enumerate(mate_counts):
         needed = int(mates) * ranks + 3 * thresholds
         if i > low and held + needed > TILE_CHANCES:
             yield low, i
             low, held = i, 0
         held += needed
-    yield low, len(room)
+    yield low, len(mate_counts)
 
 
 @lru_cache(maxsize=8)
@@ -337,13 +337,13 @@ class SampledGalleryCounter(Counter[list[IdentificationTally]]):
         """Make room for the facts, at zero."""
         self.reader, self.drawn = reader, drawn
         shape = (drawn.repeats, reader.scores.shape[0])
-        require_room(drawn.repeats, len(FACTS) * shape[1] + CURVES)
+        require_memory(drawn.repeats, len(FACTS) * shape[1] + CURVES)
         self.facts: dict[str, np.ndarray] = {}
         for name in FACTS:
             self.facts[name] = np.zeros(shape, dtype=np.int64)
         self.facts |= {"mate": np.zeros(shape), "other": np.zeros(shape)}
         self.mates = np.zeros(shape[1], dtype=np.int64)
-        self.others = np.zeros(shape[1], dtype=np.int64)
+        self.competitors = np.zeros(shape[1], dtype=np.int64)
         self.fewer_mates = 0
         self.key = seed_sequence(drawn.random_state).generate_state(2, np.uint64)
 
@@ -354,7 +354,7 @@ class SampledGalleryCounter(Counter[list[IdentificationTally]]):
         drawn = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
         probes = grouped(block, slice(None))
         self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
-        facts = kernel.Facts(**drawn, mates=self.mates[rows], others=self.others[rows])
+        facts = kernel.Facts(**drawn, mates=self.mates[rows], competitors=self.competitors[rows])
         kernel.draw_facts(
             probes, np.array(self.reader.scores.probe_ids[rows]), self.drawn.size, self.key, facts
         )
@@ -366,14 +366,17 @@ class SampledGalleryCounter(Counter[list[IdentificationTally]]):
         counter = copy(self)
         # Zeros that are not written to take no memory: a block fills its own rows alone.
         counter.facts = {k: np.zeros(x.shape, dtype=x.dtype) for k, x in self.facts.items()}
-        counter.mates, counter.others = np.zeros_like(self.mates), np.zeros_like(self.others)
+        counter.mates, counter.competitors = (
+            np.zeros_like(self.mates),
+            np.zeros_like(self.competitors),
+        )
         counter.fewer_mates = 0
         return counter
 
     def counts(self, low: int, high: int) -> dict[str, Counts]:
         """Return the facts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = {name: values[:, low:high].T for name, values in self.facts.items()}
-        rows |= {"mates": self.mates[low:high], "others": self.others[low:high]}
+        rows |= {"mates": self.mates[low:high], "competitors": self.competitors[low:high]}
         return {
             "rows": {name: ConcatenatedRows.of(values) for name, values in rows.items()},
             "fewer_mates": self.fewer_mates,
@@ -382,7 +385,10 @@ class SampledGalleryCounter(Counter[list[IdentificationTally]]):
     def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
         """Add the facts of rows ``low:high``."""
         rows = {name: joined.array() for name, joined in other["rows"].items()}
-        self.mates[low:high], self.others[low:high] = rows.pop("mates"), rows.pop("others")
+        self.mates[low:high], self.competitors[low:high] = (
+            rows.pop("mates"),
+            rows.pop("competitors"),
+        )
         for name, values in rows.items():
             self.facts[name][:, low:high] = values.T
         self.fewer_mates += other["fewer_mates"]
@@ -401,7 +407,7 @@ class SampledGalleryCounter(Counter[list[IdentificationTally]]):
             enrolled=self.reader.enrolled,
             mates=self.mates,
             mates_tied=self.mates,
-            others=self.others,
+            others=self.competitors,
             nearest_mate=facts["mate"],
             nearest_other=facts["other"],
             **facts,

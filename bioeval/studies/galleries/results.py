@@ -15,7 +15,7 @@ from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Sca
 from bioeval.studies.galleries.drawn import Drawn
 from bioeval.studies.galleries.random_galleries import (
     ENROLLED,
-    OWN,
+    MATE,
     TARGET,
     UNENROLLED,
     GalleryTally,
@@ -269,7 +269,7 @@ def open_set_expected(
         identified=identified,
         accepted=accepted,
         targets_within=within[TARGET].values(),
-        own_within=within[OWN].values(),
+        own_within=within[MATE].values(),
         non_targets_within=within[UNENROLLED].values(),
     )
     targets = check_targets(far_targets)

@@ -58,7 +58,7 @@ def command(data: str, **options: Any) -> None:
         from bioeval.studies.groups.groups import by_group
 
         dataset = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
-        groups, own = rows_over(dataset, "group"), rows_over(dataset, "group", "far_target")
+        groups, at_targets = rows_over(dataset, "group"), rows_over(dataset, "group", "far_target")
         if "claimed_group" in dataset.dims:
             pairs = rows_over(dataset, "group", "claimed_group")
         else:
@@ -67,10 +67,10 @@ def command(data: str, **options: Any) -> None:
             **run.document(dataset),
             "groups": groups,
             "pairs": pairs,
-            "own_thresholds": own,
+            "own_thresholds": at_targets,
         }
         table = {row["group"]: dict(row) for row in groups}
-        for at_target in own:
+        for at_target in at_targets:
             of_group, target = table[at_target["group"]], at_target["far_target"]
             for key, value in at_target.items():
                 if key not in ("group", "far_target"):

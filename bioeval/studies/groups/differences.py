@@ -19,7 +19,7 @@ PERMUTATIONS = 2000
 MOST_TESTED = 3000
 
 # Numbers of a table that are permuted at once.
-_ROOM = 1 << 22
+_MOST_VALUES = 1 << 22
 
 # Rates that differ by less are equal: sums of the same counts, rounded.
 _EQUAL = 1e-12
@@ -107,12 +107,12 @@ class PairsOfGroups:
             counts["tables"] = self.tables
         return counts
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Add counts of other attempts."""
-        self.probing += found["probing"]
-        self.claimed += found["claimed"]
+        self.probing += counts["probing"]
+        self.claimed += counts["claimed"]
         if self.tables is not None:
-            self.tables += found["tables"]
+            self.tables += counts["tables"]
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""
@@ -188,7 +188,7 @@ def _p_value(group: np.ndarray, stream: Stream, counts: Counts, people: int, wid
     An attempt is counted with so many `people`, and a permutation needs `width` columns.
     """
     number, members = int(group.max()) + 1, len(group)
-    step = max(1, _ROOM // (members * width))
+    step = max(1, _MOST_VALUES // (members * width))
     observed = largest_deviation(group[:, None], number, *counts(group[:, None]), people)[0]
     reached, left = 0, PERMUTATIONS
     while left:

@@ -132,18 +132,18 @@ def groups_dataset(
     frr_flagged = few | ~(expected_fr >= RuleOf(30))
     far_flagged = few[:, None] | few | ~(expected_fa >= RuleOf(30))
     frr_at_far_flagged = few[:, None] | ~(expected_fa_at_far >= RuleOf(30))
-    over, both, own = ("group",), ("group", "claimed_group"), ("group", "far_target")
+    over, both, by_target = ("group",), ("group", "claimed_group"), ("group", "far_target")
     variables = {
         **along(over, frr=frr, fr=tally.false_rejects, genuine_attempts=genuine, subjects=subjects),
         **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
-        **along(own, threshold_at_far=to_user(threshold_at_far, kind), frr_at_far=frr_at_far),
+        **along(by_target, threshold_at_far=to_user(threshold_at_far, kind), frr_at_far=frr_at_far),
         "expected_fr": (over, expected_fr),
         "expected_fa": (both, expected_fa),
-        "expected_fa_at_far": (own, expected_fa_at_far),
+        "expected_fa_at_far": (by_target, expected_fa_at_far),
         "few_subjects": (over, few.astype(np.int64)),
         "frr_flagged": (over, frr_flagged.astype(np.int64)),
         "far_flagged": (both, far_flagged.astype(np.int64)),
-        "frr_at_far_flagged": (own, frr_at_far_flagged.astype(np.int64)),
+        "frr_at_far_flagged": (by_target, frr_at_far_flagged.astype(np.int64)),
         "threshold": to_user(tally.chosen.threshold, kind),
         "frr_overall": frr_all,
         "far_overall": far_all,
@@ -156,8 +156,8 @@ def groups_dataset(
         (far_flagged, f"false accepts expected at the overall FAR of {at_far}"),
     ]
     for flags, target in zip(frr_at_far_flagged.T, targets.tolist(), strict=True):
-        what = f"false accepts expected at FAR {per_cent(target)} within the group"
-        rare.append((flags, what))
+        rare_errors = f"false accepts expected at FAR {per_cent(target)} within the group"
+        rare.append((flags, rare_errors))
     remarks = _undefined(tally, groups, frr, far.diagonal())
     remarks += flag_warnings(groups, few, rare)
     attrs = about_attrs(tally.about, "verification by group", remarks)
@@ -177,18 +177,18 @@ def _undefined(
         only = named(groups, np.ones(1, dtype=bool))
         return [f"there is only one group ({only}): FDR and GARBE are not defined (NaN)"]
     remarks = []
-    for rates, what, attempt in (
+    for rates, rate_name, attempt in (
         (frr, "FRR", "genuine attempt"),
         (far, "FAR within the group", "impostor attempt"),
     ):
         if (unknown := np.isnan(rates)).any():
             remarks.append(
-                f"no {attempt} in {named(groups, unknown)}: {what} is not defined (NaN), nor are "
-                "FDR, GARBE and its ratios"
+                f"no {attempt} in {named(groups, unknown)}: {rate_name} is not defined (NaN), nor "
+                "are FDR, GARBE and its ratios"
             )
         elif (rates == 0).any():
             remarks.append(
-                f"{what} is 0 in {named(groups, rates == 0)}: its ratios are not defined (NaN)"
+                f"{rate_name} is 0 in {named(groups, rates == 0)}: its ratios are not defined (NaN)"
             )
     return remarks
 
@@ -206,13 +206,13 @@ def flag_warnings(
             f"fewer than {FEW_SUBJECTS} subjects: {named(groups, few)}; flagged, and not to be "
             "ranked"
         )
-    for flags, what in errors:
-        others = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
-        if others.any():
-            where = f"{int(others.sum())} of {others.size} pairs of groups"
-            if others.ndim == 1:
-                where = named(groups, others)
-            remarks.append(f"fewer than {RuleOf(30)} {what} (rule of 30): {where}")
+    for flags, rare_errors in errors:
+        few_errors = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
+        if few_errors.any():
+            where = f"{int(few_errors.sum())} of {few_errors.size} pairs of groups"
+            if few_errors.ndim == 1:
+                where = named(groups, few_errors)
+            remarks.append(f"fewer than {RuleOf(30)} {rare_errors} (rule of 30): {where}")
     return remarks
 
 
@@ -250,8 +250,8 @@ def group_intervals(
         "expected fewer groups or replicates",
     )
     nodes, exact = [], []
-    for own in tally.own:
-        around, are_all = _nodes(own, targets)
+    for of_group in tally.own:
+        around, are_all = _nodes(of_group, targets)
         nodes.append(around)
         exact.append(are_all)
     at = np.empty(0)
@@ -275,19 +275,21 @@ def group_intervals(
         taken, made = accepted(g, at)
         frr[g] = ratio(made - taken[0] if len(at) else made, made)
         taken, made = accepted(g, nodes[g])
-        layers = np.cumsum(sink.own[g], axis=0)
-        own_far = ratio(layers[:-1], layers[-1])
-        own_rates = ErrorColumns(own_far, ratio(made - taken, made))
+        layers = np.cumsum(sink.within[g], axis=0)
+        far_within = ratio(layers[:-1], layers[-1])
+        rates_within = ErrorColumns(far_within, ratio(made - taken, made))
         for i, x in enumerate(targets.tolist()):
-            at_far[0, g, i] = own_rates.frr_at_far(x, exact[g])
-            at_far[1, g, i] = _threshold_at_far(own_far, nodes[g], x, exact[g])
+            at_far[0, g, i] = rates_within.frr_at_far(x, exact[g])
+            at_far[1, g, i] = _threshold_at_far(far_within, nodes[g], x, exact[g])
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
     sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
-    itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
-    itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
-    at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data
-    at_far[..., 0] = itself
+    exact_values = np.stack(
+        [dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values]
+    )
+    exact_values[~np.isfinite(exact_values)] = np.nan  # -inf rejects all
+    at_far += (exact_values - at_far[..., 0])[..., None]  # interpolation error of the data
+    at_far[..., 0] = exact_values
     at_far[0] = np.clip(at_far[0], 0, 1)
     trials = _trials(attempts, group, people, number)
     limits = _limits(far, frr, at_far, trials, options)
@@ -317,17 +319,17 @@ def group_intervals(
     )
 
 
-def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
+def _nodes(attempts: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return thresholds around the FAR targets of a group, and whether they are all its scores."""
-    if len(own.edges) == 1:  # listed one by one
-        every = np.union1d(own.values, own.genuine)
+    if len(attempts.edges) == 1:  # listed one by one
+        every = np.union1d(attempts.values, attempts.genuine)
         if len(every) <= SubjectAttempts.EXACT:
             return every[np.isfinite(every)], True
-        strictest = np.nextafter(own.values[:1], -np.inf)
-        edges, reached = np.append(strictest, own.values), own.accepted
+        strictest = np.nextafter(attempts.values[:1], -np.inf)
+        edges, reached = np.append(strictest, attempts.values), attempts.accepted
     else:
-        edges, reached = own.edges, own.below[1:]
-    allowed = [own.allowed_errors(x) for x in targets.tolist()]
+        edges, reached = attempts.edges, attempts.below[1:]
+    allowed = [attempts.allowed_errors(x) for x in targets.tolist()]
     ladder = SubjectAttempts.levels(3 * max(allowed, default=0))[::2]
     level = np.append(np.outer(allowed, _AROUND), ladder)  # of none allowed 0, which is left out
     at = np.searchsorted(reached, level[level >= 1])
@@ -368,10 +370,10 @@ class _ByGroup:
         self.accepted = int(np.searchsorted(self.thresholds, at[0]) + 1) if len(at) else 0
         self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
         self.starts, self._within = [], []
-        for own in nodes:
+        for of_group in nodes:
             # The first layer above each threshold of the group.
-            self.starts.append(np.append(0, np.searchsorted(self.thresholds, own) + 1))
-            self._within.append(QuadraticForms(weights, len(own) + 1))
+            self.starts.append(np.append(0, np.searchsorted(self.thresholds, of_group) + 1))
+            self._within.append(QuadraticForms(weights, len(of_group) + 1))
 
     @property
     def far(self) -> np.ndarray:
@@ -381,7 +383,7 @@ class _ByGroup:
         return ratio(accepted, accepted + rejected)
 
     @property
-    def own(self) -> list[np.ndarray]:
+    def within(self) -> list[np.ndarray]:
         """Attempts within each group, between the group's thresholds: (layers, columns)."""
         return [forms.totals for forms in self._within]
 
@@ -394,14 +396,14 @@ class _ByGroup:
 
     def counts(self) -> dict[str, Any]:
         """Return all totals, whole numbers."""
-        own = {str(g): forms.counts() for g, forms in enumerate(self._within)}
-        return {"between": self._between.counts(), "own": own}
+        within = {str(g): forms.counts() for g, forms in enumerate(self._within)}
+        return {"between": self._between.counts(), "within": within}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Add totals of other attempts."""
-        self._between.include_counts(found["between"])
+        self._between.include_counts(counts["between"])
         for g, forms in enumerate(self._within):
-            forms.include_counts(found["own"][str(g)])
+            forms.include_counts(counts["within"][str(g)])
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts of pairs of subjects."""
@@ -410,8 +412,8 @@ class _ByGroup:
         rejected = pairs.layer >= self.accepted
         self._between.add(pairs.in_layers((rejected * number + probe) * number + claimed))
         for g in np.intersect1d(probe, claimed):
-            own = np.searchsorted(self.starts[g], pairs.layer, side="right") - 1
-            self._within[g].add(pairs.in_layers(own, (probe == g) & (claimed == g)))
+            layer = np.searchsorted(self.starts[g], pairs.layer, side="right") - 1
+            self._within[g].add(pairs.in_layers(layer, (probe == g) & (claimed == g)))
 
 
 def _trials(
@@ -451,11 +453,14 @@ def _limits(
     """Return the limits of all rates and thresholds."""
     subjects, pairs = trials
     alone = np.array([options.trials_of(int(n)) for n in subjects])
+    # Thresholds are not rates, and have no logit.
+    has_logit = options.method.endswith("logit")
+    without_logit = replace(options, method="subject-bootstrap") if has_logit else options
     return {
         "frr": options.limits(frr, alone),
         "far": options.limits(far, pairs),
         "frr_at_far": options.limits(at_far[0], np.minimum(alone, pairs.diagonal())[:, None]),
-        "threshold_at_far": _percentiles(options).limits(at_far[1]),
+        "threshold_at_far": without_logit.limits(at_far[1]),
     }
 
 
@@ -487,14 +492,6 @@ def _with_mates(
     """Return the people of a group who have genuine attempts."""
     rejects, attempts = (x[(group == g) & (genuine[1] > 0)] for x in genuine)
     return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials)
-
-
-def _percentiles(options: IntervalOptions) -> IntervalOptions:
-    """Return interval options for values that are not rates and have no logit."""
-    logit = options.method.endswith("logit")
-    if logit:
-        return replace(options, method="subject-bootstrap")
-    return options
 
 
 class _Differences:

@@ -271,18 +271,18 @@ def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
     """Refuse options of the other task: of each the name, the value and the default."""
     for name, value, default in options:
         if require_text(name, value) != default:
-            given = Argument(name, value)
-            raise DataError(f"{given} does not apply to the task {task}; leave it out")
+            argument = Argument(name, value)
+            raise DataError(f"{argument} does not apply to the task {task}; leave it out")
 
 
 def _about(group: Any, rule: Rule) -> dict[str, str]:
     """Return the attributes of the groups and of the threshold."""
-    given = rule.name == "fixed"
+    is_given = rule.name == "fixed"
     return {
         "by": group if isinstance(group, str) else "given values",
         "threshold_rule": str(rule),
         "threshold_rule_in_words": rule.words,
-        "chosen_on": "given" if given else "the same data; its errors there are optimistic",
+        "chosen_on": "given" if is_given else "the same data; its errors there are optimistic",
     }
 
 
@@ -364,14 +364,14 @@ def blocks(found: Found) -> Iterator[Block]:
     """
     ds = found[""]
     names = [short_name(str(x), _LONGEST) for x in ds["group"].values.tolist()]
-    given = ds.attrs["chosen_on"] == "given"
+    fixed = ds.attrs["chosen_on"] == "given"
     searches = "claimed_group" not in ds.dims
     if searches:
         yield Title("Open-set identification by group of the probe, rank 1")
     else:
         yield Title(f"Verification by group, {ds.attrs['templates']}-template")
     yield DataHeader(found)
-    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not given else ""
+    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not fixed else ""
     yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
     yield Sentence()
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
@@ -406,7 +406,7 @@ def blocks(found: Found) -> Iterator[Block]:
         rows.append([label, number(float(ds[name]), ".4f"), between])
     yield Table(["", "", ""], rows, said="labels", folds=True)
     yield from _whether_groups_differ(ds)
-    if not given:
+    if not fixed:
         text = "The threshold was chosen on these data, so the rates are optimistic."
         yield Note(text, indented=False)
     yield Intervals(found)
@@ -529,13 +529,13 @@ def searches_by_group(
     sought = targets.tolist()
     if rule.name == "far":
         sought += rule.values
-    given = {
+    search_options = {
         **options,
         "max_rank": 1,
         "selectivity": False,
         "far_targets": list(dict.fromkeys(sought)),
     }
-    plain = {**given, "interval": None}
+    plain = {**search_options, "interval": None}
     at = rule.values[0] if rule.name == "fixed" else 0.0
     whole = open_set(scores, **plain, thresholds=[at])
     if rule.name != "fixed":
@@ -550,12 +550,12 @@ def searches_by_group(
             )
         whole = open_set(scores, **plain, thresholds=[at])
     # All probes together decide who plays the impostor, not those of one group.
-    given |= {"impostors": whole.attrs["impostors"], "thresholds": [at]}
+    search_options |= {"impostors": whole.attrs["impostors"], "thresholds": [at]}
     labels, group = groups
     parts = []
     for g in range(len(labels)):
         of_group = scores.select(probes=np.flatnonzero(group == g))
-        parts.append(open_set(of_group, **given))
+        parts.append(open_set(of_group, **search_options))
     return _dataset(parts, whole, labels, targets, alpha)
 
 
@@ -567,7 +567,7 @@ def _dataset(
     alpha: float,
 ) -> xr.Dataset:
     """Return the results of the groups in one dataset."""
-    over, own = ("group",), ("group", "far_target")
+    over, by_target = ("group",), ("group", "far_target")
 
     def of(name: str) -> np.ndarray:
         return np.array([x[name].values.reshape(-1)[0] for x in parts])
@@ -595,8 +595,8 @@ def _dataset(
             fa=of("fa"),
             impostor_attempts=impostor,
         ),
-        "threshold_at_far": (own, at_targets("threshold_at_far")),
-        "frr_at_far": (own, 1 - at_targets("dir_at_far")),
+        "threshold_at_far": (by_target, at_targets("threshold_at_far")),
+        "frr_at_far": (by_target, 1 - at_targets("dir_at_far")),
         **along(
             over,
             expected_fr=expected_fr,
@@ -614,7 +614,7 @@ def _dataset(
         for end, other in (("low", "high"), ("high", "low")):
             for rate in ("frr", "far"):
                 variables[f"{rate}_{end}"] = over, of(f"{rate}_{end}")
-            variables[f"frr_at_far_{end}"] = own, 1 - at_targets(f"dir_at_far_{other}")
+            variables[f"frr_at_far_{end}"] = by_target, 1 - at_targets(f"dir_at_far_{other}")
     attrs = dict(whole.attrs)
     for name in _OF_INTERVALS:
         if name in parts[0].attrs:

@@ -130,8 +130,8 @@ def geomean_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
         if largest > 0:
             least = float(np.exp(-np.log(np.minimum(high, largest) / largest).mean()))
         log_low = np.log(low)
-        others = np.array([np.delete(log_low, i).sum() for i in range(n)])
-        most = np.exp((1 - 1 / n) * np.log(high) - others / n)
+        without_each = np.array([np.delete(log_low, i).sum() for i in range(n)])
+        most = np.exp((1 - 1 / n) * np.log(high) - without_each / n)
     return least, float(most.max())
 
 

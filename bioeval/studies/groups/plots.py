@@ -96,22 +96,18 @@ class GroupsDisplay(OneResultDisplay):
         self._titled(translate("FAR by pair of groups"), None, lines, right)
         return self
 
-    @property
-    def _hollow(self) -> tuple[str, ...]:
-        """The rates that are drawn as points."""
-        return ("frr",) if self.far.ndim == 2 else ("frr", "far")
-
     def _over(self) -> list[str]:
         """Return the lines below the title: threshold, intervals and flags."""
         attrs, translate = self._dataset.attrs, self._translate
-        given = str(attrs.get("chosen_on", "")) == "given"
-        chosen = "" if given else ", chosen on these data"
+        is_given = str(attrs.get("chosen_on", "")) == "given"
+        chosen = "" if is_given else ", chosen on these data"
         lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
-        if given:
+        if is_given:
             lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
         if "interval_method" in attrs:
             lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
-        if any(self._dataset[f"{x}_flagged"].values.any() for x in self._hollow):
+        points = ("frr",) if self.far.ndim == 2 else ("frr", "far")
+        if any(self._dataset[f"{rate}_flagged"].values.any() for rate in points):
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 
@@ -123,10 +119,10 @@ class GroupsDisplay(OneResultDisplay):
         if f"{rate}_low" in ds:
             low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
-        for which, face in ((~flagged, colour), (flagged, "white")):
-            given: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3}
-            given |= {"markerfacecolor": face, **style}
-            ax.plot(values[which], places[which], "o", **given)
+        for members, face in ((~flagged, colour), (flagged, "white")):
+            properties: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3}
+            properties |= {"markerfacecolor": face, **style}
+            ax.plot(values[members], places[members], "o", **properties)
         overall = float(ds[f"{rate}_overall"])
         if overall == overall:
             ax.axvline(overall, color=Style.rule, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
@@ -156,8 +152,8 @@ class GroupsDisplay(OneResultDisplay):
         colours = ScalarMappable(norm, "cividis")
         picture = np.empty((*far.shape, 4))
         picture[:] = colours.to_rgba(np.where(far > 0, far, low))
-        for which, colour in ((far == 0, ZERO), (np.isnan(far), UNDEFINED)):
-            picture[which] = to_rgba(colour)
+        for cells, colour in ((far == 0, ZERO), (np.isnan(far), UNDEFINED)):
+            picture[cells] = to_rgba(colour)
         self.image_ = ax.imshow(picture, aspect="auto", interpolation="nearest")
         if len(self.groups) <= NUMBERED:
             self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)

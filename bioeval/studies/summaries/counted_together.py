@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 import xarray as xr
@@ -34,10 +34,12 @@ class PartitionScalars(NamedTuple):
     nodes: dict[str, Scalars]
 
     @classmethod
-    def of_one(cls, place: int, found: Mapping[str, Scalars], ranks: Sequence[int]) -> Any:
+    def of_one(
+        cls, place: int, scalars_of_nodes: Mapping[str, Scalars], ranks: Sequence[int]
+    ) -> Self:
         """Take the scalars of one partition, those over ranks at the ranks to show."""
         nodes = {}
-        for node, scalars in found.items():
+        for node, scalars in scalars_of_nodes.items():
             shown, labels = scalars.shown(ranks)
             variables = {name: (dims, values[None]) for name, (dims, values) in shown.items()}
             nodes[node] = Scalars(variables, labels)
@@ -276,13 +278,14 @@ def scalars_together(
         whole, square = (np.arange(m), np.arange(n)), scores.layout == "all-against-all"
         (counts,) = ordered.counts([whole], rules, wanted, square=square, tasks=_points_of(plan))
     for part in _scalars(np.zeros(1, dtype=np.int64), counts, plan, card, scores):
-        return {node: _of_one_partition(scalars) for node, scalars in part.nodes.items()}
+        of_one = {}
+        for node, scalars in part.nodes.items():
+            variables = {
+                name: (dims, values[0]) for name, (dims, values) in scalars.variables.items()
+            }
+            of_one[node] = Scalars(variables, scalars.labels)
+        return of_one
     return None
-
-
-def _of_one_partition(scalars: Scalars) -> Scalars:
-    variables = {name: (dims, values[0]) for name, (dims, values) in scalars.variables.items()}
-    return Scalars(variables, scalars.labels)
 
 
 def _points_of(plan: Plan) -> list[str]:

@@ -131,7 +131,7 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
 def _index_sets(scores: Scores, partitions: Any) -> list[IndexSet]:
     """Return the rows and the columns of each partition, checked."""
     sets = []
-    for place, partition in enumerate(_given(scores, partitions)):
+    for place, partition in enumerate(_listed(scores, partitions)):
         try:
             sets.append(scores._places(partition))
         except BioevalError as error:
@@ -139,7 +139,7 @@ def _index_sets(scores: Scores, partitions: Any) -> list[IndexSet]:
     return sets
 
 
-def _given(scores: Scores, partitions: Any) -> list[Any]:
+def _listed(scores: Scores, partitions: Any) -> list[Any]:
     """Return the partitions as they are given; those of a splitter name their sides."""
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         return list(_split(scores, partitions))

@@ -103,7 +103,9 @@ class WorstPairsDisplay(Display):
         if name is not None:
             require_text("name", name)
         new_figure = not isinstance(ax, Axes)
-        aspect = self._aspect()
+        # The height of most pictures, by their width.
+        ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
+        aspect = float(np.clip(np.median(ratios), 0.4, 2.0)) if ratios else 1.0
         longest = 1
         for rows in self.pairs.values():
             longest = max(longest, *map(len, rows.values()))
@@ -114,9 +116,9 @@ class WorstPairsDisplay(Display):
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
         if not new_figure:
-            wide, room = self._room()
+            wide, height = self._room()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
-            side = max(min(side, (room - words) / (lines * aspect)), 12.0)
+            side = max(min(side, (height - words) / (lines * aspect)), 12.0)
             high = words + lines * side * aspect
         ax.set(xlim=(0, wide), ylim=(high, 0), anchor="NW")
         ax.set_aspect("equal")
@@ -143,27 +145,20 @@ class WorstPairsDisplay(Display):
                 lines += number
         return words, lines
 
-    def _aspect(self) -> float:
-        """Return the height of most pictures, by their width."""
-        ratios = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
-        if ratios:
-            return float(np.clip(np.median(ratios), 0.4, 2.0))
-        return 1.0
-
     def _title(self, name: str | None) -> None:
         """Write the title with the name of a single system."""
         if len(self.systems) == 1:
             attrs = self.systems[0].dataset.attrs
             name = name or self.systems[0].name or as_plot_text(attrs.get("system", ""))
-        said = ["left: probe, right: gallery template; below: their subjects, and the score"]
+        details = ["left: probe, right: gallery template; below: their subjects, and the score"]
         if any(pair.doubtful for pair in self._every()):
-            said.append("labels?: two subjects nearer to each other than to themselves")
-        self._titled("Worst pairs", name, said)
+            details.append("labels?: two subjects nearer to each other than to themselves")
+        self._titled("Worst pairs", name, details)
 
     def _head(self, y: float, text: str, **style: Any) -> float:
         """Write a heading at a height; return the height below it."""
-        given = {"fontsize": Style.small + 1, "color": Style.text, **style}
-        self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
+        properties = {"fontsize": Style.small + 1, "color": Style.text, **style}
+        self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **properties)
         return y + _HEAD
 
     def _row(
@@ -204,15 +199,21 @@ class WorstPairsDisplay(Display):
         factor = min(wide / picture.width, high / picture.height)
         w, h = factor * picture.width, factor * picture.height
         left, top = x + (wide - w) / 2, y + (high - h) / 2
-        given = {"cmap": "gray", "vmin": 0, "vmax": 255, "interpolation": "antialiased", **style}
+        properties = {
+            "cmap": "gray",
+            "vmin": 0,
+            "vmax": 255,
+            "interpolation": "antialiased",
+            **style,
+        }
         limits = self.ax_.get_xlim(), self.ax_.get_ylim()
         extent = (left, left + w, top + h, top)
-        self.ax_.imshow(np.asarray(picture), extent=extent, clip_on=False, zorder=2, **given)
+        self.ax_.imshow(np.asarray(picture), extent=extent, clip_on=False, zorder=2, **properties)
         self.ax_.set(xlim=limits[0], ylim=limits[1])
 
     def _word(self, x: float, y: float, text: str, **style: Any) -> None:
-        given = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
-        self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
+        properties = {"ha": "center", "va": "center", "fontsize": Style.small, "color": Style.quiet}
+        self.ax_.text(x, y, as_plot_text(text), **{**properties, **style})
 
 
 def _extreme(system: System, row: str) -> str:

@@ -137,14 +137,14 @@ def _add_impostors(cells: LeastCells, block: Block) -> None:
 
 
 def _add_genuine(cells: LeastCells, block: Block) -> None:
-    row, position = own_cells(block)
+    row, position = mate_cells(block)
     value = -block.values[row, position].astype(np.float64)
     near = value <= cells.limit  # which NaN is not
     row, position, value = row[near], position[near], value[near]
     cells.add(value, block.low + row, _columns(block, row, position))
 
 
-def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
+def mate_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells of each probe's own subject, except the probe."""
     row, position = block.own_cells()
     other = position != block.self_position[row]
@@ -316,7 +316,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     gallery = np.flatnonzero(np.isin(codes.gallery, subjects))
     part = scores.select(probes, gallery)
     block = BlockReader(part).block(0, len(probes))
-    row, position = own_cells(block)
+    row, position = mate_cells(block)
     within, across = block.values[row, position], block.values.copy()
     for i in range(len(probes)):
         across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan

@@ -276,6 +276,7 @@ class SubjectPass(RowPass):
             fused = _Sums(self.fused, counts["fused"])
             columns = self.column[self.reader.gallery.starts[:-1]]
         value, row, _ = fused.genuine
+        total, finite = single.by_table()
         return SubjectTally(
             about=self.reader.about,
             names=self.names,
@@ -284,8 +285,10 @@ class SubjectPass(RowPass):
             as_probe=_joined(fused.by_row(), self.probe, people),
             as_claimed=_joined(fused.by_column(), columns, people),
             goats=self._goats(single),
-            wolves=self._wolves(single),
-            lambs=self._lambs(single),
+            # Of each half of the probes against each group of columns, and of the probes of each
+            # group against each half of the templates.
+            wolves=GroupMeans(*self._halved(*single.of_groups(), self.probe, self.halves.probes)),
+            lambs=GroupMeans(*self._halved(total.T, finite.T, self.column, self.column_half)),
             pairs=(single.genuine[0], self.probe[single.genuine[1]]),
         )
 
@@ -296,15 +299,6 @@ class SubjectPass(RowPass):
         half = np.where(half == self.column_half[position], half, -1)  # others are in neither
         total = np.where(finite, value, 0.0)
         return self._halved(total, finite.astype(np.int64), self.probe[row], half)
-
-    def _wolves(self, sums: _Sums) -> GroupMeans:
-        """Return the means of each half of the probes against each group."""
-        return GroupMeans(*self._halved(*sums.of_groups(), self.probe, self.halves.probes))
-
-    def _lambs(self, sums: _Sums) -> GroupMeans:
-        """Return the means of the probes of each group against each half of the templates."""
-        total, finite = sums.by_table()
-        return GroupMeans(*self._halved(total.T, finite.T, self.column, self.column_half))
 
     def _halved(
         self, total: np.ndarray, finite: np.ndarray, who: np.ndarray, half: np.ndarray
@@ -323,19 +317,19 @@ class SubjectPass(RowPass):
 class _Impostors:
     """Selection of the impostor scores that are added up by row and by column.
 
-    - `own` (pair of int64 (m,)): where the columns of the row's own subject begin and end
+    - `mates` (pair of int64 (m,)): where the columns of the row's own subject begin and end
     - `table` (int64 (m,)): the table of sums by column that a row is added to, below `tables`
     - `group` (int64 (n,)): the group of each column, of which each row has a sum
     """
 
     def __init__(
         self,
-        own: tuple[np.ndarray, np.ndarray],
+        mates: tuple[np.ndarray, np.ndarray],
         table: np.ndarray,
         group: np.ndarray,
         tables: int,
     ):
-        self.own, self.table, self.group, self.tables = np.array(own), table, group, tables
+        self.mates, self.table, self.group, self.tables = np.array(mates), table, group, tables
 
 
 class _Chunk:
@@ -361,7 +355,7 @@ class _Chunk:
         counts = np.zeros((pieces, b, kernel.BY_GROUP + GROUPS), dtype=np.int64)
         kernel.sum_scores(
             block.values,
-            np.ascontiguousarray(self.impostors.own[:, rows]),
+            np.ascontiguousarray(self.impostors.mates[:, rows]),
             self.impostors.table[rows],
             self.impostors.group,
             rounded_down(np.array([self.threshold]), dtype)[0],
@@ -397,7 +391,7 @@ class _Sums:
     """Sums and counts of the impostor scores of all rows, by row and by column."""
 
     def __init__(self, impostors: _Impostors, counts: dict[str, Any]):
-        self.own, self.table, self.group = impostors.own, impostors.table, impostors.group
+        self.mates, self.table, self.group = impostors.mates, impostors.table, impostors.group
         self.tables = impostors.tables
         # Added in this order, whatever the order of the templates: distance, row and position.
         order = np.argsort(counts["genuine"].array())
@@ -409,7 +403,7 @@ class _Sums:
     def by_row(self) -> BySubject:
         """Return the attempts of each row."""
         counts = self.row_counts.T
-        attempts = len(self.group) - (self.own[1] - self.own[0]) - counts[kernel.MISSING]
+        attempts = len(self.group) - (self.mates[1] - self.mates[0]) - counts[kernel.MISSING]
         known = attempts - counts[kernel.INFINITE]
         return BySubject(attempts, known, counts[kernel.WITHIN], self.row_sums.sum(axis=1))
 
@@ -424,9 +418,9 @@ class _Sums:
         """Return sum and number of the finite scores of each row and group of columns."""
         number = np.bincount(self.group, minlength=GROUPS)
         number = number - self.row_counts[:, kernel.BY_GROUP :]
-        start, stop = self.own
-        own = self.group[np.minimum(start, len(self.group) - 1)]  # of one subject, one group
-        number[np.arange(len(number)), own] -= stop - start
+        start, stop = self.mates
+        mate_group = self.group[np.minimum(start, len(self.group) - 1)]  # of one subject, one group
+        number[np.arange(len(number)), mate_group] -= stop - start
         return self.row_sums, number
 
     def by_table(self) -> tuple[np.ndarray, np.ndarray]:
@@ -437,8 +431,8 @@ class _Sums:
     def _foreign(self) -> np.ndarray:
         """Return the rows of other subjects, by table and column."""
         steps = np.zeros((self.tables, len(self.group) + 1), dtype=np.int64)
-        np.add.at(steps, (self.table, self.own[0]), 1)
-        np.add.at(steps, (self.table, self.own[1]), -1)
+        np.add.at(steps, (self.table, self.mates[0]), 1)
+        np.add.at(steps, (self.table, self.mates[1]), -1)
         rows = np.bincount(self.table, minlength=self.tables)
         return rows[:, None] - steps.cumsum(axis=1)[:, :-1]
 

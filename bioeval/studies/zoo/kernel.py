@@ -32,13 +32,13 @@ def add_to_columns(part, sums):
 @register_jitable
 def count_accepted(part, threshold, columns):
     """Count the scores within a threshold, by column and in all."""
-    found = np.int32(0)
+    total = np.int32(0)
     for j in range(len(part)):
         # The sum of two numbers of 32 bits is one of 64 unless converted.
         hit = np.int32(part[j] <= threshold)
         columns[j] = np.int32(columns[j] + hit)
-        found = np.int32(found + hit)
-    return found
+        total = np.int32(total + hit)
+    return total
 
 
 @register_jitable
@@ -58,7 +58,7 @@ def add_with_care(part, group, sums, columns, counts, row):
 
 @parallel_rows("row_sums")
 def sum_scores(
-    begin, end, block, own, table, group, threshold, row_sums, row_counts, column_sums,
+    begin, end, block, mates, table, group, threshold, row_sums, row_counts, column_sums,
     column_counts,
 ):  # fmt: skip
     """Add up impostor scores by row and by column, and count those within a threshold.
@@ -67,7 +67,7 @@ def sum_scores(
     order, so that the sums are the same on any number of threads and on any processor.
 
     - `block`: float (b, n)
-    - `own` (int64 (2, b)): where the columns of the row's own subject begin and end
+    - `mates` (int64 (2, b)): where the columns of the row's own subject begin and end
     - `table` (int64 (b,)): the table of sums by column that the row is added to
     - `group` (int64 (n,)): the group of each column
     - `threshold`: of the dtype of the block
@@ -88,8 +88,8 @@ def sum_scores(
             to = table[i]
             row = row_counts[k, i]
             for side in range(2):
-                low = first if side == 0 else max(first, own[1, i])
-                high = min(last, own[0, i]) if side == 0 else last
+                low = first if side == 0 else max(first, mates[1, i])
+                high = min(last, mates[0, i]) if side == 0 else last
                 if low >= high:
                     continue
                 part = block[i, low:high]

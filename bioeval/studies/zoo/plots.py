@@ -29,7 +29,7 @@ _MANY = 300
 
 # Of a name, in points: how far from its subject, and the least distances between its middle and
 # those of other names, and of rings.
-_FAR, _ROOM, _RING = (15.0, 28.0, 42.0), (24.0, 11.0), (15.0, 9.0)
+_FAR, _LABEL, _RING = (15.0, 28.0, 42.0), (24.0, 11.0), (15.0, 9.0)
 
 _MARKERS = {"dove": "o", "worm": "s", "chameleon": "^", "phantom": "D", NO_ANIMAL: "o"}
 
@@ -87,14 +87,14 @@ class ZooDisplay(Display):
         for number, animal in enumerate([NO_ANIMAL, *ANIMALS]):
             members = there & (self.animals == animal)
             colour = Style.rule if animal == NO_ANIMAL else Style.colour(number - 1)
-            given = {
+            properties = {
                 "s": size,
                 "color": colour,
                 "marker": _MARKERS[animal],
                 "linewidth": 0,
                 **style,
             }
-            ax.scatter(self.genuine[members], self.impostor[members], **given)
+            ax.scatter(self.genuine[members], self.impostor[members], **properties)
         for limits, line in ((self.limits[0], ax.axvline), (self.limits[1], ax.axhline)):
             for at in limits[np.isfinite(limits)]:
                 line(at, color=Style.rule, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
@@ -103,17 +103,17 @@ class ZooDisplay(Display):
             self._name_corner(animal, f"{animal}s {counts[animal]}", Style.colour(number))
         self._name_worst(ax)
         better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
-        said = [
+        details = [
             f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
             f"{100 * float(ds.attrs['quantile']):g} % on each axis"
         ]
         if self.worst:
-            said.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
+            details.append(f"named: most errors at threshold {float(ds['threshold']):.6g}")
         if not there.any():
             self._empty("No subject has both genuine and impostor attempts")
         if name is None:
             name = self.system.name
-        self._titled("Zoo" if name else "Zoo of subjects", name, said)
+        self._titled("Zoo" if name else "Zoo of subjects", name, details)
         self._labelled(
             f"Mean genuine {noun_of(kind)} ({better} is better)",
             f"Mean impostor {noun_of(kind)} ({worse} is better)",
@@ -136,7 +136,7 @@ class ZooDisplay(Display):
             around = np.column_stack([np.cos(turns), np.sin(turns)])
             steps = np.multiply.outer(_FAR, around).reshape(-1, 2)
             there = at + steps[:, None]
-            free = (abs(there - np.reshape(taken, (-1, 2))) > _ROOM).any(axis=2).all(axis=1)
+            free = (abs(there - np.reshape(taken, (-1, 2))) > _LABEL).any(axis=2).all(axis=1)
             free &= (abs(there - place) > _RING).any(axis=2).all(axis=1)
             step = steps[int(np.argmax(free))]
             taken.append(at + step)

@@ -19,18 +19,18 @@ from bioeval.tallies import to_user
 
 def _zoo() -> dict[str, Name]:
     """Describe the variables of a zoo; probes and claimed subjects differ in one word."""
-    own = "genuine attempts of the subject"
+    of_subject = "genuine attempts of the subject"
     roles = {
         "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
         "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
     }
     names = {
         "threshold": Name("threshold at which errors are counted", "score", "threshold T"),
-        "genuine_mean": Name(f"mean finite score of the {own}", "score"),
+        "genuine_mean": Name(f"mean finite score of the {of_subject}", "score"),
         "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
-        "genuine_attempts": Name(own, "attempts"),
-        "fr": Name(f"{own} that are rejected", "attempts"),
-        "frr": Name(f"false reject rate of the {own}", iso="FNMR"),
+        "genuine_attempts": Name(of_subject, "attempts"),
+        "fr": Name(f"{of_subject} that are rejected", "attempts"),
+        "frr": Name(f"false reject rate of the {of_subject}", iso="FNMR"),
         "fr_share": Name("proportion of all false rejects that are the subject's"),
         "frr_without": Name("false reject rate of all other subjects", iso="FNMR"),
         "far_without": Name(
@@ -194,11 +194,14 @@ def _errors(name: str, role: str, errors: np.ndarray, attempts: np.ndarray) -> V
 
 
 def _without(
-    errors: np.ndarray, attempts: np.ndarray, own_errors: np.ndarray, own_attempts: np.ndarray
+    errors: np.ndarray,
+    attempts: np.ndarray,
+    subject_errors: np.ndarray,
+    subject_attempts: np.ndarray,
 ) -> np.ndarray:
     """Return the rate over all attempts without those of each subject."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return (errors.sum() - own_errors) / (attempts.sum() - own_attempts)
+        return (errors.sum() - subject_errors) / (attempts.sum() - subject_attempts)
 
 
 def _animals(genuine: np.ndarray, impostor: np.ndarray, quantile: Quantile) -> Variables:

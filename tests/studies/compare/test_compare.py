@@ -25,12 +25,12 @@ def systems(crowd):
 
 
 @pytest.fixture(scope="module")
-def found(systems):
+def result(systems):
     return be.compare(*systems, replicates=300)
 
 
 @pytest.mark.slow
-def test_values_are_those_of_the_tasks(systems, found):
+def test_values_are_those_of_the_tasks(systems, result):
     for scores, name in zip(systems, ("value_a", "value_b"), strict=True):
         single, opened, closed = be.verification(scores), be.open_set(scores), be.closed_set(scores)
         expected = [
@@ -40,43 +40,43 @@ def test_values_are_those_of_the_tasks(systems, found):
             closed.recognition_rate.item(),
             *opened.dir_at_far.values[:, 0],
         ]
-        np.testing.assert_allclose(found[name], expected, atol=1e-12)
-    np.testing.assert_allclose(found.difference, found.value_a - found.value_b)
+        np.testing.assert_allclose(result[name], expected, atol=1e-12)
+    np.testing.assert_allclose(result.difference, result.value_a - result.value_b)
 
 
 def test_the_recognition_rate_has_the_studentised_jackknife(systems):
-    found = be.compare(*systems, replicates=300, gallery="fixed")
+    result = be.compare(*systems, replicates=300, gallery="fixed")
     labels = systems[0].probe_labels
     hits = [be.ranks(scores).identification_rank.values == 1 for scores in systems]
     change = hits[0].astype(float) - hits[1]
     without = np.array([change[labels != p].mean() for p in np.unique(labels)])
     error = np.sqrt(29 / 30 * ((without - without.mean()) ** 2).sum())
     half = 2.0452296421327034 * error  # 97.5 % of Student's t, 29 degrees of freedom
-    row = found.sel(measure="recognition rate")
+    row = result.sel(measure="recognition rate")
     expected = [change.mean() - half, change.mean() + half]
     np.testing.assert_allclose([row.difference_low, row.difference_high], expected)
 
 
-def test_what_is_concluded(found):
-    assert found.better.values[0] == 1
-    said = dict(line.split(": ", 1) for line in found.attrs["conclusions"].splitlines())
-    assert list(said) == found.measure.values.tolist()
-    assert said["EER"].endswith("good is better.")
-    for i, sentence in enumerate(said.values()):
-        low, high = float(found.difference_low[i]), float(found.difference_high[i])
-        half = float(found.tolerance[i])
+def test_what_is_concluded(result):
+    assert result.better.values[0] == 1
+    message = dict(line.split(": ", 1) for line in result.attrs["conclusions"].splitlines())
+    assert list(message) == result.measure.values.tolist()
+    assert message["EER"].endswith("good is better.")
+    for i, sentence in enumerate(message.values()):
+        low, high = float(result.difference_low[i]), float(result.difference_high[i])
+        half = float(result.tolerance[i])
         apart = low > half or high < -half
-        assert apart or found.better.values[i] == 0
-        if found.supported[i] and found.discordant_subjects[i] >= 6:
-            assert (found.better.values[i] != 0) == apart
+        assert apart or result.better.values[i] == 0
+        if result.supported[i] and result.discordant_subjects[i] >= 6:
+            assert (result.better.values[i] != 0) == apart
             assert ("no significant difference at 95 %" in sentence) != apart
 
 
 @pytest.mark.slow
-def test_the_other_way_round(systems, found):
+def test_the_other_way_round(systems, result):
     mirrored = be.compare(systems[1], systems[0], replicates=300)
-    np.testing.assert_allclose(mirrored.difference_low, -found.difference_high, atol=1e-15)
-    np.testing.assert_array_equal(mirrored.better, -found.better)
+    np.testing.assert_allclose(mirrored.difference_low, -result.difference_high, atol=1e-15)
+    np.testing.assert_array_equal(mirrored.better, -result.better)
 
 
 @pytest.mark.slow
@@ -120,9 +120,9 @@ def test_probes_against_a_gallery():
         scores.probe_labels,
         scores.gallery_labels,
     )
-    found = be.compare(scores, noisy, replicates=200)
-    assert found.attrs["subjects"] == 35
-    assert found.sel(measure="AUC").better == 1
+    result = be.compare(scores, noisy, replicates=200)
+    assert result.attrs["subjects"] == 35
+    assert result.sel(measure="AUC").better == 1
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_cameras_that_no_convention_uses_are_warned_of(systems):
     camera = np.tile([0, 1, 0, 1], 30)
     meta = {"probe_meta": {"camera": camera}}
     a, b = (be.Scores(np.asarray(s._read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
-    said = be.evaluate(a)["closed_set"].attrs["warnings"].splitlines()
-    (warning,) = [text for text in said if "same camera" in text]
+    message = be.evaluate(a)["closed_set"].attrs["warnings"].splitlines()
+    (warning,) = [text for text in message if "same camera" in text]
     for pair in ((a, b), (systems[0], b)):
         assert be.compare(*pair, replicates=100).attrs["warnings"].splitlines().count(warning) == 1
     apart = [s.excluding("camera") for s in (a, b)]
@@ -175,13 +175,13 @@ def test_attempts_of_the_same_number_may_be_others(systems):
         values = a.values.copy()
         values[place] = np.nan
         holed.append(be.Scores(values, a.probe_labels, nan="exclude"))
-    said = be.compare(*holed, replicates=100).attrs["warnings"]
-    assert "one of them alone made 2 comparisons" in said
+    message = be.compare(*holed, replicates=100).attrs["warnings"]
+    assert "one of them alone made 2 comparisons" in message
     session = {"session": np.tile([1, 1, 2, 2], 30)}
     whole = be.Scores(a.values, a.probe_labels, probe_meta=session)
     apart = whole.excluding("session")
-    said = be.compare(whole, apart, replicates=100).attrs["warnings"]
-    assert "one of them alone made 120 comparisons" in said  # two pairs each, both ways
+    message = be.compare(whole, apart, replicates=100).attrs["warnings"]
+    assert "one of them alone made 120 comparisons" in message  # two pairs each, both ways
     assert "alone" not in be.compare(apart, apart, replicates=100).attrs["warnings"]
     i, j = np.arange(20), np.arange(20, 40)
     listed = [s.at_pairs(i, j) for s in (holed[0], a)]
@@ -193,18 +193,20 @@ def test_attempts_of_the_same_number_may_be_others(systems):
 def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, capsys):
     """120 probes allow no false accept at FAR 0.1 %: rows below say the same, and say so."""
     targets = [0.1, 0.01, 0.001, 0.0001]
-    found = be.compare(*systems, replicates=300, far_targets=targets)
+    result = be.compare(*systems, replicates=300, far_targets=targets)
     for scores in systems:
-        for result in (be.verification(scores), be.open_set(scores)):
-            (said,) = [x for x in result.attrs["warnings"].splitlines() if " too few to " in x]
-            assert said in found.attrs["warnings"].splitlines()
-    supported = dict(zip(found.measure.values.tolist(), found.supported.values, strict=True))
+        for other_result in (be.verification(scores), be.open_set(scores)):
+            (message,) = [
+                x for x in other_result.attrs["warnings"].splitlines() if " too few to " in x
+            ]
+            assert message in result.attrs["warnings"].splitlines()
+    supported = dict(zip(result.measure.values.tolist(), result.supported.values, strict=True))
     weak = ["DIR at FAR <= 1 %, rank 1", "DIR at FAR <= 0.1 %, rank 1"]
     weak += ["DIR at FAR <= 0.01 %, rank 1", "FRR at FAR <= 0.01 %"]  # of 120 probes, 7,020 pairs
     assert {name for name, yes in supported.items() if not yes} == set(weak)
-    for said in found.attrs["conclusions"].splitlines():
-        few = said.endswith("too few impostor attempts for this FAR.")
-        assert few == (said.split(":")[0] in weak)
+    for message in result.attrs["conclusions"].splitlines():
+        few = message.endswith("too few impostor attempts for this FAR.")
+        assert few == (message.split(":")[0] in weak)
     assert main(files) == 0
     shown = capsys.readouterr().out
     assert "is better" in shown
@@ -220,12 +222,12 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
 def test_systems_without_an_error_are_not_said_to_be_equal():
     labels = np.repeat(np.arange(10), 2)
     right = (labels[:, None] != labels).astype(float)
-    found = be.compare(be.Scores(right, labels), be.Scores(2 * right, labels), replicates=100)
-    assert (found.difference == 0).all() and (found.better == 0).all()
-    assert (found.discordant_at_most > 0.2).all()
+    result = be.compare(be.Scores(right, labels), be.Scores(2 * right, labels), replicates=100)
+    assert (result.difference == 0).all() and (result.better == 0).all()
+    assert (result.discordant_at_most > 0.2).all()
     wrong = be.Scores(1 - right, labels)
-    found = be.compare(be.Scores(right, labels), wrong, replicates=100)
-    rate = found.sel(measure="recognition rate")
+    result = be.compare(be.Scores(right, labels), wrong, replicates=100)
+    rate = result.sel(measure="recognition rate")
     # Ten people are at most five disjoint pairs, and a sign test of five shows nothing.
     assert rate.difference_low == 0 and rate.difference_high == 1 and rate.better == 0
     labels = np.repeat(np.arange(12), 2)
@@ -238,17 +240,17 @@ def test_systems_without_an_error_are_not_said_to_be_equal():
 
 def test_without_an_attempt_nothing_is_defined():
     none = be.Scores([[0.5]], ["a"], ["b"], mask=[[0]])
-    found = be.compare(none, none, replicates=100)
-    assert np.isnan(found.value_a).all() and np.isnan(found.difference_low).all()
-    assert all(x.endswith("not defined.") for x in found.attrs["conclusions"].splitlines())
+    result = be.compare(none, none, replicates=100)
+    assert np.isnan(result.value_a).all() and np.isnan(result.difference_low).all()
+    assert all(x.endswith("not defined.") for x in result.attrs["conclusions"].splitlines())
 
 
 def test_one_person_who_probes_many():
     values = np.random.default_rng(0).random((3, 12))
     scores = be.Scores(values, ["a"] * 3, np.repeat(list("abcd"), 3))
-    found = be.compare(scores, scores, replicates=100)
-    assert found.attrs["subjects"] == 4 and not np.isnan(found.value_a[:-4]).any()
-    assert np.isnan(found.sel(measure="recognition rate").difference_low)
+    result = be.compare(scores, scores, replicates=100)
+    assert result.attrs["subjects"] == 4 and not np.isnan(result.value_a[:-4]).any()
+    assert np.isnan(result.sel(measure="recognition rate").difference_low)
 
 
 def test_a_mask_alone_is_refused_without_other_methods():
@@ -259,20 +261,20 @@ def test_a_mask_alone_is_refused_without_other_methods():
 
 def test_one_person_and_no_impostor():
     scores = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
-    found = be.compare(scores, scores)
-    assert found.sel(measure="recognition rate").value_a == 1
-    assert "no conclusion with 1 subject." in found.attrs["conclusions"]
-    assert "EER: not defined." in found.attrs["conclusions"]
-    assert "a single subject" in found.attrs["warnings"]
+    result = be.compare(scores, scores)
+    assert result.sel(measure="recognition rate").value_a == 1
+    assert "no conclusion with 1 subject." in result.attrs["conclusions"]
+    assert "EER: not defined." in result.attrs["conclusions"]
+    assert "a single subject" in result.attrs["warnings"]
 
 
-def test_a_comparison_survives_a_file(found, tmp_path):
+def test_a_comparison_survives_a_file(result, tmp_path):
     import xarray as xr
 
-    found.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
+    result.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "x.nc", engine="h5netcdf") as back:
-        xr.testing.assert_identical(back.load(), found)
-        assert {k: type(v) for k, v in found.attrs.items()} == {
+        xr.testing.assert_identical(back.load(), result)
+        assert {k: type(v) for k, v in result.attrs.items()} == {
             k: v.item().__class__ if isinstance(v, np.generic) else type(v)
             for k, v in back.attrs.items()
         }
@@ -292,13 +294,13 @@ def files(systems, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_command_says_the_same(files, found, capsys):
+def test_the_command_says_the_same(files, result, capsys):
     assert main([*files, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["system_a"] == "first" and document["kind_b"] == "similarity"
     for i, row in enumerate(document["measures"]):
-        assert row["difference"] == pytest.approx(float(found.difference[i]), abs=1e-6)
-        assert row["better"] == int(found.better[i])
+        assert row["difference"] == pytest.approx(float(result.difference[i]), abs=1e-6)
+        assert row["better"] == int(result.better[i])
     assert "first is better" in document["measures"][0]["conclusion"]
 
 
@@ -356,10 +358,10 @@ def test_a_narrow_terminal_gets_sentences(files, capsys, monkeypatch):
 
 @pytest.mark.slow
 def test_differences_are_in_percentage_points_and_verdicts_in_words(
-    files, found, capsys, monkeypatch
+    files, result, capsys, monkeypatch
 ):
     """Below the row where there is no room beside it."""
-    row = found.isel(measure=0)
+    row = result.isel(measure=0)
     numbers = [f"{100 * row[name].item():.2f} %" for name in ("value_a", "value_b")]
     ends = [f"{100 * row[f'difference_{end}'].item():+.2f}" for end in ("low", "high")]
     change = f"{100 * row.difference.item():+.2f} pp"

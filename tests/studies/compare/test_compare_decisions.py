@@ -60,7 +60,7 @@ def test_replicates_are_exact():
     weights = Stream(seed_sequence(3), 0).resampled(7, 25)
     targets = np.array([0.2, 0.03, 0.0])
     paired = pair_up(scores, scores)
-    found = paired.points(0, weights, targets, targets)
+    result = paired.points(0, weights, targets, targets)
     others = ~np.eye(21, dtype=bool)
     same = labels[:, None] == labels
     for c in range(25):
@@ -70,10 +70,10 @@ def test_replicates_are_exact():
         ])  # fmt: skip
         impostor = np.repeat(scores.values[~same], np.outer(w, w)[~same])
         eer, frr, far, auc = points_of(genuine, impostor, targets)
-        assert found["eer"][c] == pytest.approx(eer, abs=1e-12)
-        np.testing.assert_allclose(found["frr_at_far"][:, c], frr, atol=1e-12)
-        np.testing.assert_allclose(found["far_at_frr"][:, c], far, atol=1e-12)
-        assert found["auc"][c] == pytest.approx(auc, abs=1e-12)
+        assert result["eer"][c] == pytest.approx(eer, abs=1e-12)
+        np.testing.assert_allclose(result["frr_at_far"][:, c], frr, atol=1e-12)
+        np.testing.assert_allclose(result["far_at_frr"][:, c], far, atol=1e-12)
+        assert result["auc"][c] == pytest.approx(auc, abs=1e-12)
 
 
 def test_replicates_without_the_altered_people_differ_by_exactly_0():
@@ -98,12 +98,12 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
 @pytest.mark.cases(2)
 def test_three_people_are_no_evidence(seed):
     a = be.simulate_embeddings(40, 4, within=0.8, random_state=seed).scores("l2")
-    found = be.compare(a, altered(a, 3, seed), replicates=300)
-    assert found.difference.sel(measure="AUC") > 0.001
-    assert 0 < found.discordant_subjects.sel(measure="AUC") <= 3
-    assert found.discordant_subjects.sel(measure="EER") > 6  # the threshold moved
-    assert not found.better[:6].any()  # of verification
-    assert "discordant subjects, 6 needed" in found.attrs["conclusions"]
+    result = be.compare(a, altered(a, 3, seed), replicates=300)
+    assert result.difference.sel(measure="AUC") > 0.001
+    assert 0 < result.discordant_subjects.sel(measure="AUC") <= 3
+    assert result.discordant_subjects.sel(measure="EER") > 6  # the threshold moved
+    assert not result.better[:6].any()  # of verification
+    assert "discordant subjects, 6 needed" in result.attrs["conclusions"]
 
 
 @pytest.mark.slow
@@ -111,8 +111,8 @@ def test_one_altered_pair_of_templates_is_no_evidence():
     a = be.simulate_embeddings(40, 4, within=0.8, random_state=1).scores("l2")
     values = a.values.copy()
     values[0, 1] = values[1, 0] = values.max()
-    found = be.compare(a, be.Scores(values, a.probe_labels), replicates=300)
-    row = found.sel(measure="AUC")
+    result = be.compare(a, be.Scores(values, a.probe_labels), replicates=300)
+    row = result.sel(measure="AUC")
     assert row.difference > 0 and row.difference_low < 0 and row.better == 0
     assert row.discordant_subjects == 1 and np.isnan(row.discordant_at_most)
 
@@ -121,27 +121,27 @@ def test_one_altered_pair_of_templates_is_no_evidence():
 def test_an_end_within_rounding_of_0_is_not_beyond_it():
     """Half of the people change by the least there is: no interval ends beyond half an attempt."""
     a = be.simulate_embeddings(30, 4, within=0.8, random_state=1).scores("l2")
-    found = be.compare(a, altered(a, 20, 1, worse=0.02), replicates=300)
+    result = be.compare(a, altered(a, 20, 1, worse=0.02), replicates=300)
     for low, high, half, better in zip(
-        found.difference_low.values, found.difference_high.values, found.tolerance.values,
-        found.better.values, strict=True,
+        result.difference_low.values, result.difference_high.values, result.tolerance.values,
+        result.better.values, strict=True,
     ):  # fmt: skip
         assert not better or low > half or high < -half
-    row = found.sel(measure="FRR at FAR <= 1 %")
+    row = result.sel(measure="FRR at FAR <= 1 %")
     assert row.tolerance == 0.5 / 360
-    assert found.sel(measure="AUC").tolerance == 0.5 / (360 * (120 * 120 - 30 * 16))
+    assert result.sel(measure="AUC").tolerance == 0.5 / (360 * (120 * 120 - 30 * 16))
 
 
 def test_unsupported_targets_declare_no_winner():
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.3)
     a = crowd.scores("l2")
     b = be.Scores(np.random.default_rng(0).random((120, 120)), crowd.labels)
-    found = be.compare(a, b, replicates=200)
-    weak = found.supported == 0
+    result = be.compare(a, b, replicates=200)
+    weak = result.supported == 0
     assert weak.sum() == 4
-    assert (found.difference_low.values > found.tolerance.values)[weak].any()
-    assert not found.better.where(weak, 0).any() and found.p_adjusted.isnull().equals(weak)
-    for sentence, bad in zip(found.attrs["conclusions"].splitlines(), weak.values, strict=True):
+    assert (result.difference_low.values > result.tolerance.values)[weak].any()
+    assert not result.better.where(weak, 0).any() and result.p_adjusted.isnull().equals(weak)
+    for sentence, bad in zip(result.attrs["conclusions"].splitlines(), weak.values, strict=True):
         assert ("no conclusion" in sentence) == bad
 
 
@@ -165,11 +165,11 @@ def units_of(a, b, labels):
     genuine = [(i, j) for i, j in np.argwhere(labels[:, None] == labels) if i != j]
     impostor = np.argwhere(labels[:, None] != labels)
     i, j = impostor.T
-    found = set()
+    result = set()
     for g in genuine:
         other = np.sign(a[g] - a[i, j]) != np.sign(b[g] - b[i, j])
-        found |= {frozenset([labels[g[0]], *x]) for x in labels[impostor[other]].tolist()}
-    return found
+        result |= {frozenset([labels[g[0]], *x]) for x in labels[impostor[other]].tolist()}
+    return result
 
 
 def most_disjoint(units, people):
@@ -179,8 +179,8 @@ def most_disjoint(units, people):
     inside = np.array([[p in unit for unit in units] for p in range(people)], dtype=float)
     limits = scipy.optimize.LinearConstraint(inside, -np.inf, 1)
     ones = np.ones(len(units))
-    found = scipy.optimize.milp(-ones, constraints=limits, integrality=ones, bounds=(0, 1))
-    return round(-found.fun)
+    result = scipy.optimize.milp(-ones, constraints=limits, integrality=ones, bounds=(0, 1))
+    return round(-result.fun)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -196,11 +196,11 @@ def test_there_are_as_many_disjoint_units_as_people_who_changed(seed):
     for p in who:
         i, j = 2 * p, 2 * p + 1
         b[i, j] = b[j, i] = a[i, j] + rng.choice([0.3, 1, 5])
-    found = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
+    result = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
     units = units_of(a, b, labels)
-    assert found == most_disjoint(units, 24)
+    assert result == most_disjoint(units, 24)
     changed = {p for p in who.tolist() if any(p in unit for unit in units)}
-    assert found <= len(changed) <= seed + 1
+    assert result <= len(changed) <= seed + 1
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -212,9 +212,9 @@ def test_disjoint_units_of_another_order(seed):
     b = a.copy()
     cells = rng.integers(0, 18, (9, 2))
     b[cells[:, 0], cells[:, 1]] = np.round(2 * rng.random(9), 1)
-    found = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
+    result = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
     most = most_disjoint(units_of(a, b, labels), 9)
-    assert max(most - 1, 1) <= found <= most
+    assert max(most - 1, 1) <= result <= most
 
 
 def test_holm():
@@ -223,15 +223,15 @@ def test_holm():
     np.testing.assert_allclose(holm(p), [0.03, np.nan, 0.06, 0.06])
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)
     systems = crowd.scores("l2"), crowd.scores("linf")
-    found = be.compare(*systems, replicates=300, adjust="holm")
-    assert found.attrs["adjust"] == "holm"
-    assert ((found.better == 0) | (found.p_adjusted <= 0.05)).all()
-    np.testing.assert_array_less(found.p_value - 1e-15, found.p_adjusted.fillna(1))
+    result = be.compare(*systems, replicates=300, adjust="holm")
+    assert result.attrs["adjust"] == "holm"
+    assert ((result.better == 0) | (result.p_adjusted <= 0.05)).all()
+    np.testing.assert_array_less(result.p_value - 1e-15, result.p_adjusted.fillna(1))
     plain = be.compare(*systems, replicates=300)
-    lost = (plain.better != 0) & (found.better == 0)
+    lost = (plain.better != 0) & (result.better == 0)
     assert lost.any()
     shown = as_text(ComparisonTable(plain), 100)
-    assert "Holm" in str(found.attrs) and "tested measures)" in found.attrs["answer"]
+    assert "Holm" in str(result.attrs) and "tested measures)" in result.attrs["answer"]
     assert "Holm" not in str(plain.attrs) and "Holm" not in shown
     for label in plain.measure.values[lost]:  # the sentence and the verdicts are those of `better`
         assert str(label).partition(" at ")[0] in plain.attrs["answer"]
@@ -247,13 +247,13 @@ def test_many_attempts_are_compared_on_a_grid(monkeypatch):
     exact = be.compare(*systems, replicates=300)
     for module in ("studies.compare.counts", "studies.compare.measures"):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 10_000)
-    found = be.compare(*systems, replicates=300)
-    np.testing.assert_array_equal(found.value_a, exact.value_a)
+    result = be.compare(*systems, replicates=300)
+    np.testing.assert_array_equal(result.value_a, exact.value_a)
     # The draws are others; what the impostor attempts do not support is too uncertain to compare.
     known = exact.supported.values == 1
-    np.testing.assert_allclose(found.difference_low[known], exact.difference_low[known], atol=0.02)
-    assert (found.discordant_subjects <= exact.discordant_subjects).all()
-    assert found.discordant_subjects.sel(measure="EER") > 3
+    np.testing.assert_allclose(result.difference_low[known], exact.difference_low[known], atol=0.02)
+    assert (result.discordant_subjects <= exact.discordant_subjects).all()
+    assert result.discordant_subjects.sel(measure="EER") > 3
 
 
 @pytest.mark.parametrize("subjects", [1, 2, 8])
@@ -262,7 +262,7 @@ def test_few_subjects_of_many_templates(monkeypatch, subjects):
     for module in ("studies.compare.counts", "studies.compare.measures"):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 300)
     a, b = (be.simulate(subjects, 20, within=w, random_state=3) for w in (0.5, 1.0))
-    found = be.compare(a, b, replicates=100)
-    assert (found.discordant_subjects <= subjects).all()
+    result = be.compare(a, b, replicates=100)
+    assert (result.discordant_subjects <= subjects).all()
     if subjects == 8:
-        assert found.discordant_subjects.sel(measure="EER") >= 2
+        assert result.discordant_subjects.sel(measure="EER") >= 2

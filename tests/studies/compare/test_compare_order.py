@@ -29,23 +29,23 @@ def worse(people, others, seed=0, by=3.0):
 @pytest.mark.cases(1)
 def test_eight_people_who_are_clearly_worse_are_found_wherever_they_are(where):
     order = {"first": np.arange(40), "last": np.arange(40)[::-1], "between": np.arange(40) * 7 % 40}
-    found = be.compare(*worse(order[where][:8], 40), replicates=400, far_targets=[0.1])
-    row = found.sel(measure="FRR at FAR <= 10 %")
+    result = be.compare(*worse(order[where][:8], 40), replicates=400, far_targets=[0.1])
+    row = result.sel(measure="FRR at FAR <= 10 %")
     assert row.difference < -0.1 and row.better == 1 and row.undecided == ""
-    assert found.discordant_subjects.sel(measure="AUC") == 8
+    assert result.discordant_subjects.sel(measure="AUC") == 8
     assert row.p_value == 2 / 2**8  # that of a sign test: resampling gives a smaller one
 
 
 @pytest.mark.slow
 def test_five_people_are_never_enough():
     """p and the interval are not beyond what a sign test of five people can show."""
-    found = be.compare(*worse(np.arange(5), 40), replicates=200, far_targets=[0.1])
-    assert not found.better.any() and not (found.undecided != "").any()
+    result = be.compare(*worse(np.arange(5), 40), replicates=200, far_targets=[0.1])
+    assert not result.better.any() and not (result.undecided != "").any()
     for name in ("EER", "FRR at FAR <= 10 %", "AUC"):
-        row = found.sel(measure=name)
+        row = result.sel(measure=name)
         assert row.discordant_subjects >= 5 and row.p_value == 2 / 2**5
         assert row.difference_low <= 0 <= row.difference_high and row.difference != 0
-    assert "too few to decide: 5 independent discordant subjects, 6" in found.attrs["verdicts"]
+    assert "too few to decide: 5 independent discordant subjects, 6" in result.attrs["verdicts"]
     more = worse(np.arange(6), 40)
     assert be.compare(*more, replicates=200, far_targets=[0.1]).better.values[:2].all()
     strict = be.compare(*more, replicates=200, far_targets=[0.1], confidence=0.99)
@@ -62,9 +62,9 @@ def test_few_people_who_draw_all_others_to_them_are_not_enough(people):
     near = np.isin(labels, np.unique(labels)[:people])
     b[(labels[:, None] != labels) & near] = 0.01
     b = np.minimum(b, b.T)
-    found = be.compare(a, be.Scores(b, labels), replicates=200, far_targets=[0.1])
-    assert found.discordant_subjects.sel(measure="recognition rate") > 20
-    assert not found.better.any()
+    result = be.compare(a, be.Scores(b, labels), replicates=200, far_targets=[0.1])
+    assert result.discordant_subjects.sel(measure="recognition rate") > 20
+    assert not result.better.any()
 
 
 @pytest.fixture(scope="module")
@@ -115,35 +115,35 @@ def test_no_place_and_no_name_makes_a_difference(drawn, form, options):
     """Templates and subjects change places, subjects their names, and both systems theirs."""
     values, labels, template = drawn
     options = {"replicates": 100, **options}
-    found = be.compare(*form(*drawn), **options)
+    result = be.compare(*form(*drawn), **options)
     rng = np.random.default_rng(1)
     order = rng.permutation(len(labels))
     moved = [v[np.ix_(order, order)] for v in values], labels[order], template[order]
     names = np.array([f"{p:03}" for p in rng.permutation(24)])
     for data in (moved, (values, names[labels], template), (moved[0], names[moved[1]], moved[2])):
         again = be.compare(*form(*data), **options)
-        for name in found.data_vars:
-            if found[name].dtype.kind == "f":
-                np.testing.assert_allclose(again[name], found[name], rtol=0, atol=1e-12)
+        for name in result.data_vars:
+            if result[name].dtype.kind == "f":
+                np.testing.assert_allclose(again[name], result[name], rtol=0, atol=1e-12)
             else:
-                np.testing.assert_array_equal(again[name], found[name])
-        assert again.attrs["verdicts"] == found.attrs["verdicts"]
+                np.testing.assert_array_equal(again[name], result[name])
+        assert again.attrs["verdicts"] == result.attrs["verdicts"]
     back = be.compare(*form(values[::-1], labels, template), **options)
-    np.testing.assert_array_equal(back.better, -found.better)
-    np.testing.assert_allclose(back.difference_low, -found.difference_high, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(back.p_value, found.p_value, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(back.better, -result.better)
+    np.testing.assert_allclose(back.difference_low, -result.difference_high, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(back.p_value, result.p_value, rtol=0, atol=1e-12)
     for name in ("discordant_subjects", "undecided", "supported"):
-        np.testing.assert_array_equal(back[name], found[name])
+        np.testing.assert_array_equal(back[name], result[name])
     if form is tied:
         return  # rounding would tie others
     scaled = be.compare(*form([np.exp(v) for v in values], labels, template), **options)
-    np.testing.assert_array_equal(scaled.difference_low, found.difference_low)
+    np.testing.assert_array_equal(scaled.difference_low, result.difference_low)
 
 
-def agree(found, alpha):
+def agree(result, alpha):
     """Each row: p, the interval and the verdict agree, or a text says why not."""
-    for i in range(found.sizes["measure"]):
-        row = found.isel(measure=i)
+    for i in range(result.sizes["measure"]):
+        row = result.isel(measure=i)
         if np.isnan(row.p_value):
             assert row.better == 0 and row.undecided == ""
             continue
@@ -163,11 +163,11 @@ def test_p_value_interval_and_verdict_agree(drawn, confidence, adjust):
     reasons = ""
     for people in (5, 7, 9, 16):
         systems = worse(np.arange(people), 24, seed=people, by=0.5)
-        found = be.compare(
+        result = be.compare(
             *systems, replicates=100, confidence=confidence, adjust=adjust, far_targets=[0.1, 1e-4]
         )
-        agree(found, 1 - confidence)
-        reasons += "".join(found.undecided.values)
+        agree(result, 1 - confidence)
+        reasons += "".join(result.undecided.values)
     assert (confidence == 0.8) == ("6 needed" in reasons)
     assert (adjust == "holm") == ("after Holm's adjustment" in reasons)
     print(reasons)

@@ -38,13 +38,13 @@ def pair() -> tuple[be.Scores, be.Scores]:
 
 
 @pytest.fixture(scope="module")
-def found(pair):
+def result(pair):
     return be.compare(*pair, protocol="market1501", replicates=300)
 
 
 @pytest.mark.slow
 def test_values_and_limits_are_those_of_the_queries(pair):
-    found = be.compare(*pair, protocol="market1501", replicates=300, gallery="fixed")
+    result = be.compare(*pair, protocol="market1501", replicates=300, gallery="fixed")
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
     each = {}
@@ -53,9 +53,9 @@ def test_values_and_limits_are_those_of_the_queries(pair):
             each[mean.label] = [ds[mean.of_query[0]].values for ds in results]
     for rank in (1, 5):
         each[f"CMC({rank})"] = [ds.first_match_rank.values <= rank for ds in results]
-    assert found.measure.values.tolist() == list(each)
+    assert result.measure.values.tolist() == list(each)
     for name, (a, b) in each.items():
-        row, change = found.sel(measure=name), a.astype(float) - b
+        row, change = result.sel(measure=name), a.astype(float) - b
         assert (row.value_a, row.value_b) == (pytest.approx(a.mean()), pytest.approx(b.mean()))
         without = np.array([change[labels != p].mean() for p in range(PEOPLE)])
         error = np.sqrt((PEOPLE - 1) / PEOPLE * ((without - without.mean()) ** 2).sum())
@@ -63,20 +63,22 @@ def test_values_and_limits_are_those_of_the_queries(pair):
         limits = [row.difference_low, row.difference_high]
         np.testing.assert_allclose(limits, [change.mean() - half, change.mean() + half])
         assert row.discordant_subjects == len(np.unique(labels[change != 0]))
-    assert found.better.sel(measure="mAP") == 1 and "clean is better" in found.attrs["conclusions"]
+    assert (
+        result.better.sel(measure="mAP") == 1 and "clean is better" in result.attrs["conclusions"]
+    )
     back = be.compare(*pair[::-1], protocol="market1501", replicates=300, gallery="fixed")
-    np.testing.assert_array_equal(back.better, -found.better)
+    np.testing.assert_array_equal(back.better, -result.better)
 
 
 @pytest.mark.slow
-def test_the_value_is_that_of_the_definition(pair, found):
+def test_the_value_is_that_of_the_definition(pair, result):
     for scores, name in zip(pair, ("value_a", "value_b"), strict=True):
         case = {"values": scores.values, "probe_labels": scores.probe_labels.tolist(),
                 "gallery_labels": scores.gallery_labels.tolist(), "kind": "distance",
                 "nan": "raise"}  # fmt: skip
         cameras = [scores.probe_meta["camera"].tolist()] * 2
         expected = naive_reid.reid(case, cameras, removed="same-id-same-camera")
-        assert found[name].values[0] == pytest.approx(float(expected.mean_ap))
+        assert result[name].values[0] == pytest.approx(float(expected.mean_ap))
 
 
 @pytest.mark.parametrize("noisy", [0, 3, 5])
@@ -84,15 +86,15 @@ def test_the_value_is_that_of_the_definition(pair, found):
 def test_fewer_than_six_people_are_no_evidence(noisy):
     """Replicates without them differ by exactly 0, and no winner is declared."""
     a, b = system(1, noisy=0), system(4, noisy)
-    found = be.compare(a, b, protocol="market1501", replicates=300)
-    assert (found.discordant_subjects <= noisy).all() and not found.better.any()
+    result = be.compare(a, b, protocol="market1501", replicates=300)
+    assert (result.discordant_subjects <= noisy).all() and not result.better.any()
     if noisy:
-        assert found.discordant_subjects[0] == noisy and found.difference[0] != 0
-        assert "6 needed" in found.attrs["conclusions"]
+        assert result.discordant_subjects[0] == noisy and result.difference[0] != 0
+        assert "6 needed" in result.attrs["conclusions"]
     else:
         for name in ("difference", "difference_low", "difference_high"):
-            assert not found[name].any()
-        assert found.attrs["conclusions"].count("exactly 0") == found.sizes["measure"]
+            assert not result[name].any()
+        assert result.attrs["conclusions"].count("exactly 0") == result.sizes["measure"]
 
 
 def test_another_scale_makes_no_difference(pair):
@@ -101,8 +103,8 @@ def test_another_scale_makes_no_difference(pair):
         -np.exp(a.values), a.probe_labels, a.gallery_labels, kind="similarity",
         probe_meta=a.probe_meta, gallery_meta=a.gallery_meta,
     )  # fmt: skip
-    found = be.compare(a, other, protocol="open-reid", replicates=100)
-    assert not found.difference_low.any() and not found.difference_high.any()
+    result = be.compare(a, other, protocol="open-reid", replicates=100)
+    assert not result.difference_low.any() and not result.difference_high.any()
 
 
 def test_lists_are_compared_as_far_as_they_reach(pair):
@@ -110,12 +112,12 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
         be.TopKScores(np.argsort(x.values, axis=1)[:, :40], x.probe_labels, x.gallery_labels)
         for x in pair
     ]
-    found = be.compare(*lists, protocol="vehicleid", replicates=100)
+    result = be.compare(*lists, protocol="vehicleid", replicates=100)
     whole = be.compare(*pair, protocol="vehicleid", replicates=100, gallery="fixed")
-    assert found.measure.values[0] == "rank-40 mAP"
+    assert result.measure.values[0] == "rank-40 mAP"
     for name in ("CMC(1)", "CMC(5)"):
         for part in ("value_a", "difference_low", "better"):
-            one, other = (float(x[part].sel(measure=name)) for x in (found, whole))
+            one, other = (float(x[part].sel(measure=name)) for x in (result, whole))
             assert one == pytest.approx(other, abs=1e-12)
 
 
@@ -143,7 +145,7 @@ def test_what_has_no_meaning_is_refused(pair):
 
 
 @pytest.mark.slow
-def test_the_command_says_the_same(pair, found, tmp_path, capsys):
+def test_the_command_says_the_same(pair, result, tmp_path, capsys):
     files = []
     for scores in pair:
         files.append(str(tmp_path / f"{scores.name}.npz"))
@@ -157,8 +159,8 @@ def test_the_command_says_the_same(pair, found, tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["convention"] == "market1501" and "templates" not in document
     for i, row in enumerate(document["measures"]):
-        assert row["difference_low"] == float(found.difference_low[i])
-        assert row["conclusion"] == found.attrs["conclusions"].splitlines()[i]
+        assert row["difference_low"] == float(result.difference_low[i])
+        assert row["conclusion"] == result.attrs["conclusions"].splitlines()[i]
     assert main(given) == 0
     table = capsys.readouterr().out
     assert "re-identification, market1501" in table and "25 subjects" in table

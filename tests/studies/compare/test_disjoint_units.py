@@ -16,6 +16,6 @@ def test_layers(dtype, distinct):
         -1 if np.isnan(x) else sum(g < x for g in distinct) + sum(g <= x for g in distinct)
         for x in values
     ]
-    found = layers(values, np.array(distinct, dtype=dtype))
-    assert found.tolist() == expected
-    assert found.dtype == np.int64
+    result = layers(values, np.array(distinct, dtype=dtype))
+    assert result.tolist() == expected
+    assert result.dtype == np.int64

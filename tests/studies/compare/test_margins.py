@@ -37,19 +37,19 @@ def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
     Where this is that of percentiles, it is widened: no more is shown than by the percentiles.
     """
     for pair in (systems, systems[::-1]):
-        found = be.compare(*pair, confidence=confidence, margin=margin, replicates=MANY)
+        result = be.compare(*pair, confidence=confidence, margin=margin, replicates=MANY)
         wide = be.compare(*pair, confidence=2 * confidence - 1, replicates=MANY)
-        for i, measure in enumerate(found.measure.values):
+        for i, measure in enumerate(result.measure.values):
             low, high = float(wide.difference_low[i]), float(wide.difference_high[i])
             worst = -low if larger_is_better(measure) else high
-            supported = bool(found.supported[i])
+            supported = bool(result.supported[i])
             not_worse = supported and worst < margin
             equivalent = supported and -margin < low and high < margin
             if measure.startswith(("EER", "FRR")):
-                assert found.not_worse[i] <= not_worse and found.equivalent[i] <= equivalent
+                assert result.not_worse[i] <= not_worse and result.equivalent[i] <= equivalent
             else:
-                assert found.not_worse[i] == not_worse and found.equivalent[i] == equivalent
-        assert (found.margin == margin).all() and found.not_worse.dtype == np.int64
+                assert result.not_worse[i] == not_worse and result.equivalent[i] == equivalent
+        assert (result.margin == margin).all() and result.not_worse.dtype == np.int64
 
 
 @pytest.mark.parametrize(
@@ -115,39 +115,39 @@ def test_what_is_shown_grows_with_the_margin_and_is_symmetric(systems):
 
 @pytest.mark.slow
 def test_a_margin_of_some_measures(systems):
-    found = be.compare(*systems, margin={"frr_at_far": 0.2, "eer": 0.3}, replicates=MANY)
+    result = be.compare(*systems, margin={"frr_at_far": 0.2, "eer": 0.3}, replicates=MANY)
     plain = be.compare(*systems, replicates=MANY)
     of = {"EER": 0.3, "FRR": 0.2}
-    expected = [of.get(str(m)[:3], np.nan) for m in found.measure.values]
-    np.testing.assert_array_equal(found.margin, expected)
-    assert not found.not_worse.values[np.isnan(expected)].any()
-    assert found.sel(measure="EER").equivalent == 1
+    expected = [of.get(str(m)[:3], np.nan) for m in result.measure.values]
+    np.testing.assert_array_equal(result.margin, expected)
+    assert not result.not_worse.values[np.isnan(expected)].any()
+    assert result.sel(measure="EER").equivalent == 1
     assert not {"margin", "not_worse", "equivalent"} & set(plain)
     for name in plain.data_vars:
-        np.testing.assert_array_equal(plain[name], found[name])
-    said = dict(zip(found.measure.values, found.attrs["verdicts"].splitlines(), strict=True))
-    assert said["EER"] == "equivalent within 30 pp"  # no word of too few to decide
+        np.testing.assert_array_equal(plain[name], result[name])
+    message = dict(zip(result.measure.values, result.attrs["verdicts"].splitlines(), strict=True))
+    assert message["EER"] == "equivalent within 30 pp"  # no word of too few to decide
     apart = be.compare(*systems[::-1], margin={"frr_at_far": 0.05}, replicates=MANY)
     assert "; second may be worse by more than 5 pp" in apart.attrs["verdicts"]
-    assert "pp" not in said["AUC"] and "pp" not in plain.attrs["verdicts"]
+    assert "pp" not in message["AUC"] and "pp" not in plain.attrs["verdicts"]
 
 
 def test_the_same_decisions_of_few_people_show_little(systems):
     """Of 60 people, 30 disjoint pairs: no interval of width 0 stands for the bound by subjects."""
     a = systems[0]
     for margin, shown in ((0.04, 0), (0.06, 1)):
-        found = be.compare(a, a, margin=margin, replicates=100)
-        rate = found.sel(measure="recognition rate")
+        result = be.compare(a, a, margin=margin, replicates=100)
+        rate = result.sel(measure="recognition rate")
         assert rate.equivalent == rate.not_worse == shown  # 1 - 0.05^(1/60) = 0.049
-        assert found.sel(measure="EER").equivalent == 0  # 1 - 0.05^(1/30) = 0.095
+        assert result.sel(measure="EER").equivalent == 0  # 1 - 0.05^(1/30) = 0.095
     assert be.compare(a, a, margin=0.1, replicates=100).sel(measure="EER").equivalent == 1
 
 
 def test_nothing_is_shown_without_an_interval():
     one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
-    found = be.compare(one, one, margin=0.5, replicates=100)
-    assert not found.not_worse.any() and not found.equivalent.any()
-    assert "pp" not in found.attrs["verdicts"]
+    result = be.compare(one, one, margin=0.5, replicates=100)
+    assert not result.not_worse.any() and not result.equivalent.any()
+    assert "pp" not in result.attrs["verdicts"]
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_a_convention_has_margins_of_its_own():
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
     pair = crowd.scores("l2"), crowd.scores("l1")
     options = {"protocol": "vehicleid", "replicates": 100}
-    found = be.compare(*pair, margin={"mean_ap": 0.5}, **options)
-    assert found.sel(measure="mAP").equivalent == 1
+    result = be.compare(*pair, margin={"mean_ap": 0.5}, **options)
+    assert result.sel(measure="mAP").equivalent == 1
     with pytest.raises(be.DataError, match="'eer'; expected one of 'mean_ap'"):
         be.compare(*pair, margin={"eer": 0.5}, **options)
 
@@ -203,8 +203,8 @@ def command(systems, tmp_path, monkeypatch):
 
 
 def test_the_command_says_the_same(systems, command, capsys):
-    found = be.compare(*systems, margin=0.05, far_targets=[0.1], replicates=MANY)
-    assert found.equivalent.any() and not found.equivalent.all()
+    result = be.compare(*systems, margin=0.05, far_targets=[0.1], replicates=MANY)
+    assert result.equivalent.any() and not result.equivalent.all()
     assert main([*command, "--margin", "0.05", "--out", "here", "--report", "here.html"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "equivalent within 5 pp" in shown and "from 90 %" in shown
@@ -213,7 +213,7 @@ def test_the_command_says_the_same(systems, command, capsys):
         table = list(csv.DictReader(file))
     for i, (row, line) in enumerate(zip(document["measures"], table, strict=True)):
         for name in ("not_worse", "equivalent"):
-            assert row[name] == int(line[name]) == int(found[name][i])
+            assert row[name] == int(line[name]) == int(result[name][i])
         assert row["margin"] == float(line["margin"]) == 0.05
     assert "equivalent within 5 pp" in Path("here.html").read_text(encoding="utf-8")
 

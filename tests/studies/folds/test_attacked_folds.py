@@ -83,9 +83,9 @@ def test_a_card_with_attacks(tmp_path):
     tree = expanded(be.evaluate(scores, card))
     splitter = be.partition.RepeatedSubjectKFold(n_splits=3, n_repeats=1, random_state=0)
     ds = crossed(scores, splitter, attack="attack", templates="multi")
-    found = tree["folds/verification/multi"].to_dataset()
+    result = tree["folds/verification/multi"].to_dataset()
     for name in ("threshold", "iapar_max", "iapar_pooled", "riapar", "iapar_max_mean"):
-        np.testing.assert_array_equal(found[name], ds[name])
+        np.testing.assert_array_equal(result[name], ds[name])
     left = be.evaluate(scores, "course-kfold")["folds/verification/multi"].to_dataset()
     assert "iapar_max" not in left and left.attrs["attacks_left_out"] == 48
     (tmp_path / "no.toml").write_text(
@@ -145,8 +145,8 @@ def test_attacks_in_the_given_folds_of_a_list_of_pairs(tmp_path):
     assert again.iapar_max.equals(ds.iapar_max)
     text = (CARDS / "lfw-view2.toml").read_text().replace('name = "lfw-view2"', 'name = "a"')
     (tmp_path / "a.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
-    found = be.evaluate(scores, load(tmp_path / "a.toml"))["folds/verification/single"]
-    assert found.attack_attempts.values.tolist() == [[8, 8, 8]]
+    result = be.evaluate(scores, load(tmp_path / "a.toml"))["folds/verification/single"]
+    assert result.attack_attempts.values.tolist() == [[8, 8, 8]]
 
 
 def test_a_card_of_pairs_with_attacks_takes_given_folds(tmp_path):

@@ -71,9 +71,9 @@ confidence = 0.9
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
     targets = (0.1, 0.01, 0.001, 0.0001)
     plain = crossed(scores, splitter, threshold=("far", 0.02), confidence=0.9, far_targets=targets)
-    found = tree["folds/verification/single"].to_dataset()
-    assert found.drop_attrs().identical(plain.drop_attrs())
-    assert found.attrs["protocol"] == "mine"
+    result = tree["folds/verification/single"].to_dataset()
+    assert result.drop_attrs().identical(plain.drop_attrs())
+    assert result.attrs["protocol"] == "mine"
     assert [node.path for node in tree.leaves] == ["/folds/verification/single"]
 
 
@@ -86,11 +86,11 @@ confidence = 0.9
 )
 def test_other_divisions(scores, more, expected):
     tree = expanded(be.evaluate(scores, card(f"[partition]\n{more}\n")))
-    found = tree["folds/verification/single"].to_dataset()
-    assert expected[0] in found.attrs["splitter"]
-    assert (found.sizes["repeat"], found.sizes["fold"]) == expected[1]
+    result = tree["folds/verification/single"].to_dataset()
+    assert expected[0] in result.attrs["splitter"]
+    assert (result.sizes["repeat"], result.sizes["fold"]) == expected[1]
     if "0.25" in more:
-        assert (found.test_subjects == 5).all()
+        assert (result.test_subjects == 5).all()
 
 
 def test_folds_in_a_column(scores):
@@ -98,8 +98,8 @@ def test_folds_in_a_column(scores):
         scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
     )
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
-    found = expanded(be.evaluate(given, made))["folds/verification/single"]
-    assert found.sizes["fold"] == 2
+    result = expanded(be.evaluate(given, made))["folds/verification/single"]
+    assert result.sizes["fold"] == 2
     with pytest.raises(DataError, match="'part'"):
         expanded(be.evaluate(scores, made))
 
@@ -108,22 +108,24 @@ def test_folds_in_a_column(scores):
 def test_intervals_by_subject(scores, tmp_path):
     text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
     text += '[uncertainty]\ninterval = "subject-bootstrap"\n'
-    found = expanded(be.evaluate(scores, card(text)))["folds/verification/single"]
+    result = expanded(be.evaluate(scores, card(text)))["folds/verification/single"]
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=1, random_state=0)
     plain = crossed(scores, splitter, interval="subject-bootstrap")
-    assert found.far_high == plain.far_high
+    assert result.far_high == plain.far_high
     be.save(scores, tmp_path / "s.npz")
     (tmp_path / "mine.toml").write_text(CARD + text)
     done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
-    said = " ".join(done.stdout.split())
-    assert "for the pooled rate by subject-jackknife for new people (without a pooled rate" in said
+    message = " ".join(done.stdout.split())
+    assert (
+        "for the pooled rate by subject-jackknife for new people (without a pooled rate" in message
+    )
 
 
 def test_a_refused_interval_names_the_lines_of_a_card(scores, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     be.save(scores, "s.npz")
-    said = r"\[uncertainty\] interval = .* in a card .*protocols course-kfold --toml > my.toml"
-    with pytest.raises(ProtocolError, match=said):
+    message = r"\[uncertainty\] interval = .* in a card .*protocols course-kfold --toml > my.toml"
+    with pytest.raises(ProtocolError, match=message):
         run("s.npz", "--protocol", "course-kfold", "--interval", "subject-bootstrap")
     shown = CliRunner().invoke(root, ["protocols", "course-kfold", "--toml"])
     assert protocol.parse(shown.stdout) == protocol.load("course-kfold")
@@ -140,14 +142,14 @@ def test_folds_in_columns_of_both_sides():
         probe_meta={"part": [0, 0, 1, 1]}, gallery_meta={"part": [0, 0, 0, 0, 1, 1, 1, 1]},
     )  # fmt: skip
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n', "probe-against-gallery")
-    found = expanded(be.evaluate(scores, made))["folds/verification/single"]
-    assert found.genuine_attempts.values.tolist() == [[4, 4]]
+    result = expanded(be.evaluate(scores, made))["folds/verification/single"]
+    assert result.genuine_attempts.values.tolist() == [[4, 4]]
 
 
 def test_each_pair_once_in_folds(scores):
     made = card('pairs = "unordered"\n[partition]\nby = "subject-folds"\nfolds = 4\n')
-    found = expanded(be.evaluate(scores, made))["folds/verification/single"]
-    assert (found.genuine_attempts == 5 * 6).all()
+    result = expanded(be.evaluate(scores, made))["folds/verification/single"]
+    assert (result.genuine_attempts == 5 * 6).all()
 
 
 def test_shipped_cards_with_folds(scores):
@@ -348,8 +350,8 @@ def test_warnings_name_options_and_cards(tmp_path):
     (tmp_path / "mine.toml").write_text(CARD + '[partition]\nby = "subject-folds"\nfolds = 4\n')
     words = [str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml")]
     document = json.loads(run(*words, "--json").stdout)
-    told = " ".join(document["tasks"]["folds/verification/single"]["warnings"])
-    for text in (told, " ".join(run(*words).stdout.split())):
+    message = " ".join(document["tasks"]["folds/verification/single"]["warnings"])
+    for text in (message, " ".join(run(*words).stdout.split())):
         assert "--exclude session leaves them out" in text
         assert '[uncertainty] interval = "subject-bootstrap" in a protocol card has a' in text
         assert "`" not in text
@@ -416,8 +418,8 @@ def test_lfw_open_set_is_its_definition():
         assert np.isin(who[parts.probe], enrolled).sum() == 6
         own = scores.values[np.ix_(parts.probe, parts.gallery)]
         for target in (0.1, 0.01):
-            found = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
-            assert found == pytest.approx(naive_dir(own, who[parts.probe], enrolled, target))
+            result = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
+            assert result == pytest.approx(naive_dir(own, who[parts.probe], enrolled, target))
     assert ds.genuine_attempts.values.ravel().tolist() == [6, 6, 6]
     np.testing.assert_allclose(ds.dir_at_far_mean, ds.dir_at_far.mean(("repeat", "fold")))
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
@@ -455,11 +457,11 @@ def test_a_card_by_sample_is_its_experiment():
     given = {"unseen": 0.25, "gallery_templates": best, "stratify": "sharpness"}
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
     tree = expanded(be.evaluate(scores, card))
-    found = tree["folds/verification/single"].to_dataset()
+    result = tree["folds/verification/single"].to_dataset()
     experiment = be.partition.Experiment(0.5, by="sample", repeats=3, random_state=0, **given)
     expected = crossed(scores, experiment, interval="quantile")
     for name in ("fa", "frr_seen", "frr_unseen", "far_seen_mean", "far_unseen_high", "threshold"):
-        np.testing.assert_array_equal(found[name], expected[name])
+        np.testing.assert_array_equal(result[name], expected[name])
     for parts in experiment.split(scores):
         for one in parts.gallery:
             own = np.flatnonzero(scores.probe_labels == scores.probe_labels[one])
@@ -496,6 +498,6 @@ def test_lfw_open_set_on_faces(shared):
     own = who[parts.probe][mated][:, None] == who[parts.gallery]
     mate, first = d[mated][own], d[mated].min(axis=1)
     expected = np.mean((mate == first) & (mate < limit))
-    found = float(ds.dir_at_far.sel(far_target=0.01, rank=1).values[0, 0])
-    assert found == pytest.approx(expected)
+    result = float(ds.dir_at_far.sel(far_target=0.01, rank=1).values[0, 0])
+    assert result == pytest.approx(expected)
     assert 0.40 < float(ds.dir_at_far_mean.sel(far_target=0.01, rank=1)) < 0.60

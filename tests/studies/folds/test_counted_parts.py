@@ -48,20 +48,20 @@ def scores_of(dtype="float64", kind="distance", nan="raise", failed=True) -> be.
 
 def both_ways(monkeypatch, call) -> list[object]:
     """Return what a call returns, or raises, counting together and one by one."""
-    found = []
+    result = []
     for most in (math.inf, -1):
         with monkeypatch.context() as patch:
             if most < 0:
                 patch.setattr(index_sets.OrderedScores, "MOST", most)
             try:
-                found.append(call())
+                result.append(call())
             except be.BioevalError as error:
-                found.append(str(error))
-    return found
+                result.append(str(error))
+    return result
 
 
-def check(found) -> None:
-    together, alone = found
+def check(result) -> None:
+    together, alone = result
     if isinstance(together, str):
         assert together == alone
         return
@@ -101,8 +101,8 @@ def test_drawn_galleries(ties, monkeypatch):
 @pytest.mark.slow
 def test_the_experiment_of_the_course(monkeypatch):
     scores = be.simulate(16, 5, random_state=0)
-    found = both_ways(monkeypatch, lambda: be.evaluate(scores, "course-experiment"))
-    for one, other in zip(found[0].leaves, found[1].leaves, strict=True):
+    result = both_ways(monkeypatch, lambda: be.evaluate(scores, "course-experiment"))
+    for one, other in zip(result[0].leaves, result[1].leaves, strict=True):
         check([one.to_dataset(), other.to_dataset()])
 
 
@@ -111,15 +111,15 @@ def test_small_parts_are_not_read(monkeypatch):
     monkeypatch.setattr("bioeval.scores.blocks.BlockReader.blocks", None)
     monkeypatch.setattr(module, "LOOKED_AT", 150)
     scores = be.simulate(8, 4, random_state=0)
-    found = be.cross_evaluate(scores, SPLITTERS["folds"], task="open_set")
-    assert found["genuine_attempts"].sum() > 0
+    result = be.cross_evaluate(scores, SPLITTERS["folds"], task="open_set")
+    assert result["genuine_attempts"].sum() > 0
 
 
 def test_few_parts_of_a_large_matrix_are_read(monkeypatch):
     monkeypatch.setattr(index_sets.OrderedScores, "of", None)
     splitter = be.partition.SubjectKFold(8)
-    found = be.repeat(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
-    assert found["genuine_attempts"].values.tolist() == [[10] * 8]
+    result = be.repeat(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
+    assert result["genuine_attempts"].values.tolist() == [[10] * 8]
 
 
 def test_a_failed_comparison_is_refused_by_its_part():

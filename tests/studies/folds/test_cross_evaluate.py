@@ -212,12 +212,12 @@ def test_threads_change_nothing(scores):
 
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     large = be.simulate(150, 4, random_state=1)  # beyond what is counted on one thread
-    found = []
+    result = []
     for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        found.append(crossed(large, splitter, threshold="accuracy"))
+        result.append(crossed(large, splitter, threshold="accuracy"))
     numba.set_num_threads(1)
-    assert found[0].identical(found[1])
+    assert result[0].identical(result[1])
 
 
 # ----------------------------------------------------------------------------- identification
@@ -396,7 +396,7 @@ def test_each_subject_is_left_out_at_a_given_threshold(kind):
     sign = 1 if kind == "distance" else -1
     scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
     at = float(np.quantile(made.values, 0.1))
-    found = crossed(
+    result = crossed(
         scores, REPEATED, threshold=sign * at, interval="subject-bootstrap", confidence=0.9
     )
     counts = counts_of_test_parts(made, REPEATED, [at] * 6)
@@ -408,17 +408,17 @@ def test_each_subject_is_left_out_at_a_given_threshold(kind):
         ("far", far, of_far, 7),
         ("hter", (far + frr) / 2, of_hter, 7),
     ):
-        assert found[f"{name}_pooled"].item() == pytest.approx(rate)
-        ends = [found[f"{name}_{end}"].item() for end in ("low", "high")]
+        assert result[f"{name}_pooled"].item() == pytest.approx(rate)
+        ends = [result[f"{name}_{end}"].item() for end in ("low", "high")]
         np.testing.assert_allclose(ends, jackknifed(rate, without, trials, 14), rtol=1e-9)
-    np.testing.assert_allclose(found.gar_low, 1 - found.frr_high)
-    assert np.isnan(found.train_far_low)
-    assert found.attrs["interval_method"] == "subject-jackknife"
-    assert found.attrs["interval_for"] == "new people"
-    assert found.attrs["interval"].endswith("at the given threshold, by leaving out each subject")
-    assert "only 15 subjects" in found.attrs["warnings"]
+    np.testing.assert_allclose(result.gar_low, 1 - result.frr_high)
+    assert np.isnan(result.train_far_low)
+    assert result.attrs["interval_method"] == "subject-jackknife"
+    assert result.attrs["interval_for"] == "new people"
+    assert result.attrs["interval"].endswith("at the given threshold, by leaving out each subject")
+    assert "only 15 subjects" in result.attrs["warnings"]
     plain = crossed(scores, REPEATED, threshold=sign * at)
-    np.testing.assert_array_equal(plain.far, found.far)
+    np.testing.assert_array_equal(plain.far, result.far)
     assert plain.attrs["interval_method"] == "nadeau-bengio"
 
 
@@ -429,12 +429,12 @@ def test_one_test_part_at_a_given_threshold_is_as_without_folds():
     splitter = be.partition.PredefinedFolds(np.where(np.arange(160) < 16, -1, 0))
     options = {"interval": "subject-bootstrap"}
     at = float(np.quantile(scores.values, 0.2))
-    found = crossed(scores, splitter, threshold=at, **options)
+    result = crossed(scores, splitter, threshold=at, **options)
     there = be.verification(scores.select(test, test), thresholds=[at], **options)
     for rate in ("far", "frr"):
         for end in ("pooled", "low", "high"):
             expected = there[rate if end == "pooled" else f"{rate}_{end}"].item()
-            assert found[f"{rate}_{end}"].item() == pytest.approx(expected, rel=1e-9), (rate, end)
+            assert result[f"{rate}_{end}"].item() == pytest.approx(expected, rel=1e-9), (rate, end)
 
 
 @pytest.mark.slow
@@ -445,16 +445,16 @@ def test_subjects_are_resampled_at_a_given_threshold(variant):
 
     made = be.simulate(15, 3, random_state=2)
     at, method = float(np.quantile(made.values, 0.1)), f"subject-bootstrap-{variant}"
-    found = crossed(made, REPEATED, threshold=at, interval=method, confidence=0.9)
+    result = crossed(made, REPEATED, threshold=at, interval=method, confidence=0.9)
     rejected, accepted = counts_of_test_parts(made, REPEATED, [at] * 6)
     for rate, counts in (("far", accepted), ("frr", rejected)):
         expected = stats.subject_bootstrap(*counts, confidence=0.9, variant=variant)
-        assert found[f"{rate}_pooled"].item() == expected.estimate
-        assert [found[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
-    assert found.hter_low < found.hter_pooled < found.hter_high
-    assert found.accuracy_low < found.accuracy_pooled < found.accuracy_high
-    assert found.attrs["interval_method"] == method
-    assert found.attrs["interval"].endswith("at the given threshold, by resampling subjects")
+        assert result[f"{rate}_pooled"].item() == expected.estimate
+        assert [result[f"{rate}_{end}"].item() for end in ("low", "high")] == list(expected)
+    assert result.hter_low < result.hter_pooled < result.hter_high
+    assert result.accuracy_low < result.accuracy_pooled < result.accuracy_high
+    assert result.attrs["interval_method"] == method
+    assert result.attrs["interval"].endswith("at the given threshold, by resampling subjects")
 
 
 def test_each_subject_is_left_out_at_assured_thresholds():
@@ -462,15 +462,15 @@ def test_each_subject_is_left_out_at_assured_thresholds():
     made = be.simulate(60, 3, random_state=4, within=0.9)
     splitter = be.partition.SubjectKFold(3)
     options = {"threshold": ("far", 0.2), "interval": "subject-bootstrap", "confidence": 0.9}
-    found = crossed(made, splitter, assure=0.6, **options)
-    assert found.assured_refused == 0
-    counts = counts_of_test_parts(made, splitter, found.assured_threshold.values.ravel())
+    result = crossed(made, splitter, assure=0.6, **options)
+    assert result.assured_refused == 0
+    counts = counts_of_test_parts(made, splitter, result.assured_threshold.values.ravel())
     for name, of_rate, trials in (("frr", counts[0], 60), ("far", counts[1], 30)):
         rate, without = left_out(*of_rate)
-        ends = [found[f"assured_{name}_{end}"].item() for end in ("low", "high")]
+        ends = [result[f"assured_{name}_{end}"].item() for end in ("low", "high")]
         np.testing.assert_allclose(ends, jackknifed(rate, without, trials, 59), rtol=1e-9)
     alone = crossed(made, splitter, **options)
-    assert found.far_high == alone.far_high
+    assert result.far_high == alone.far_high
 
 
 ANEW = ("eer", ("far", 0.05), ("frr", 0.1), "hter", "accuracy")
@@ -492,25 +492,27 @@ def test_each_subject_is_left_out_and_thresholds_are_chosen_anew(rule, kind):
         splitter = be.partition.PredefinedFolds(fold[kept])
         return crossed(scores, splitter, threshold=rule, **options)
 
-    found = pooled(np.arange(48), interval="subject-bootstrap")
-    assert found.attrs["interval_method"] == "subject-jackknife"
-    assert found.attrs["interval_for"] == "new people"
+    result = pooled(np.arange(48), interval="subject-bootstrap")
+    assert result.attrs["interval_method"] == "subject-jackknife"
+    assert result.attrs["interval_for"] == "new people"
     without = [pooled(np.flatnonzero(who != x)) for x in np.unique(who)]
     for rate in ("far", "frr", "hter", "accuracy"):
         if rule == "accuracy" and rate != "frr":  # FAR is 0, and has a bound alone
-            assert found.far_pooled == 0 == found.far_low
+            assert result.far_pooled == 0 == result.far_low
             continue
         others = np.array([x[f"{rate}_pooled"].item() for x in without])
         logits = np.log(others / (1 - others))
         half = student.ppf(0.975, 15) * np.sqrt(15 / 16 * ((logits - logits.mean()) ** 2).sum())
-        x = found[f"{rate}_pooled"].item()
+        x = result[f"{rate}_pooled"].item()
         if np.ptp(logits) < 1e-9:  # without spread there is a bound by people
             low, high = be.stats.clopper_pearson(16 * x, 16)
-            assert found[f"{rate}_low"] <= low < x < high <= found[f"{rate}_high"]
+            assert result[f"{rate}_low"] <= low < x < high <= result[f"{rate}_high"]
             continue
         middle = np.log(x / (1 - x))
         for end, moved in (("low", middle - half), ("high", middle + half)):
-            np.testing.assert_allclose(found[f"{rate}_{end}"], 1 / (1 + np.exp(-moved)), atol=1e-12)
+            np.testing.assert_allclose(
+                result[f"{rate}_{end}"], 1 / (1 + np.exp(-moved)), atol=1e-12
+            )
 
 
 def test_thresholds_of_many_scores_are_interpolated():
@@ -538,13 +540,13 @@ def test_a_fold_where_everything_is_rejected_is_resampled():
     subject = np.repeat([0, 1, 2, 3], 2)
     d[subject[:, None] != subject] = -np.inf
     splitter = be.partition.SubjectKFold(2)
-    found = crossed(
+    result = crossed(
         be.Scores(d, subject), splitter, threshold=("far", 0.1), interval="subject-bootstrap"
     )
-    assert np.isnan(found.threshold).all()
-    assert (found.far_pooled.item(), found.frr_pooled.item()) == (0, 1)
-    assert found.far_low == 0 < found.far_high
-    assert found.frr_low < 1 == found.frr_high
+    assert np.isnan(result.threshold).all()
+    assert (result.far_pooled.item(), result.frr_pooled.item()) == (0, 1)
+    assert result.far_low == 0 < result.far_high
+    assert result.frr_low < 1 == result.frr_high
 
 
 def test_what_cannot_be_resampled_is_refused(scores):
@@ -732,11 +734,11 @@ def test_the_sizes_of_galleries_are_said_first(task):
     scores = be.Scores(values, subject[probes], subject[enrolled])
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
     ds = crossed(scores, be.partition.PredefinedFolds(fold), task=task)
-    said = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
-    assert ds.attrs["galleries"] == said
+    message = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
+    assert ds.attrs["galleries"] == message
     lines = [line.strip() for line in as_text(FoldTable(ds), 100).splitlines()]
     heading = next(i for i, line in enumerate(lines) if "identification" in line)
-    assert lines[heading + 1] == said
+    assert lines[heading + 1] == message
     assert ds.attrs["warnings"].count("galleries of different sizes") == 1
     whole = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)

@@ -26,8 +26,8 @@ def verification_attempts(d, label, probes, gallery, templates):
             if j != i:
                 claimed.setdefault(label[j], []).append(d[i][j])
         for subject, scores in claimed.items():
-            found = scores if templates == "single" else [min(scores)]
-            (genuine if subject == label[i] else impostor).extend(found)
+            result = scores if templates == "single" else [min(scores)]
+            (genuine if subject == label[i] else impostor).extend(result)
     return genuine, impostor
 
 
@@ -62,18 +62,18 @@ def open_set_slide(d, label, probes, gallery, t, ranks, every=None):
     tg = ti = fa = 0
     detected = [0] * len(ranks)
     for i in probes:
-        found = ordered(d, label, i, gallery)
+        result = ordered(d, label, i, gallery)
         if label[i] in enrolled:
-            mates = [k for k, j in enumerate(found, 1) if label[j] == label[i]]
+            mates = [k for k, j in enumerate(result, 1) if label[j] == label[i]]
             if mates:
                 tg += 1
                 first = mates[0]
-                if d[i][found[first - 1]] <= t:
+                if d[i][result[first - 1]] <= t:
                     for k, rank in enumerate(ranks):
                         detected[k] += first <= rank
             if unenrolled_probes:
                 continue  # a genuine user only
-        others = [j for j in found if label[j] != label[i]]
+        others = [j for j in result if label[j] != label[i]]
         if others:
             ti += 1
             fa += d[i][others[0]] <= t
@@ -82,14 +82,14 @@ def open_set_slide(d, label, probes, gallery, t, ranks, every=None):
 
 def closed_set_slide(d, label, probes, gallery, ranks):
     """Probes that are enrolled, and those identified at each of the ranks or better."""
-    attempts, found = 0, [0] * len(ranks)
+    attempts, result = 0, [0] * len(ranks)
     for i in probes:
         mates = [k for k, j in enumerate(ordered(d, label, i, gallery), 1) if label[j] == label[i]]
         if mates:
             attempts += 1
             for k, rank in enumerate(ranks):
-                found[k] += mates[0] <= rank
-    return attempts, found
+                result[k] += mates[0] <= rank
+    return attempts, result
 
 
 # --------------------------------------------------------------------------- 50 experiments
@@ -116,8 +116,8 @@ def drawn(seed):
     return be.Scores(values, label, kind=kind), d.tolist(), label.tolist(), experiment
 
 
-def same(found, expected):
-    return float(found) == pytest.approx(float(expected), nan_ok=True)
+def same(result, expected):
+    return float(result) == pytest.approx(float(expected), nan_ok=True)
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -143,9 +143,9 @@ def test_every_count_is_that_of_the_slides(seed):
             one = ds.isel(repeat=repeat, fold=0)
             for prefix, part in (("", test), ("train_", train)):
                 if task == "closed_set":
-                    attempts, found = closed_set_slide(d, label, *part, ranks)
+                    attempts, result = closed_set_slide(d, label, *part, ranks)
                     assert int(one[f"{prefix}genuine_attempts"]) == attempts
-                    assert one[f"{prefix}cms_count"].values.tolist() == found
+                    assert one[f"{prefix}cms_count"].values.tolist() == result
                     continue
                 t = sign * float(one["threshold"])
                 names = ("fa", "genuine_attempts", "impostor_attempts")
@@ -157,11 +157,11 @@ def test_every_count_is_that_of_the_slides(seed):
                     assert tuple(int(one[f"{prefix}{name}"]) for name in names) == counts
                     assert (tg, ti) == tuple(map(len, both))
                 else:
-                    found = open_set_slide(d, label, *part, t, ranks)
-                    assert (tg, ti, fa) == found[:3]
+                    result = open_set_slide(d, label, *part, t, ranks)
+                    assert (tg, ti, fa) == result[:3]
                     detected = np.rint(one[f"{prefix}dir"].values * tg)
-                    assert detected.tolist() == found[3]
-                    assert int(one[f"{prefix}fr"]) == tg - found[3][0]
+                    assert detected.tolist() == result[3]
+                    assert int(one[f"{prefix}fr"]) == tg - result[3][0]
             if task == "verification":  # the threshold, and the points of the test part
                 both = verification_attempts(d, label, *train, templates)
                 chosen = naive.eer(*both, "distance").threshold
@@ -309,8 +309,8 @@ def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
     curves = be.repeat(scores, experiment)
     monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
     for templates, expected in zip(("single", "multi"), listed, strict=True):
-        found = crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
-        assert found.identical(expected)
+        result = crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
+        assert result.identical(expected)
     assert be.repeat(scores, experiment).identical(curves)
 
 
@@ -370,11 +370,11 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
     y = np.repeat(np.arange(10), 4)
     x = rng.normal(size=(10, 6))[y] + 0.5 * rng.normal(size=(40, 6))
     experiment = Experiment(0.3, 0.3, 1, 0.25, repeats=3, random_state=0)
-    found = crossed(x, experiment, y=y, estimator=Recorder(), metric="l2")
+    result = crossed(x, experiment, y=y, estimator=Recorder(), metric="l2")
     scores = be.Scores.from_embeddings(x, y, metric="l2")
     expected = crossed(scores, experiment)
     for name in ("fa", "fr", "threshold", "eer", "train_fa", "test_subjects", "train_subjects"):
-        np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
+        np.testing.assert_allclose(result[name], expected[name], rtol=1e-12)
     assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
 
 
@@ -547,11 +547,11 @@ def test_galleries_that_an_exclusion_makes_smaller_are_counted():
             assert len(own) == 2
         fewer.append(sum(x > 0 for x in counts))
         none.append(sum(x == 2 for x in counts))
-    found = crossed(scores, experiment)
-    assert found.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
+    result = crossed(scores, experiment)
+    assert result.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
     assert (
         f"{sum(fewer)} of 45 probes are compared with fewer templates of their subject than are "
         f"enrolled, since pairs are excluded; {sum(none)} with none"
-    ) in found.attrs["warnings"]
+    ) in result.attrs["warnings"]
     plain = crossed(scores.excluding(), experiment)
     assert "reduced_galleries" not in plain and "excluded" not in plain.attrs["warnings"]

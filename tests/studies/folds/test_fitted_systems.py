@@ -124,8 +124,8 @@ def test_bad_systems_are_refused(faces):
 def test_scorers_in_scikit_learn(faces):
     x, subject = faces
     folds = be.partition.SubjectKFold(4)
-    found = cross_val_score(PCA(4, random_state=0), x, subject, cv=folds, scoring=be.eer_scorer)
-    for value, (train, test) in zip(found, folds.split(y=subject), strict=True):
+    result = cross_val_score(PCA(4, random_state=0), x, subject, cv=folds, scoring=be.eer_scorer)
+    for value, (train, test) in zip(result, folds.split(y=subject), strict=True):
         made = PCA(4, random_state=0).fit(x[train]).transform(x[test])
         scores = be.Scores.from_embeddings(made, subject[test])
         assert value == pytest.approx(-be.verification(scores).eer.item())
@@ -198,8 +198,8 @@ def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
     with pytest.raises(DataError, match=f"labels {named} of genuine and impostor"):
         cross_val_score(PCA(4, random_state=0), x, y, error_score="raise", **how)
     with pytest.warns(UserWarning, match="expected the subject of each sample"):
-        found = cross_val_score(PCA(4, random_state=0), x, y, **how)
-    assert np.isnan(found).all()
+        result = cross_val_score(PCA(4, random_state=0), x, y, **how)
+    assert np.isnan(result).all()
 
 
 def test_a_label_of_its_own_for_each_sample_is_no_subject(faces):
@@ -231,14 +231,14 @@ def test_a_callable_metric_states_its_kind(faces):
         return -far(a, b)
 
     given = {"y": subject, "estimator": chosen}
-    found = [
+    result = [
         be.cross_evaluate(x, splitter, metric=metric, kind=kind, **given)
         for metric, kind in ((far, "distance"), (near, "similarity"), ("l1", None))
     ]
-    for other in found[1:]:
-        np.testing.assert_allclose(other["frr"], found[0]["frr"])
-    assert found[1].attrs["kind"] == "similarity"
-    np.testing.assert_allclose(found[1]["threshold"], -found[0]["threshold"])
+    for other in result[1:]:
+        np.testing.assert_allclose(other["frr"], result[0]["frr"])
+    assert result[1].attrs["kind"] == "similarity"
+    np.testing.assert_allclose(result[1]["threshold"], -result[0]["threshold"])
     scorers = [be.make_scorer("eer", metric=far, kind="distance"),
                be.make_scorer("eer", metric=near, kind="similarity")]  # fmt: skip
     assert "kind='similarity'" in repr(scorers[1])

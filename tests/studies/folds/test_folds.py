@@ -133,8 +133,8 @@ def require_same(call, scores, seed):
     """Raise unless a call gives the same in blocks as in one process."""
     expected = call(scores)
     with computed_by(in_blocks(seed)):
-        found = call(scores)
-    xr.testing.assert_identical(found, expected)
+        result = call(scores)
+    xr.testing.assert_identical(result, expected)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -195,8 +195,8 @@ def collected(values, monkeypatch):
         np.array([0, 1]), np.array([np.nan]), np.array([np.inf]), values.size
     )
     two = [DivisionIntoFolds(code, code), DivisionIntoFolds(code, 1 - code)]
-    found = passes.CollectPass(rows, two, windows, None, values.dtype).part(0, len(values))
-    return sum(map(len, found["kept"]["0"].arrays)), found["joined"]["1"]["2"].arrays
+    result = passes.CollectPass(rows, two, windows, None, values.dtype).part(0, len(values))
+    return sum(map(len, result["kept"]["0"].arrays)), result["joined"]["1"]["2"].arrays
 
 
 def test_equal_scores_are_joined_before_they_are_sent(monkeypatch):
@@ -238,9 +238,9 @@ def of_eight_rows(monkeypatch):
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 8)
 
     def noted(self, work, ranges):
-        found = begin(self, work, ranges)
-        counted.append((self.passes, tuple(found.missing)))
-        return found
+        result = begin(self, work, ranges)
+        counted.append((self.passes, tuple(result.missing)))
+        return result
 
     monkeypatch.setattr(Checkpoint, "begin", noted)
     return counted

@@ -30,7 +30,7 @@ def naive_units(pairs, folds):
         end = begin + len(people) // folds + (k < larger)
         blocks.append(people[begin:end])
         begin = end
-    found = []
+    result = []
     for block in blocks:
         train, test, crossing = [], [], 0
         for i, (a, b) in enumerate(pairs):
@@ -40,8 +40,8 @@ def naive_units(pairs, folds):
                 crossing += 1
             else:
                 train.append(i)
-        found.append((train, test, crossing))
-    return found
+        result.append((train, test, crossing))
+    return result
 
 
 @st.composite
@@ -81,8 +81,8 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
         assert one.crossing_pairs == crossing
         assert np.isnan(one.threshold) if threshold is None else one.threshold == threshold
     left_out = int(ds.crossing_pairs.sum()) // 2
-    said = f"not tested: {left_out}, beside {len(pairs) - left_out} that are; fewer folds"
-    assert (said in ds.attrs["warnings"]) == (left_out > 0)
+    message = f"not tested: {left_out}, beside {len(pairs) - left_out} that are; fewer folds"
+    assert (message in ds.attrs["warnings"]) == (left_out > 0)
 
 
 def most_disjoint(pairs):
@@ -200,8 +200,8 @@ def test_two_systems_are_paired_by_pair():
     expected = be.compare(a, b, replicates=100)
     assert expected.attrs["subjects"] == 20
     mixed = np.random.default_rng(1).permutation(len(kept))
-    found = be.compare(a, b.select(mixed), replicates=100)
-    assert found.drop_attrs().identical(expected.drop_attrs())
+    result = be.compare(a, b.select(mixed), replicates=100)
+    assert result.drop_attrs().identical(expected.drop_attrs())
     other = be.Scores.from_pairs(
         worse, a.genuine, subjects=[(x, y + 50 * (x != y)) for x, y in a.pair_subjects.tolist()]
     )

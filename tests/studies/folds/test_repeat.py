@@ -59,12 +59,12 @@ def test_galleries_that_an_exclusion_reduces_are_counted():
         lost = [sum(session[g] == session[p] for g in own[i]) for i, p in enumerate(probes)]
         fewer.append(sum(x > 0 for x in lost))
         none.append(sum(x == 2 for x in lost))
-    found = be.repeat(scores, galleries)
-    assert found.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
+    result = be.repeat(scores, galleries)
+    assert result.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
     assert (
         f"{sum(fewer)} of 90 probes are compared with fewer templates of their subject than are "
         f"enrolled, since pairs are excluded; {sum(none)} with none"
-    ) in found.attrs["warnings"]
+    ) in result.attrs["warnings"]
     plain = be.repeat(scores.excluding(), galleries)
     assert "reduced_galleries" not in plain and "enrolled" not in plain.attrs["warnings"]
 
@@ -111,8 +111,8 @@ def test_equal_impostor_scores_are_attempts_each(scores, claims):
 def test_the_mean_nears_the_exact_average(scores):
     """Galleries drawn at random: their mean is near that of all of them."""
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=200, random_state=2)
-    found = be.repeat(scores, galleries, task="closed_set", max_rank=1)
-    halves = found.cms.values[:100].mean(), found.cms.values[100:].mean()
+    result = be.repeat(scores, galleries, task="closed_set", max_rank=1)
+    halves = result.cms.values[:100].mean(), result.cms.values[100:].mean()
     assert abs(halves[0] - halves[1]) < 0.03
 
 

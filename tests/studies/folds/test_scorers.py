@@ -34,11 +34,11 @@ def test_the_function_takes_the_scores_of_all_attempts(case, templates):
         both = naive.attempts_multi(**case.naive())
     else:
         both = naive.attempts_single(**case.naive())
-    found = be.make_scorer(kept, templates=templates).of_scores(be.Scores(**case.scores()))
+    result = be.make_scorer(kept, templates=templates).of_scores(be.Scores(**case.scores()))
     if not all(map(len, both)):
-        assert np.isnan(found)
+        assert np.isnan(result)
         return
-    assert found == len(both[0]) / len(both[1])
+    assert result == len(both[0]) / len(both[1])
     for scores, expected in zip(kept.scores, both, strict=True):
         assert scores.dtype == np.float64
         np.testing.assert_array_equal(scores, np.sort(np.array(expected, dtype=float)))
@@ -57,8 +57,8 @@ def test_a_test_of_scipy_gives_its_statistic():
     label, values = scores.probe_labels, np.asarray(scores.values)
     same = label[:, None] == label
     genuine, impostor = values[same & ~np.eye(36, dtype=bool)], values[~same]
-    found = be.make_scorer(stats.ks_2samp).of_scores(scores)
-    assert found == stats.ks_2samp(genuine, impostor).statistic
+    result = be.make_scorer(stats.ks_2samp).of_scores(scores)
+    assert result == stats.ks_2samp(genuine, impostor).statistic
     less = be.make_scorer(stats.wasserstein_distance, larger_is_better=False)
     assert less.of_scores(scores) == pytest.approx(-stats.wasserstein_distance(genuine, impostor))
     assert be.eer_scorer.of_scores(scores) == -be.verification(scores).eer
@@ -100,8 +100,8 @@ def test_in_scikit_learn():
     person = np.repeat(np.arange(8), 4)
     x = rng.normal(size=(8, 6))[person] + rng.normal(size=(32, 6))
     folds, scorer = be.partition.SubjectKFold(2), be.make_scorer(stats.ks_2samp, metric="l2")
-    found = cross_val_score(PCA(3, random_state=0), x, person, cv=folds, scoring=scorer)
-    for value, (train, test) in zip(found, folds.split(y=person), strict=True):
+    result = cross_val_score(PCA(3, random_state=0), x, person, cv=folds, scoring=scorer)
+    for value, (train, test) in zip(result, folds.split(y=person), strict=True):
         made = PCA(3, random_state=0).fit(x[train]).transform(x[test])
         scores = be.Scores.from_embeddings(made, person[test], metric="l2")
         assert value == pytest.approx(scorer.of_scores(scores))

@@ -35,14 +35,14 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     text, errors = capsys.readouterr()
     ds = be.gallery_templates(scores, [1, 3, 5], far_targets=[0.1, 0.01])
     assert errors == ""
-    said = " ".join(text.split())
-    assert f"One threshold, {float(ds.threshold_used):.6g}: more templates lower FRR" in said
-    assert "threshold of the EER with 1 template per subject" in said
+    message = " ".join(text.split())
+    assert f"One threshold, {float(ds.threshold_used):.6g}: more templates lower FRR" in message
+    assert "threshold of the EER with 1 template per subject" in message
     for one in (ds.sel(gallery_templates=n) for n in (1, 3, 5)):
         frr, far = float(one.frr_at_threshold), float(one.far_at_threshold)
-        assert f"{100 * frr:.2f} % {100 * far:.2f} %" in said
-        assert f"{100 * float(one.eer):.2f} % {100 * float(one.frr_at_far[0]):.2f} %" in said
-    assert "Rates are exact means over all choices of templates" in said
+        assert f"{100 * frr:.2f} % {100 * far:.2f} %" in message
+        assert f"{100 * float(one.eer):.2f} % {100 * float(one.frr_at_far[0]):.2f} %" in message
+    assert "Rates are exact means over all choices of templates" in message
     assert main([*given, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     rows = document["by_templates"]
@@ -55,9 +55,9 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
 def test_other_fusions_and_words(file, scores, capsys):
     given = ["gallery-templates", file, "--templates", "1,2", "--fusion", "mean", "--terms", "iso"]
     assert main([*given, "--threshold", "far=0.01"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "FRR falls" not in said and "FMR <= 10 %" in said
-    assert "threshold of far=0.01 with 1 template" in said
+    message = " ".join(capsys.readouterr().out.split())
+    assert "FRR falls" not in message and "FMR <= 10 %" in message
+    assert "threshold of far=0.01 with 1 template" in message
     drawn = ["gallery-templates", file, "--templates", "2", "--sampling", "5", "--seed", "1"]
     assert main(drawn) == 0
     assert "means over 5 galleries drawn for each probe" in capsys.readouterr().out

@@ -33,11 +33,11 @@ def naive_dir(values, probes, enrolled, target, rank):
     for t in [-np.inf, *values.ravel()]:
         if np.mean(nearest <= t) > target:
             continue
-        found = 0
+        result = 0
         for row, who in zip(values[mates], probes[mates], strict=True):
             own = row[list(enrolled).index(who)]
-            found += own <= t and 1 + np.sum(row < own) <= rank
-        best = max(best, found / mates.sum())
+            result += own <= t and 1 + np.sum(row < own) <= rank
+        best = max(best, result / mates.sum())
     return best
 
 
@@ -54,8 +54,8 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
                           scores.gallery_labels[own == g], target, rank)
                 for g in ("G1", "G2")
             ]  # fmt: skip
-            found = mean.dir_at_far.sel(far_target=target, rank=rank)
-            assert found == pytest.approx(np.mean(each), abs=1e-12)
+            result = mean.dir_at_far.sel(far_target=target, rank=rank)
+            assert result == pytest.approx(np.mean(each), abs=1e-12)
     thresholds = [tree[f"{g}/open_set"].threshold_at_far for g in ("G1", "G2")]
     assert (thresholds[0] != thresholds[1]).all() and "threshold_at_far" not in mean
     assert "threshold" not in mean.dims

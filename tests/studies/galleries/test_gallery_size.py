@@ -34,8 +34,8 @@ def subjects_of(case) -> int:
 
 
 @given(cases(), st.sampled_from(own.FUSIONS), st.sampled_from(own.IMPOSTORS))
-def test_every_smaller_gallery(found, fusion, impostors):
-    case, limits, ties = found
+def test_every_smaller_gallery(drawn_case, fusion, impostors):
+    case, limits, ties = drawn_case
     sizes = range(1, subjects_of(case) + 1)
     options = {"fusion": fusion, "ties": ties, "impostors": impostors, "max_rank": 3}
     ds = be.gallery_size(be.Scores(**case.scores()), list(sizes), thresholds=limits, **options)
@@ -53,8 +53,8 @@ def test_every_smaller_gallery(found, fusion, impostors):
 
 @pytest.mark.slow
 @given(cases())
-def test_the_whole_gallery_is_the_ordinary_result(found):
-    case, limits, ties = found
+def test_the_whole_gallery_is_the_ordinary_result(drawn_case):
+    case, limits, ties = drawn_case
     scores, whole = be.Scores(**case.scores()), subjects_of(case)
     options = {"ties": ties, "max_rank": whole, "thresholds": limits}
     ds = be.gallery_size(scores, [whole], **options).isel(gallery_size=0)
@@ -69,8 +69,8 @@ def test_the_whole_gallery_is_the_ordinary_result(found):
 
 @pytest.mark.slow
 @given(cases())
-def test_properties(found):
-    case, limits, ties = found
+def test_properties(drawn_case):
+    case, limits, ties = drawn_case
     sizes = list(range(1, subjects_of(case) + 1))
     ds = be.gallery_size(be.Scores(**case.scores()), sizes, thresholds=limits, ties=ties)
     if ds.genuine_attempts:
@@ -90,12 +90,12 @@ def test_properties(found):
 def test_drawn_marked_is_hypergeometric(population, drawn, limit):
     from scipy.stats import hypergeom
 
-    found = np.empty((population + 1, limit))
-    kernel.drawn_marked(population, drawn, np.eye(population + 1), limit, found)
+    result = np.empty((population + 1, limit))
+    kernel.drawn_marked(population, drawn, np.eye(population + 1), limit, result)
     expected = hypergeom.pmf(
         np.arange(limit)[None], population, np.arange(population + 1)[:, None], drawn
     )
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("population", "drawn"), [(6, 2), (6, 6), (50, 17), (3000, 1)])
@@ -103,9 +103,9 @@ def test_none_drawn_is_a_ratio_of_binomials(population, drawn):
     ways = math.comb(population, drawn)
     counts = range(0, population + 1, max(1, population // 10))
     expected = [math.comb(population - c, drawn) / ways for c in counts]
-    found = none_drawn(population, drawn, population + 2)
-    np.testing.assert_allclose(found[list(counts)], expected, rtol=1e-12)
-    assert found[-1] == 0
+    result = none_drawn(population, drawn, population + 2)
+    np.testing.assert_allclose(result[list(counts)], expected, rtol=1e-12)
+    assert result[-1] == 0
 
 
 @pytest.mark.slow
@@ -113,19 +113,19 @@ def test_gaussian_scores_have_a_closed_form():
     """Galleries of fewer subjects of one large matrix, against the formula of each size."""
     truth = GaussianScores(d_prime=2.5)
     sizes, limits = [5, 20, 80, 200], [-2.5, -2.0, -1.5]
-    found = []
+    result = []
     for seed in range(4):
         scores = be.simulate(
             200, 1, model="gaussian-scores", d_prime=2.5, layout="probe-against-gallery",
             probes=4, unenrolled=200, random_state=seed,
         )  # fmt: skip
-        found.append(be.gallery_size(scores, sizes, thresholds=limits, max_rank=5))
+        result.append(be.gallery_size(scores, sizes, thresholds=limits, max_rank=5))
     for i, size in enumerate(sizes):
-        cms = np.mean([ds.cms[i] for ds in found], axis=0)
+        cms = np.mean([ds.cms[i] for ds in result], axis=0)
         np.testing.assert_allclose(cms, truth.cms(np.arange(1, 6), size), atol=0.02)
-        far = np.mean([ds.far[i] for ds in found], axis=0)
+        far = np.mean([ds.far[i] for ds in result], axis=0)
         np.testing.assert_allclose(far, truth.open_set_far(limits, size), atol=0.02)
-        dir_ = np.mean([ds.dir[i] for ds in found], axis=0)
+        dir_ = np.mean([ds.dir[i] for ds in result], axis=0)
         np.testing.assert_allclose(dir_, truth.dir(limits, np.arange(1, 6), size), atol=0.02)
 
 
@@ -222,10 +222,10 @@ def test_parts_merge_to_the_whole():
 
     def count(rows):
         reader = BlockReader(scores.select(probes=rows))
-        job = SizeCounter(reader, search, limits)
+        counter = SizeCounter(reader, search, limits)
         for block in reader:
-            job.add(block)
-        return job.result()
+            counter.add(block)
+        return counter.result()
 
     whole = count(np.arange(m))
     both = count(np.arange(10)).merge(count(np.arange(10, m)))
@@ -344,5 +344,5 @@ def test_each_sampled_gallery_is_one_of_those_there_are():
         wholes.append(be.closed_set(part, rank_unit="subject", max_rank=1).cms.values[0])
     assert sorted(wholes) == [0.0, 0.5, 1.0]
     ds = be.gallery_size(scores, [2], sampling=300, random_state=5, max_rank=1, thresholds=[1.0])
-    found, counts = np.unique(ds.cms_by_gallery, return_counts=True)
-    assert found.tolist() == [0.0, 0.5, 1.0] and (counts > 70).all()
+    result, counts = np.unique(ds.cms_by_gallery, return_counts=True)
+    assert result.tolist() == [0.0, 0.5, 1.0] and (counts > 70).all()

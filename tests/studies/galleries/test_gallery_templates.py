@@ -35,30 +35,30 @@ def largest(case) -> int:
     return max(np.unique(list(map(str, labels)), return_counts=True)[1].tolist())
 
 
-def assert_points(found, genuine, impostor, kind) -> None:
+def assert_points(result, genuine, impostor, kind) -> None:
     """Hold EER and FRR at FAR targets to the points of the expected curve."""
     sign = -1 if kind == "similarity" else 1
     points = naive_galleries.claimed_points(genuine, impostor)
     expected = naive.crossing(points)
-    np.testing.assert_allclose(found.eer, floats(expected.value), atol=1e-12)
+    np.testing.assert_allclose(result.eer, floats(expected.value), atol=1e-12)
     at = {float(p.threshold): p for p in points}
     if points:
-        chosen = at.get(sign * float(found.eer_threshold))
-        if chosen is not None and not math.isnan(float(found.eer)):
+        chosen = at.get(sign * float(result.eer_threshold))
+        if chosen is not None and not math.isnan(float(result.eer)):
             largest_error = max(expected.far_at_eer, expected.frr_at_eer)
             assert float(max(chosen.far, chosen.frr)) == pytest.approx(float(largest_error))
     for k, x in enumerate(TARGETS):
         allowed = [p for p in points if float(p.far) <= x]
         frr = float(min(p.frr for p in allowed)) if points else math.nan
-        np.testing.assert_allclose(found.frr_at_far[k], frr, atol=1e-12)
-        t = sign * float(found.threshold_at_far[k])
+        np.testing.assert_allclose(result.frr_at_far[k], frr, atol=1e-12)
+        t = sign * float(result.threshold_at_far[k])
         np.testing.assert_array_equal(t, float(allowed[-1].threshold) if points else math.nan)
 
 
 @settings(max_examples=own.examples_of(40))
 @given(cases(), st.sampled_from(own.IMPOSTORS))
-def test_every_choice_of_templates(found, impostors):
-    case, limits, ties, fusion = found
+def test_every_choice_of_templates(drawn_case, impostors):
+    case, limits, ties, fusion = drawn_case
     scores, sizes = be.Scores(**case.scores()), list(range(1, largest(case) + 1))
     sign = -1 if case.kind == "similarity" else 1
     ds = be.gallery_templates(
@@ -101,18 +101,18 @@ def test_every_choice_of_templates(found, impostors):
         ), one)  # fmt: skip
 
 
-def assert_verification(found, one) -> None:
+def assert_verification(result, one) -> None:
     """Hold verification in drawn galleries to the same rates."""
     for name in ("frr", "far", "eer", "eer_threshold", "frr_at_far", "threshold_at_far"):
-        np.testing.assert_array_equal(found[name], one[name], err_msg=name)
-    np.testing.assert_allclose(found.gar, 1 - one.frr, atol=1e-15)
-    np.testing.assert_allclose(found.fa, one.far.fillna(0) * found.impostor_attempts, atol=1e-9)
+        np.testing.assert_array_equal(result[name], one[name], err_msg=name)
+    np.testing.assert_allclose(result.gar, 1 - one.frr, atol=1e-15)
+    np.testing.assert_allclose(result.fa, one.far.fillna(0) * result.impostor_attempts, atol=1e-9)
 
 
 @pytest.mark.slow
 @given(cases())
-def test_all_templates_are_the_whole_gallery(found):
-    case, limits, ties, fusion = found
+def test_all_templates_are_the_whole_gallery(drawn_case):
+    case, limits, ties, fusion = drawn_case
     scores, size = be.Scores(**case.scores()), largest(case)
     ds = be.gallery_templates(
         scores, size, fusion=fusion, thresholds=limits, ties=ties, far_targets=TARGETS
@@ -138,8 +138,8 @@ def test_all_templates_are_the_whole_gallery(found):
 @given(cases(), st.integers(0, 5))
 @example((own.Case(np.arange(16.0).reshape(4, 4), list("aabb"), None, "distance", "raise"),
           np.array([3.0, 9.0]), "pessimistic", "min"), 0)  # fmt: skip
-def test_with_more_templates_frr_falls_and_far_rises(found, seed):
-    case, limits, ties, _ = found
+def test_with_more_templates_frr_falls_and_far_rises(drawn_case, seed):
+    case, limits, ties, _ = drawn_case
     scores = be.Scores(**case.scores())
     ds = be.gallery_templates(scores, range(1, largest(case) + 1), thresholds=limits, ties=ties)
     for name, sign in (("frr", -1), ("far", 1), ("open_set_far", 1)):
@@ -189,12 +189,12 @@ def test_drawn_galleries_agree_with_all(people, fusion):
     np.testing.assert_allclose(drawn.open_set_far, exact.open_set_far, atol=0.05)
     again = be.gallery_templates(people, sizes, fusion=fusion, sampling=150, random_state=3)
     assert again.identical(drawn)
-    found = be.verification(
+    result = be.verification(
         people, templates="multi", fusion=fusion, gallery=3, sampling=150, random_state=3,
         thresholds=exact.threshold.values,
     )  # fmt: skip
-    np.testing.assert_array_equal(found.frr_se, drawn.frr_se[1])
-    np.testing.assert_array_equal(found.far, drawn.far[1])
+    np.testing.assert_array_equal(result.frr_se, drawn.frr_se[1])
+    np.testing.assert_array_equal(result.far, drawn.far[1])
 
 
 @pytest.mark.slow

@@ -50,8 +50,8 @@ def drawn_cases(draw, sizes=SMALL):
 
 
 @given(drawn_cases(), st.sampled_from(own.IMPOSTORS), st.sampled_from((None, 1, 2)))
-def test_every_gallery(found, impostors, max_rank):
-    case, limits, ties, size = found
+def test_every_gallery(drawn_case, impostors, max_rank):
+    case, limits, ties, size = drawn_case
     scores = be.Scores(**case.scores())
     given_ = {"size": size, "ties": ties, "max_rank": max_rank}
     expected = naive_galleries.expected(
@@ -68,11 +68,11 @@ def test_every_gallery(found, impostors, max_rank):
     assert_expected(closed, expected, ("cms", "cms_count", "tied"))
     mates = [sum(cell.mate for cell in row) for row in naive.read(**case.naive()).rows]
     fewer = sum(0 < count < size for count in mates)
-    for found in (ds, closed):
-        assert ("fewer_mates" in found) == (size > 1)
-        assert found.get("fewer_mates", fewer if size > 1 else 0) == (fewer if size > 1 else 0)
+    for result in (ds, closed):
+        assert ("fewer_mates" in result) == (size > 1)
+        assert result.get("fewer_mates", fewer if size > 1 else 0) == (fewer if size > 1 else 0)
         note = f"{fewer} of {expected.genuine_attempts} mated search"
-        assert (note in found.attrs["warnings"]) == (size > 1 and fewer > 0)
+        assert (note in result.attrs["warnings"]) == (size > 1 and fewer > 0)
 
 
 def test_a_gallery_that_an_exclusion_leaves_with_fewer_templates_is_counted():
@@ -85,15 +85,15 @@ def test_a_gallery_that_an_exclusion_leaves_with_fewer_templates_is_counted():
     apart = scores.excluding("session")
     counted = be.tally(apart.select(probes=np.arange(7)), gallery_card())
     whole = counted.merge(be.tally(apart.select(probes=np.arange(7, 15)), gallery_card()))
-    for found in (
+    for result in (
         be.closed_set(apart, **given_),
         be.open_set(apart, sampling=3, random_state=1, **given_),
         whole.dataset("closed_set"),
     ):
-        assert found.fewer_mates == 10
+        assert result.fewer_mates == 10
         assert (
             "10 of 15 mated searches have fewer than 2 usable templates of their subject; the "
-            "gallery holds all of these" in found.attrs["warnings"]
+            "gallery holds all of these" in result.attrs["warnings"]
         )
 
 
@@ -106,8 +106,8 @@ def gallery_card():
 
 @pytest.mark.slow
 @given(drawn_cases())
-def test_properties(found):
-    case, limits, ties, _ = found
+def test_properties(drawn_case):
+    case, limits, ties, _ = drawn_case
     scores = be.Scores(**case.scores())
     limits = np.append(limits[limits < np.inf], np.inf)
     if case.kind == "similarity":
@@ -132,8 +132,8 @@ def test_properties(found):
 
 @pytest.mark.slow
 @given(drawn_cases(sizes=((1,), (1, 1), (1, 1, 1, 1))))
-def test_one_template_a_subject_leaves_nothing_to_draw(found):
-    case, limits, ties, size = found
+def test_one_template_a_subject_leaves_nothing_to_draw(drawn_case):
+    case, limits, ties, size = drawn_case
     scores = be.Scores(**case.scores())
     options = {"ties": ties, "thresholds": limits, "rank_unit": "subject", "max_rank": 4}
     ordinary, drawn = (be.open_set(scores, gallery=g, **options) for g in ("all", size))
@@ -144,8 +144,8 @@ def test_one_template_a_subject_leaves_nothing_to_draw(found):
 
 @pytest.mark.slow
 @given(drawn_cases())
-def test_all_templates_drawn_is_the_ordinary_gallery(found):
-    case, limits, ties, _ = found
+def test_all_templates_drawn_is_the_ordinary_gallery(drawn_case):
+    case, limits, ties, _ = drawn_case
     scores = be.Scores(**case.scores())
     options = {"ties": ties, "thresholds": limits, "rank_unit": "subject", "max_rank": 4}
     ordinary, drawn = (be.open_set(scores, gallery=g, **options) for g in ("all", 10**12))
@@ -284,10 +284,10 @@ def test_expected_ties_against_a_convolution(count):
     sizes, starts, nodes, weights = _rules(count)
     wanted = min(count // 2 + 1, 16 + int(6 * math.sqrt(count)))
     rule = int(np.searchsorted(sizes, wanted))
-    found = np.zeros(count + 1)
+    result = np.zeros(count + 1)
     for q in range(starts[rule], starts[rule + 1]):
-        found += weights[q] * successes(closer, tied, nodes[q], count + 1)
-    np.testing.assert_allclose(found, convolved(closer, tied), rtol=0, atol=2e-14)
+        result += weights[q] * successes(closer, tied, nodes[q], count + 1)
+    np.testing.assert_allclose(result, convolved(closer, tied), rtol=0, atol=2e-14)
 
 
 @pytest.mark.slow
@@ -296,10 +296,10 @@ def test_fewer_nodes_than_the_degree_are_enough_for_many_ties():
     count = 2000
     sizes, starts, nodes, weights = _rules(count)
     assert sizes[-1] < count // 2
-    found, none, all_ = np.zeros(count + 1), np.zeros(count), np.ones(count)
+    result, none, all_ = np.zeros(count + 1), np.zeros(count), np.ones(count)
     for q in range(starts[-2], starts[-1]):
-        found += weights[q] * successes(none, all_, nodes[q], count + 1)
-    np.testing.assert_allclose(found, 1 / (count + 1), rtol=1e-10)
+        result += weights[q] * successes(none, all_, nodes[q], count + 1)
+    np.testing.assert_allclose(result, 1 / (count + 1), rtol=1e-10)
 
 
 @pytest.mark.parametrize(("n", "c", "g"), [(5, 2, 1), (5, 2, 2), (5, 2, 4), (5, 0, 3), (60, 7, 20)])
@@ -332,8 +332,8 @@ def test_many_subjects(templates):
     limit, rows = 30, np.arange(0, scores.shape[0], scores.shape[0] // 12)
     expected = np.mean([one_by_one(scores.values, scores.probe_labels, i, limit) for i in rows], 0)
     part = scores.select(probes=rows)
-    found = be.closed_set(part, gallery="single", max_rank=limit)
-    np.testing.assert_allclose(found.cms, np.cumsum(expected), rtol=0, atol=1e-13)
+    result = be.closed_set(part, gallery="single", max_rank=limit)
+    np.testing.assert_allclose(result.cms, np.cumsum(expected), rtol=0, atol=1e-13)
 
 
 def test_far_of_many_templates():
@@ -344,14 +344,14 @@ def test_far_of_many_templates():
     limits = [0.001, 0.01, 0.05, 0.9]
     for size in (1, 3):
         scores = be.Scores(d, ["x", "x", "y", "z"], labels)
-        found = be.open_set(scores, gallery=size, rank_unit="subject", thresholds=limits)
+        result = be.open_set(scores, gallery=size, rank_unit="subject", thresholds=limits)
         for t, limit in enumerate(limits):
             none = np.ones(4)
             for s in "abc":
                 n, c = (labels == s).sum(), (d[:, labels == s] <= limit).sum(axis=1)
                 take = min(size, n)
                 none *= [math.comb(n - int(k), take) / math.comb(n, take) for k in c]
-            assert found.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
+            assert result.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
 
 
 def test_threads_change_nothing():
@@ -422,14 +422,14 @@ def test_draws_are_uniform(size):
     """Each template of a subject is drawn as often as each other, and none twice."""
     scores = be.Scores([[5.0, 1, 2, 3, 4]], ["a"], ["a"] + ["b"] * 4)
     reader = BlockReader(scores)
-    job = SampledGalleryCounter(reader, Drawn(size, 20_000, 3))
+    counter = SampledGalleryCounter(reader, Drawn(size, 20_000, 3))
     for block in reader:
-        job.add(block)
-    nearest = job.facts["other"][:, 0]
+        counter.add(block)
+    nearest = counter.facts["other"][:, 0]
     none = [math.comb(4 - c, size) / math.comb(4, size) for c in (1, 2, 3, 4)]
-    found = [(nearest > t).mean() for t in (1, 2, 3, 4)]
-    np.testing.assert_allclose(found, none, atol=0.015)
-    assert (job.facts["mate"] == 5).all()
+    result = [(nearest > t).mean() for t in (1, 2, 3, 4)]
+    np.testing.assert_allclose(result, none, atol=0.015)
+    assert (counter.facts["mate"] == 5).all()
 
 
 def test_the_seed_is_what_counts():
@@ -508,8 +508,8 @@ def test_unmated_probes():
     scores = be.Scores([[1, 2], [2, 1]], ["a", "x"], ["a", "b"])
     with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
         be.closed_set(scores, gallery="single")
-    found = be.closed_set(scores, gallery="single", unmated="skip")
-    assert (found.attempts, found.skipped) == (1, 1)
+    result = be.closed_set(scores, gallery="single", unmated="skip")
+    assert (result.attempts, result.skipped) == (1, 1)
     alone = be.Scores([[1, 2]], ["x"], ["a", "b"])
     empty = be.open_set(alone, gallery="single", thresholds=[1])
     assert np.isnan(empty.dir).all() and empty.far == 1 and np.isnan(empty.eer_at_least)
@@ -538,15 +538,15 @@ def test_bounds_hold_the_operating_points():
 
 def counted(scores: be.Scores, **options) -> GalleryTally:
     reader = BlockReader(scores)
-    job = GalleryCounter(reader, **options)
+    counter = GalleryCounter(reader, **options)
     for block in reader:
-        job.add(block)
-    return job.result()
+        counter.add(block)
+    return counter.result()
 
 
 @given(drawn_cases(), st.data())
-def test_merged_parts_are_the_whole_to_the_last_bit(found, data):
-    case, limits, ties, size = found
+def test_merged_parts_are_the_whole_to_the_last_bit(drawn_case, data):
+    case, limits, ties, size = drawn_case
     scores = be.Scores(**case.scores())
     limits = to_internal(limits, case.kind)
     options = {"size": size, "ties": ties, "thresholds": limits, "ranks": 3}
@@ -641,9 +641,9 @@ def test_cards_and_tallies(tmp_path):
     open_set = be.open_set(scores, gallery="single", ties="expected", max_rank=4, thresholds=limits)
     closed = be.closed_set(scores, gallery="single", unmated="skip")
     for node, alone in (("open_set", open_set), ("closed_set", closed)):
-        found = tree[node].to_dataset()
-        assert found.equals(alone)
-        assert found.attrs["gallery"] == "single" and found.attrs["protocol"] == "one-template"
+        result = tree[node].to_dataset()
+        assert result.equals(alone)
+        assert result.attrs["gallery"] == "single" and result.attrs["protocol"] == "one-template"
     assert "eer" in tree["verification/single"]
 
     rows = np.arange(m)

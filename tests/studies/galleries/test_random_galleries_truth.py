@@ -19,21 +19,21 @@ def test_gaussian_scores_have_closed_forms(size, layout):
     truth = GaussianScores(d_prime=2.0)
     subjects, templates, limits = 25, 4, [-2.5, -2.0, -1.0]
     more = {} if layout == "all-against-all" else {"probes": 4}
-    found: dict[str, list] = {"dir": [], "far": []}
+    result: dict[str, list] = {"dir": [], "far": []}
     for seed in range(24):
         scores = be.simulate(
             subjects, templates, model="gaussian-scores", d_prime=2.0, layout=layout,
             random_state=seed, **more,
         )  # fmt: skip
         ds = be.open_set(scores, gallery=size, rank_unit="subject", thresholds=limits, max_rank=6)
-        for name, values in found.items():
+        for name, values in result.items():
             values.append(ds[name].values)
     ranks, of = np.arange(1, 7), {"templates": size}
     expected = {
         "dir": truth.dir(limits, ranks, subjects, mates=size, rank_unit="subject", **of),
         "far": truth.open_set_far(limits, subjects - 1, **of),
     }
-    for name, values in found.items():
+    for name, values in result.items():
         se = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
         assert (np.abs(np.mean(values, axis=0) - expected[name]) <= 4 * se + 1e-4).all(), name
 
@@ -78,10 +78,10 @@ def test_single_gallery_shot(shared, case, camera_apart):
     removed = same_camera if camera_apart else same_camera & same_person
     mask = np.where(removed, 0, np.where(same_person, 2, 1)).astype(np.uint8)
     scores = be.Scores(data["distmat"], data["q_pids"], data["g_pids"], mask=mask)
-    found = be.closed_set(
+    result = be.closed_set(
         scores, gallery="single", ties="stable", unmated="skip", max_rank=100
     ).cms.values
-    if np.isnan(found).all():
+    if np.isnan(result).all():
         pytest.skip("no query has a match")
     stem = f"separate_camera_set={camera_apart},single_gallery_shot=1,first_match_break"
     names = [(f"ref/open_reid/cmc/{stem}={flag}", scale) for flag, scale in ((0, 1), (1, 10))]
@@ -94,7 +94,7 @@ def test_single_gallery_shot(shared, case, camera_apart):
             continue
         mean, se = data[f"{key}/mean"] / scale, data[f"{key}/standard_error"] / scale
         allowed = np.maximum(5 * se, 5e-3)
-        assert (np.abs(found[: len(mean)] - mean) <= allowed).all(), name
+        assert (np.abs(result[: len(mean)] - mean) <= allowed).all(), name
         compared += 1
     assert compared
 

@@ -98,10 +98,10 @@ def test_a_statistic_is_the_largest_deviation_in_standard_errors(compared):
         for wrong, (person,) in rejects:
             errors[people.index(person)] += wrong
             attempts[people.index(person)] += 1
-        found = differences.largest_deviation(
+        result = differences.largest_deviation(
             groups[:, None], 2, errors[:, None], attempts[:, None], 1
         )
-        np.testing.assert_allclose(found, naive_groups.largest_deviation(rejects, by_name))
+        np.testing.assert_allclose(result, naive_groups.largest_deviation(rejects, by_name))
     pairs = differences.PairsOfGroups(codes, 2, 1)
     assert pairs.tables is not None
     for wrong, sides in made_by(scores, np.full_like(group, "a"), at)[2]:

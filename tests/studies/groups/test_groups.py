@@ -92,12 +92,12 @@ def test_groups_are_those_of_their_definition(listed, data):
 
 def test_measures_of_inequity_of_worked_numbers():
     far, frr = np.array([0.001, 0.003]), np.array([0.02, 0.06])
-    found = inequity(far, frr, 0.5)
+    result = inequity(far, frr, 0.5)
     # 1 - (0.5 * 0.002 + 0.5 * 0.04); of two groups the corrected Gini is |a - b| / (a + b).
-    assert found["fdr"] == pytest.approx(0.979)
-    assert found["garbe"] == pytest.approx(0.5)
-    assert found["far_max_over_min"] == pytest.approx(3)
-    assert found["frr_max_over_geomean"] == pytest.approx(math.sqrt(3))
+    assert result["fdr"] == pytest.approx(0.979)
+    assert result["garbe"] == pytest.approx(0.5)
+    assert result["far_max_over_min"] == pytest.approx(3)
+    assert result["frr_max_over_geomean"] == pytest.approx(math.sqrt(3))
     assert inequity(far, frr, 1.0)["fdr"] == pytest.approx(0.998)
 
 
@@ -113,8 +113,8 @@ def test_gini_is_one_where_one_group_has_all_errors_and_zero_without_any():
 
 @pytest.mark.parametrize("far", [[0.1], [0.1, math.nan]])
 def test_measures_of_one_group_or_an_unknown_rate_are_not_defined(far):
-    found = inequity(np.array(far), np.full(len(far), 0.1), 0.0)
-    assert math.isnan(found["fdr"]) and math.isnan(found["garbe"])
+    result = inequity(np.array(far), np.full(len(far), 0.1), 0.0)
+    assert math.isnan(result["fdr"]) and math.isnan(result["garbe"])
 
 
 # ------------------------------------------------------------------------- a population
@@ -413,13 +413,13 @@ def searched_by_group(case, of_probe, rule, unit, ties):
         threshold = allowed[-1].threshold if allowed else math.nan
     else:
         threshold = rule
-    found = {g: [0, 0, 0, 0] for g in set(of_probe)}
+    result = {g: [0, 0, 0, 0] for g in set(of_probe)}
     if isinstance(threshold, float) and math.isnan(threshold):
-        return threshold, found
+        return threshold, result
     some = any(not r.enrolled for r in probes)
     at = data.sign * naive.number(threshold)
     for g, r in zip(of_probe, probes, strict=True):
-        counts = found[g]
+        counts = result[g]
         if r.rank is not None:
             counts[1] += 1
             counts[0] += 1 - (r.rank == 1 and r.best_mate <= at)
@@ -427,7 +427,7 @@ def searched_by_group(case, of_probe, rule, unit, ties):
         if plays and r.nearest_other is not None:
             counts[3] += 1
             counts[2] += r.nearest_other <= at
-    return threshold, found
+    return threshold, result
 
 
 @settings(max_examples=cases.examples_of(60))
@@ -440,7 +440,7 @@ def test_searches_are_counted_under_the_probe_s_group(data):
     )
     rule = data.draw(st.sampled_from(("eer", ("far", 0.5), ("far", 0.0), 1.5)))
     of_probe = [group[x] for x in naive.as_list(case.probe_labels)]
-    threshold, found = searched_by_group(case, of_probe, rule, unit, ties)
+    threshold, result = searched_by_group(case, of_probe, rule, unit, ties)
     options = {"threshold": rule, "far_targets": SEARCHED, "rank_unit": unit, "ties": ties}
     scores, given_ = be.Scores(**case.scores()), of_templates(case, group)
     if isinstance(threshold, float) and math.isnan(threshold):
@@ -452,10 +452,10 @@ def test_searches_are_counted_under_the_probe_s_group(data):
     assert ds.group.values.tolist() == names
     np.testing.assert_array_equal(ds.threshold, float(threshold))
     for k, name in enumerate(("fr", "genuine_attempts", "fa", "impostor_attempts")):
-        np.testing.assert_array_equal(ds[name], [found[g][k] for g in names], err_msg=name)
+        np.testing.assert_array_equal(ds[name], [result[g][k] for g in names], err_msg=name)
     rates = {"frr": (0, 1), "far": (2, 3)}
     for name, (a, b) in rates.items():
-        expected = [naive.rate(found[g][a], found[g][b]) for g in names]
+        expected = [naive.rate(result[g][a], result[g][b]) for g in names]
         np.testing.assert_allclose(ds[name], floats(expected), rtol=1e-15, err_msg=name)
     whole = be.open_set(scores, thresholds=[float(threshold)], rank_unit=unit, ties=ties)
     assert int(ds.fa.sum()) == int(whole.fa[0])

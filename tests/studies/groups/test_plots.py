@@ -38,9 +38,9 @@ def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
     hollow = next(x for x in lines if x.get_markerfacecolor() == "white")
     assert len(hollow.get_xdata()) == grouped.frr_flagged.sum()
     assert display.image_.get_array().shape == (3, 3, 4)
-    said = words(display)
-    assert "c (20)" in said and "hollow: flagged" in said and "ISO: FNMR" in said
-    assert said.count("*") >= 1
+    message = words(display)
+    assert "c (20)" in message and "hollow: flagged" in message and "ISO: FNMR" in message
+    assert message.count("*") >= 1
 
 
 def test_groups_without_false_accepts_and_with_many_names(scores):
@@ -54,8 +54,8 @@ def test_groups_without_false_accepts_and_with_many_names(scores):
 
 
 def test_groups_speak_iso(grouped):
-    said = words(plot.groups(in_terms(grouped, "iso")))
-    assert "FMR by pair of groups" in said and "lecture: FAR" in said
+    message = words(plot.groups(in_terms(grouped, "iso")))
+    assert "FMR by pair of groups" in message and "lecture: FAR" in message
 
 
 def test_epc_draws_several_systems(scores):
@@ -74,8 +74,8 @@ def test_error_discard_draws_several_measures(scores):
     np.testing.assert_array_equal(display.curves["row"].y, good.frr)
     assert f"pAUC {good.pauc.item():.3f}" in words(display)
     none = be.Scores(np.ones((2, 2)), ["a", "b"])
-    said = words(plot.error_discard(be.error_discard(none, [1, 2], threshold=4.0)))
-    assert "o genuine attempt" in said
+    message = words(plot.error_discard(be.error_discard(none, [1, 2], threshold=4.0)))
+    assert "o genuine attempt" in message
 
 
 @pytest.mark.slow

@@ -30,23 +30,23 @@ def check(tree, scores, sets, protocol="auto", **options) -> None:
         be.summary(scores.select(probes=probes, gallery=gallery), protocol, **options)
         for probes, gallery in sets
     ]
-    assert set(nodes) == {node for found in alone for node in found}
+    assert set(nodes) == {node for result in alone for node in result}
     for node, dataset in nodes.items():
-        listed = [found.get(node, {}) for found in alone]
+        listed = [result.get(node, {}) for result in alone]
         names = {name for name, x in dataset.data_vars.items() if x.dims[0] == "partition"}
-        assert names == {name for found in listed for name in found}
+        assert names == {name for result in listed for name in result}
         for name in names:
             values, dims = dataset[name].values, dataset[name].dims
             labels = [None]
             if len(dims) > 1:
                 labels = dataset["cost_prior" if dims[1] == "cost" else dims[1]].values.tolist()
-            wanted = [found.get(name, {}) for found in listed]
+            wanted = [result.get(name, {}) for result in listed]
             wanted = [x if isinstance(x, dict) else {None: x} for x in wanted]
-            assert {x for found in wanted for x in found} == set(labels)
-            rows = [[found.get(x, math.nan) for x in labels] for found in wanted]
+            assert {x for result in wanted for x in result} == set(labels)
+            rows = [[result.get(x, math.nan) for x in labels] for result in wanted]
             assert all(map(equal, np.ravel(values).tolist(), np.ravel(rows).tolist())), (node, name)
-            whole = all(len(found) == len(labels) for found in wanted)
-            counts = {type(x) for found in wanted for x in found.values()} == {int}
+            whole = all(len(result) == len(labels) for result in wanted)
+            counts = {type(x) for result in wanted for x in result.values()} == {int}
             assert values.dtype == (np.int64 if whole and counts else np.float64), (node, name)
 
 
@@ -72,12 +72,12 @@ def scores_of(
 def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
     """Partitions of one set of templates, of galleries and probes, and of both overlapping."""
     random, n = np.random.default_rng(seed), scores.shape[0]
-    found = []
+    result = []
     for k in range(number):
         some = random.permutation(n)[: random.integers(2, n)]
         cut = random.integers(1, len(some))
-        found.append([(some, some), (some[cut:], some[:cut]), (some[:cut], some)][k % 3])
-    return found
+        result.append([(some, some), (some[cut:], some[:cut]), (some[:cut], some)][k % 3])
+    return result
 
 
 # A card without the closed set, which random probes are not all enrolled for.

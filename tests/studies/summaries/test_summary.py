@@ -41,31 +41,31 @@ def layouts(kind: str = "distance") -> dict[str, be.Scores]:
 
 def expected(ds, ranks: list[int]) -> dict:
     """The scalars of a dataset, picked one by one."""
-    found = {}
+    result = {}
     for name, values in ds.data_vars.items():
         if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:
             continue
         if values.dims == ("rank",):
             there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
-            found[name] = {r: float(values.sel(rank=r)) for r in there}
+            result[name] = {r: float(values.sel(rank=r)) for r in there}
         elif "far_target" in values.dims:
             first = values.isel(rank=0) if "rank" in values.dims else values
-            found[name] = {float(t): float(first.sel(far_target=t)) for t in ds.far_target}
+            result[name] = {float(t): float(first.sel(far_target=t)) for t in ds.far_target}
         elif values.dims == ("frr_target",):
-            found[name] = {float(t): float(values.sel(frr_target=t)) for t in ds.frr_target}
+            result[name] = {float(t): float(values.sel(frr_target=t)) for t in ds.frr_target}
         elif values.dims == ("recall_level",):
-            found[name] = {float(r): float(values.sel(recall_level=r)) for r in ds.recall_level}
+            result[name] = {float(r): float(values.sel(recall_level=r)) for r in ds.recall_level}
         elif values.dims == ("cost",):
-            found[name] = {float(p): float(values[i]) for i, p in enumerate(ds.cost_prior)}
+            result[name] = {float(p): float(values[i]) for i, p in enumerate(ds.cost_prior)}
         else:
             assert not values.dims, name
-            found[name] = float(values)
-    return found
+            result[name] = float(values)
+    return result
 
 
-def check(found: dict, tree, ranks: list[int]) -> None:
-    assert set(found) == {node.path.strip("/") for node in tree.leaves}
-    for node, scalars in found.items():
+def check(result: dict, tree, ranks: list[int]) -> None:
+    assert set(result) == {node.path.strip("/") for node in tree.leaves}
+    for node, scalars in result.items():
         wanted = expected(tree[node], ranks)
         assert list(scalars) == list(wanted)
         for name, value in scalars.items():
@@ -104,9 +104,9 @@ def test_of_galleries_drawn_at_random_it_has_the_expected_numbers():
     card = replace(
         card, open_set=replace(card.open_set, **drawn), closed_set=replace(card.closed_set, **drawn)
     )
-    found = be.summary(scores, card)
-    check(found, be.evaluate(scores, card), list(card.report.ranks))
-    assert "eer_at_least" in found["open_set"]
+    result = be.summary(scores, card)
+    check(result, be.evaluate(scores, card), list(card.report.ranks))
+    assert "eer_at_least" in result["open_set"]
 
 
 def test_of_lists_it_has_the_scalars_of_re_identification():
@@ -122,9 +122,9 @@ def test_several_systems_have_a_summary_each():
 
 
 def test_without_impostors_rates_are_not_defined():
-    found = be.summary(be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"]))
-    assert math.isnan(found["verification/single"]["eer"])
-    assert found["verification/single"]["genuine_attempts"] == 2
+    result = be.summary(be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"]))
+    assert math.isnan(result["verification/single"]["eer"])
+    assert result["verification/single"]["genuine_attempts"] == 2
 
 
 def test_of_a_card_with_folds_it_refers_to_evaluate():
@@ -152,6 +152,6 @@ def test_of_small_matrices_every_number_is_that_of_large_ones(kind, dtype, monke
         with monkeypatch.context() as patch:
             patch.setattr(blocks, "SMALL_CELLS", 1 << 16)
             patch.setattr(search, "FEW", 1 << 16)
-            small, found = be.evaluate(scores), be.summary(scores)
+            small, result = be.evaluate(scores), be.summary(scores)
         xr.testing.assert_identical(small, large)
-        check(found, large, [])
+        check(result, large, [])

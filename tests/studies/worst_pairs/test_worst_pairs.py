@@ -62,9 +62,9 @@ def test_permuted_and_merged(seed, n, cut):
     np.testing.assert_array_equal(other.score, whole.score)
     for comparison, sign in (("impostor", 1), ("genuine", -1)):
         parts = [be.worst_pairs(scores.select(probes=k), n) for k in (range(cut), range(cut, 30))]
-        found = np.concatenate([x.score[x.comparison == comparison] for x in parts])
+        result = np.concatenate([x.score[x.comparison == comparison] for x in parts])
         expected = whole.score[whole.comparison == comparison]
-        np.testing.assert_array_equal(sign * np.sort(sign * found)[:n], expected)
+        np.testing.assert_array_equal(sign * np.sort(sign * result)[:n], expected)
 
 
 @pytest.mark.slow
@@ -79,18 +79,18 @@ def test_threads_and_ties(monkeypatch):
     values = rng.integers(0, 3, (240, 240)).astype("float32")
     scores = be.Scores(arrange(values, "readonly"), labels, labels, kind="similarity")
     monkeypatch.setattr(blocks, "SMALL_CELLS", 0)
-    found = []
+    result = []
     for threads in (1, min(3, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        found.append(be.worst_pairs(scores, 50))
+        result.append(be.worst_pairs(scores, 50))
     numba.set_num_threads(1)
-    assert found[0].identical(found[1])
+    assert result[0].identical(result[1])
     row, column = np.nonzero((values == 2) & (labels[:, None] != labels))
-    first = found[0].isel(pair=slice(50))
+    first = result[0].isel(pair=slice(50))
     np.testing.assert_array_equal(first.row, row[:50])
     np.testing.assert_array_equal(first.column, column[:50])
-    assert (first.score == 2).all() and (found[0].score[50:] == 0).all()
-    assert found[0].attrs["pairs"] == "each comparison"
+    assert (first.score == 2).all() and (result[0].score[50:] == 0).all()
+    assert result[0].attrs["pairs"] == "each comparison"
 
 
 def mislabelled(**options) -> be.Scores:
@@ -183,9 +183,9 @@ def test_from_the_command_line(tmp_path, capsys):
     be.save(scores, tmp_path / "s.npz")
     out = tmp_path / "out"
     assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "Nearest impostor pairs" in said and "labels?" in said
-    assert said == (out / "table.txt").read_text()
+    message = capsys.readouterr().out
+    assert "Nearest impostor pairs" in message and "labels?" in message
+    assert message == (out / "table.txt").read_text()
     with open(out / "worst_pairs.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     ds = be.worst_pairs(mislabelled(), 2)

@@ -85,9 +85,9 @@ def test_halves_are_those_of_the_loops(data):
     drawn = halves.probes.tolist(), halves.gallery.tolist(), halves.group.tolist()
     expected = naive_zoo.half_means(people, *drawn, GROUPS, **arguments)
     for name, counted in (("goat", tally.goats), ("wolf", tally.wolves), ("lamb", tally.lambs)):
-        found = np.stack(counted[:2], axis=1)
-        wanted = np.reshape(expected[name], found.shape)
-        np.testing.assert_allclose(found, wanted, 1e-9, 1e-12, err_msg=name)
+        result = np.stack(counted[:2], axis=1)
+        wanted = np.reshape(expected[name], result.shape)
+        np.testing.assert_allclose(result, wanted, 1e-9, 1e-12, err_msg=name)
 
 
 def faces(**given) -> be.Scores:
@@ -103,10 +103,10 @@ def test_a_rule_chooses_on_the_same_attempts(rule, templates):
     ds = be.zoo(scores, threshold=rule, templates=templates, permutations=1)
     whole = be.study_threshold(scores, rule, folds=2, repeats=1, templates=templates)
     assert ds.threshold.item() == whole.threshold.item()
-    found = be.verification(scores, templates=templates, thresholds=[ds.threshold.item()])
-    assert ds.fr.sum() == found.fr[0] and ds.fa_as_probe.sum() == found.fa[0]
-    assert ds.fa_as_claimed.sum() == found.fa[0]
-    assert ds.genuine_attempts.sum() == found.genuine_attempts
+    result = be.verification(scores, templates=templates, thresholds=[ds.threshold.item()])
+    assert ds.fr.sum() == result.fr[0] and ds.fa_as_probe.sum() == result.fa[0]
+    assert ds.fa_as_claimed.sum() == result.fa[0]
+    assert ds.genuine_attempts.sum() == result.genuine_attempts
     assert ds.attrs["chosen_on"].startswith("the same data")
 
 
@@ -146,22 +146,22 @@ def test_the_same_on_two_threads_and_in_any_order_of_templates():
     values[rng.random(values.shape) < 0.001] = np.inf
     rows, columns = rng.integers(0, 40, 150), rng.integers(0, 30, 2300)
     scores = be.Scores(values, rows, columns)
-    found = []
+    result = []
     before = numba.get_num_threads()
     try:
         for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
             numba.set_num_threads(threads)
-            found.append(be.zoo(scores, threshold=-2.5, permutations=100))
+            result.append(be.zoo(scores, threshold=-2.5, permutations=100))
     finally:
         numba.set_num_threads(before)
-    assert found[0].identical(found[1])
+    assert result[0].identical(result[1])
     for s in (0, 7, 35):  # over several pieces of columns
         probes, claims = (
             (rows == s)[:, None] & (columns != s),
             (rows != s)[:, None] & (columns == s),
         )
         for role, cells in (("as_probe", probes), ("as_claimed", claims)):
-            of = found[0].sel(subject=s)
+            of = result[0].sel(subject=s)
             scored = values[cells].astype(float)
             assert of[f"impostor_attempts_{role}"] == len(scored)
             assert of[f"fa_{role}"] == (scored <= -2.5).sum()
@@ -169,7 +169,7 @@ def test_the_same_on_two_threads_and_in_any_order_of_templates():
             np.testing.assert_allclose(of[f"impostor_mean_{role}"], mean, rtol=1e-9)
     p, g = rng.permutation(150), rng.permutation(2300)
     other = be.zoo(be.Scores(values[np.ix_(p, g)], rows[p], columns[g]), threshold=-2.5)
-    for name, variable in found[0].data_vars.items():
+    for name, variable in result[0].data_vars.items():
         if variable.dtype.kind == "f" and not name.endswith(("_p", "_correlation")):
             np.testing.assert_allclose(other[name], variable, rtol=1e-9, err_msg=name)
         elif variable.dtype.kind != "f":
@@ -229,10 +229,10 @@ def test_the_test_of_halves_against_all_permutations(sizes):
         for x in itertools.permutations(range(4)) for y in itertools.permutations(range(4, 8))
     ]  # fmt: skip
     observed = stats.spearmanr(a, b).statistic
-    found = halves_test(a, b, sizes, 20_000, stream())
-    assert found.correlation == pytest.approx(observed)
+    result = halves_test(a, b, sizes, 20_000, stream())
+    assert result.correlation == pytest.approx(observed)
     p = np.mean(np.array(exact) >= observed - 1e-12)
-    assert found.p_value == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
+    assert result.p_value == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
 
 
 @pytest.mark.slow
@@ -270,9 +270,9 @@ def test_the_test_of_opponents_against_loops():
     np.testing.assert_allclose(a / 2**18, np.nan_to_num(means / np.nanmax(abs(means))), atol=1e-5)
     observed = naive_zoo.products_of_opponents(a, b, [1] * 5)
     x, y = a.sum(axis=1).tolist(), b.sum(axis=1).tolist()
-    found = opponents_test(first, second, sizes, 20_000, stream())
+    result = opponents_test(first, second, sizes, 20_000, stream())
     spread = math.sqrt(sum(u * u for u in x) * sum(u * u for u in y))
-    assert found.correlation == pytest.approx(5 / 4 * observed / spread)
+    assert result.correlation == pytest.approx(5 / 4 * observed / spread)
     flips = [
         naive_zoo.products_of_opponents(a, b, signs)
         for signs in itertools.product([-1, 1], repeat=5)
@@ -282,7 +282,7 @@ def test_the_test_of_opponents_against_loops():
         order = [*rng.permutation(4), *(4 + rng.permutation(5))]
         permuted.append(sum(u * y[k] for u, k in zip(x, order, strict=True)))
     p = np.mean(np.add.outer(permuted, flips) >= observed)
-    assert found.p_value == pytest.approx(p, abs=0.03)
+    assert result.p_value == pytest.approx(p, abs=0.03)
 
 
 @pytest.mark.parametrize("dimensions", [3, 8])
@@ -337,8 +337,8 @@ def test_kruskal_is_that_of_scipy_over_single_genuine_scores():
             groups.setdefault(a.probe, []).append(a.distance)
     expected = stats.kruskal(*groups.values()).pvalue
     for templates in ("single", "multi"):
-        found = be.zoo(scores, templates=templates, permutations=1).kruskal_p
-        assert found == pytest.approx(expected)
+        result = be.zoo(scores, templates=templates, permutations=1).kruskal_p
+        assert result == pytest.approx(expected)
 
 
 def test_sessions_are_whole_halves():
@@ -468,9 +468,9 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     assert main(["zoo", file, "--threshold", repr(at), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["threshold"] == at and document["chosen_on"] == "given"
-    for wrong, said in (("best", "--threshold is 'best'"), ("nan", "--threshold is NaN")):
+    for wrong, message in (("best", "--threshold is 'best'"), ("nan", "--threshold is NaN")):
         assert main(["zoo", file, "--threshold", wrong]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert main(["zoo", file, "--quantile", "0.7"]) == 2
     assert "--quantile is 0.7; expected a number in (0, 0.5]" in capsys.readouterr().err
 
