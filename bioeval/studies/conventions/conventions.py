@@ -173,13 +173,11 @@ def conventions(
     for done, reading in enumerate(readings, start=1):
         rows.append(_Row(reading, shared.values(reading, task)))
         tell(done, len(readings))
-    names = [asked] if asked else list(filter(_is_shown, rows[0].measured))
+    names = [asked]
+    if not asked:  # of ranks, some are shown
+        measured = rows[0].measured
+        names = [x for x in measured if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
     return _dataset(Provenance.of(scores), task, names, goal, rows, left_out, asked)
-
-
-def _is_shown(name: str) -> bool:
-    """Whether a measure is shown unasked: of ranks, some."""
-    return not name.startswith(("cmc=", "cms=")) or int(name[4:]) in RANKS
 
 
 def _parsed(measure: Any) -> tuple[str, float | None]:

@@ -135,9 +135,8 @@ def _claims(counter: VerificationCounter, i: int) -> tuple[dict[int, int] | None
     """
     if counter.claims is None:
         return None, True
-    unenrolled = []
-    if counter.unenrolled_probes is not None:
-        unenrolled = _of_row(counter.unenrolled_probes, i)
+    strangers = counter.unenrolled_probes
+    unenrolled = [] if strangers is None else _of_row(strangers, i)
     return Counter(_of_row(counter.claims, i) + unenrolled), not unenrolled
 
 
@@ -175,11 +174,11 @@ class BestMate:
         if not self.tied:
             return ""
         shares = ", ".join(f"{amount_text(w)} at rank {r}" for r, w in self.expected)
-        others = "1 entry of another subject is"
+        tied_entries = "1 entry of another subject is"
         if self.tied != 1:
-            others = f"{self.tied} entries of other subjects are"
+            tied_entries = f"{self.tied} entries of other subjects are"
         return (
-            f"Tie: {others} exactly as close as the nearest mate. Ties are {ties}"
+            f"Tie: {tied_entries} exactly as close as the nearest mate. Ties are {ties}"
             f"{_TIES[ties]}; the mean over all orders (expected) is {shares}."
         )
 
@@ -284,11 +283,9 @@ def _as_genuine(
     listed = []
     for entry in search.entries(candidates):
         if entry.column == best.candidate.decides and entry.role == GENUINE:
-            what = "nearest mate"
-            if len(best.ranks) == 1:
-                what = f"nearest mate, at rank {rank}"
+            reason = f"nearest mate, at rank {rank}" if len(best.ranks) == 1 else "nearest mate"
             late = " (not first: always a false reject)" if miss == 1 else ""
-            entry = adding(entry, accepted, (Count("fr"),), what + late)
+            entry = adding(entry, accepted, (Count("fr"),), reason + late)
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
         listed.append(_ahead(entry, best))
@@ -306,7 +303,7 @@ def _ahead(entry: Entry, best: BestMate) -> Entry:
 def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskExplanation:
     """Return the explanation of a probe whose subject is not in the gallery, or leaves it."""
     gone = "the probe's own subject leaves the gallery"
-    others: list[Entry] = []
+    placed: list[Entry] = []
     left_out = []
     for entry in search.entries(candidates):
         if entry.role == GENUINE:
@@ -315,16 +312,16 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
         if entry.place is None:
             left_out.append(entry)
             continue
-        if others:
+        if placed:
             entry = replace(entry, reason=entry.reason or "a nearer one decides")
         else:
             decides = "nearest of all other subjects"
             entry = adding(entry, (Count("fa"),), (Count("gr"),), decides)
-        others.append(replace(entry, place=len(others) + 1))
-    if not others:
+        placed.append(replace(entry, place=len(placed) + 1))
+    if not placed:
         note = "No usable entry of another subject: no impostor attempt."
         return search.explained(IMPOSTOR, left_out, [note])
-    return search.explained(IMPOSTOR, [*others, *left_out], [], Count("impostor_attempts"))
+    return search.explained(IMPOSTOR, [*placed, *left_out], [], Count("impostor_attempts"))
 
 
 def _unmated(search: SearchedRow) -> str:
@@ -386,7 +383,7 @@ class RowExplainer:
                 "each row; leave it out to see what each comparison adds if it is accepted, "
                 "and what if not"
             )
-        self.given = scores
+        self.original = scores
         if self.ordered:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
         self.plan = Plan(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
@@ -433,7 +430,13 @@ class RowExplainer:
         notes = []
         for node, (counter, options) in self.plan.tasks.items():
             if isinstance(counter, VerificationCounter):
-                counter = self._claiming(counter, i)
+                if self.claim is not None:  # the one claim of the row
+                    counter = VerificationCounter(
+                        self.plan.reader,
+                        templates=counter.templates,
+                        fusion=counter.fusion,
+                        claims=(np.array([i]), [self.claim]),
+                    )
                 tasks.append(explain_verification(self.cells, i, counter, threshold, self._ties()))
             elif not isinstance(counter, IdentificationCounter):
                 notes.append(
@@ -449,7 +452,7 @@ class RowExplainer:
         searches = self.plan.searches
         if self.claim is None and "reid" in searches:
             retrieval = searches["reid"].study_pass
-            query = RowCells(BlockReader(retrieval.scores), self.given, self.card)
+            query = RowCells(BlockReader(retrieval.scores), self.original, self.card)
             tasks += explain_query(QueryRow(query, i, retrieval.lists))
         if "gom" in searches:
             notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
@@ -460,9 +463,9 @@ class RowExplainer:
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             probes=scores.shape[0],
             layout=scores.layout,
-            kind=self.given.kind,
+            kind=self.original.kind,
             protocol=self.card.name,
-            system=self.given.name or "",
+            system=self.original.name or "",
             threshold=None if self.threshold is None else to_user(self.threshold, scores.kind),
             threshold_is=self.chosen,
             tasks=tuple(tasks),
@@ -475,15 +478,6 @@ class RowExplainer:
             if ties := task.options.get("ties"):
                 return str(ties)
         return "pessimistic"
-
-    def _claiming(self, counter: VerificationCounter, i: int) -> VerificationCounter:
-        """Return the counter of the one claim of row `i`, if one is given."""
-        if self.claim is None:
-            return counter
-        claims = np.array([i]), [self.claim]
-        return VerificationCounter(
-            self.plan.reader, templates=counter.templates, fusion=counter.fusion, claims=claims
-        )
 
     def _verification(self) -> VerificationCounter | None:
         """Return the first verification of the protocol; None without one."""
@@ -659,8 +653,8 @@ def explain(
     --------
     >>> import bioeval as be
     >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
-    >>> found = be.explain(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1, threshold=3)
-    >>> for entry in found.tasks[0].entries:
+    >>> result = be.explain(be.Scores(d, ["ann", "ann", "bob", "bob"]), 1, threshold=3)
+    >>> for entry in result.tasks[0].entries:
     ...     print(entry.place, entry.template, entry.subject, entry.score, entry.role,
     ...           *(count.name for count in entry.counts))
     1 0 ann 1 genuine ga

@@ -29,7 +29,7 @@ from bioeval.studies.reid.convention import Convention
 from bioeval.studies.reid.passes import Lists, RowReader
 from bioeval.tallies import Claim, place_weights
 
-ITSELF = "the probe itself: a template is never compared with itself"
+SELF_COMPARISON = "the probe itself: a template is never compared with itself"
 
 FAILED = "failed comparison (NaN)"
 
@@ -40,7 +40,7 @@ class Cell:
 
     column: int  # the gallery template, from 0
     group: int  # its subject, in the order of the gallery
-    own: bool  # whether it is genuine: of the probe's subject, or so by the mask
+    genuine: bool  # whether it is genuine: of the probe's subject, or so by the mask
     distance: float | None  # smaller is closer; None where it is not an attempt
     score: float | None  # as given; None where it is never read
     why: str = ""  # why it is not an attempt, or that it failed
@@ -49,13 +49,13 @@ class Cell:
 class RowCells:
     """Reads the comparisons of a row, as `reader` counts them.
 
-    `given` are the scores before the `card` left out comparisons.
+    `original` are the scores before the `card` left out comparisons.
     """
 
-    def __init__(self, reader: BlockReader, given: Scores, card: Protocol):
+    def __init__(self, reader: BlockReader, original: Scores, card: Protocol):
         """Take the names of the gallery; rows are read on request."""
         self.reader, self.scores = reader, reader.scores
-        self.given, self.excluding, self.card = given, with_exclusions(given, card), card
+        self.original, self.excluding, self.card = original, with_exclusions(original, card), card
         self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
         labelled = knows_people(self.scores)
         subjects = self.scores.gallery_labels.tolist() if labelled else []
@@ -79,12 +79,12 @@ class RowCells:
         if not knows_people(self.scores) and block.mask is not None:
             genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
-        itself, reasons = int(block.self_position[row]), None
+        self_position, reasons = int(block.self_position[row]), None
         cells = []
         for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
             score, why = raw[column], ""
-            if position == itself:
-                score, distance, why = None, math.nan, ITSELF
+            if position == self_position:
+                score, distance, why = None, math.nan, SELF_COMPARISON
             elif math.isnan(distance):
                 reasons = reasons or _Reasons(self, i)
                 why = reasons.of(column)
@@ -104,12 +104,9 @@ class _Reasons:
         every = np.arange(self.scores.shape[1])
         cells = np.full(len(every), i), every
         nothing = np.zeros(len(every), dtype=bool)
-        self.masked = BlockReader(row.given).given.masked(i, i + 1)[0]
+        self.masked = BlockReader(row.original).given.masked(i, i + 1)[0]
         self.removed = BlockReader(row.scores).given.masked(i, i + 1)[0]
-        if self.scores.exclude:
-            self.excluded = self.scores._excluded(*cells)
-        else:
-            self.excluded = nothing
+        self.excluded = self.scores._excluded(*cells) if self.scores.exclude else nothing
         times = self.scores._enrolment_times
         self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
         verification = row.card.verification
@@ -196,7 +193,7 @@ class Lister:
         role = IMPOSTOR
         if candidate.distance is None:
             role = LEFT_OUT
-        elif candidate.own:
+        elif candidate.genuine:
             role = GENUINE
         return Entry(
             place=None,
@@ -215,10 +212,12 @@ class Lister:
             return ""
         method, k = Claim("multi", self.fusion).rule
         words = {"min": "nearest", "max": "farthest", "kth": f"number {k} by nearness"}
-        what = words.get(method, method)
+        method_name = words.get(method, method)
         if len(used) > MOST_LISTED:
-            return f"{what} of {len(used)} templates"
-        return f"{what} of " + ", ".join(f"{self.row.names[c.column]}: {_short(c)}" for c in used)
+            return f"{method_name} of {len(used)} templates"
+        return f"{method_name} of " + ", ".join(
+            f"{self.row.names[c.column]}: {_short(c)}" for c in used
+        )
 
 
 def _short(cell: Cell) -> str:
@@ -250,7 +249,7 @@ class Candidate:
     column: int
     decides: int
     group: int
-    own: bool
+    genuine: bool
     distance: float | None
     why: str = ""
     cells: tuple[Cell, ...] = ()
@@ -266,7 +265,9 @@ def usable(listed: Iterable[Listed]) -> list[Listed]:
 
 def templates(cells: Iterable[Cell]) -> list[Candidate]:
     """Return each template as a candidate."""
-    return [Candidate(c.column, c.column, c.group, c.own, c.distance, c.why, (c,)) for c in cells]
+    return [
+        Candidate(c.column, c.column, c.group, c.genuine, c.distance, c.why, (c,)) for c in cells
+    ]
 
 
 def by_group(listed: Iterable[Listed]) -> dict[int, list[Listed]]:
@@ -285,7 +286,7 @@ def subjects(cells: Sequence[Cell], fusion: str) -> list[Candidate]:
 def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
     """Return a subject, shown by the nearest of the templates that decide its score."""
     used, first = usable(cells), cells[0]
-    candidate = Candidate(first.column, first.column, first.group, first.own, None, "", cells)
+    candidate = Candidate(first.column, first.column, first.group, first.genuine, None, "", cells)
     if not used:
         reasons = "; ".join(dict.fromkeys(cell.why for cell in cells))
         return replace(candidate, why=f"no template of the subject is left ({reasons})")
@@ -318,9 +319,7 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
     if method == "max":
         return max(distances)
     if method == "kth":
-        if len(distances) >= k:
-            return sorted(distances)[k - 1]
-        return None
+        return sorted(distances)[k - 1] if len(distances) >= k else None
     if method == "median":
         inner = sorted(distances)[(len(distances) - 1) // 2 : len(distances) // 2 + 1]
         middle = inner[0] if inner[0] == inner[-1] else 0.5 * inner[0] + 0.5 * inner[-1]
@@ -328,9 +327,7 @@ def fused(distances: Sequence[float], fusion: str) -> float | None:
         from bioeval.kernels import mean_of
 
         middle = mean_of([*distances], len(distances))
-    if math.isnan(middle):
-        return math.inf
-    return middle
+    return math.inf if math.isnan(middle) else middle
 
 
 def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
@@ -343,7 +340,7 @@ def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
 
     def key(candidate: Candidate) -> tuple[float, int, int]:
         assert candidate.distance is not None
-        return candidate.distance, sign * candidate.own, candidate.column
+        return candidate.distance, sign * candidate.genuine, candidate.column
 
     return sorted(usable(candidates), key=key)
 
@@ -368,7 +365,7 @@ def tied_columns(candidates: Sequence[Candidate]) -> set[int]:
     """Return the columns of candidates tied with one of the other role."""
     distances: dict[bool, set[float | None]] = {True: set(), False: set()}
     for candidate in usable(candidates):
-        distances[candidate.own].add(candidate.distance)
+        distances[candidate.genuine].add(candidate.distance)
     shared = distances[True] & distances[False]
     return {candidate.column for candidate in candidates if candidate.distance in shared}
 
@@ -415,22 +412,22 @@ class QueryRow:
         """Return all gallery entries; excluded ones have no distance."""
         lists, i = self.lists, self.i
         scores = lists.scores
-        listed = lists.rules[rule].kept[lists.rules[rule].which[i]].copy()
-        own = lists.identity == lists.own[i]
+        listed = lists.rules[rule].kept[lists.rules[rule].list_index[i]].copy()
+        same_identity = lists.identity == lists.query_identity[i]
         if lists.rules[rule].same_camera:
-            listed &= ~(own & (lists.camera == lists.query_camera[i]))
-        itself = int(lists.self_column[i])
-        if itself >= 0:
-            listed[itself] = False
-        given = RowReader(scores).given
-        raw, values = given.read(i, i + 1), given.distances(i, i + 1)[0]
+            listed &= ~(same_identity & (lists.camera == lists.query_camera[i]))
+        self_column = int(lists.self_column[i])
+        if self_column >= 0:
+            listed[self_column] = False
+        raw_rows = RowReader(scores).given
+        raw, values = raw_rows.read(i, i + 1), raw_rows.distances(i, i + 1)[0]
         if scores._has_mask or scores.exclude or np.isnan(values[listed]).any():
             values = RowReader(scores).block(i, i + 1).values[0]
         cells = []
         for column, distance in enumerate(values.tolist()):
             identity, score, why = int(lists.identity[column]), raw[0, column].item(), ""
-            if column == itself:
-                distance, score, why = None, None, ITSELF
+            if column == self_column:
+                distance, score, why = None, None, SELF_COMPARISON
             elif not listed[column]:
                 distance, why = None, self._removed(rule, column)
             elif np.isnan(distance):
@@ -439,7 +436,7 @@ class QueryRow:
                 why = f"{FAILED}: at an infinite distance"
             elif lists.distractors[identity]:
                 why = "distractor"
-            cells.append(Cell(column, identity, bool(own[column]), distance, score, why))
+            cells.append(Cell(column, identity, bool(same_identity[column]), distance, score, why))
         return templates(cells)
 
     def _removed(self, rule: str, column: int) -> str:
@@ -447,30 +444,25 @@ class QueryRow:
         lists = self.lists
         if lists.marked[lists.identity[column]] and self.convention.junk == "remove":
             return "junk: removed by the convention"
-        camera = self._camera(column)
+        meta = lists.scores.gallery_meta
+        camera = f" ({plain(meta['camera'][column])})" if "camera" in meta else ""
         if rule == "same-camera":
             return f"same camera{camera} as the query: removed by the convention"
         return f"same identity and same camera{camera}: removed by the convention"
 
-    def _camera(self, column: int) -> str:
-        meta = self.lists.scores.gallery_meta
-        if "camera" in meta:
-            return f" ({plain(meta['camera'][column])})"
-        return ""
-
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     """Return the matches of a query in order, nearest first."""
-    own = []
-    others = []
+    mates = []
+    non_matches = []
     for candidate in ordered(candidates, "stable"):
-        if candidate.own:
-            own.append(candidate)
+        if candidate.genuine:
+            mates.append(candidate)
         elif candidate.distance is not None:
-            others.append((candidate.distance, candidate.column))
-    distances, columns = np.array(others, dtype=float).reshape(-1, 2).T
+            non_matches.append((candidate.distance, candidate.column))
+    distances, columns = np.array(non_matches, dtype=float).reshape(-1, 2).T
     matches = []
-    for order, match in enumerate(own, start=1):
+    for order, match in enumerate(mates, start=1):
         tied = distances == match.distance
         closer = int((distances < match.distance).sum())
         before = int((tied & (columns < match.column)).sum())
@@ -526,7 +518,7 @@ def cmc_counts(
     if counts == "identity-dedup":
         listed = [first.candidate]
         for group in by_group(ordered(candidates, "stable")).values():
-            if not group[0].own:
+            if not group[0].genuine:
                 listed.append(group[0])
         return {at: _shares(places(matches_of(listed)[0].ahead, ties))}
     return _single_shots(candidates, matches, convention)
@@ -542,7 +534,7 @@ def _single_shots(
     """
     if convention.ties == "expected":
         return {}
-    groups = by_group(c for c in usable(candidates) if not c.own)
+    groups = by_group(c for c in usable(candidates) if not c.genuine)
     shares = {}
     for match in matches:
         chances = np.ones(1)  # of 0, 1, 2 ... identities that are closer
@@ -572,8 +564,7 @@ def _shares(ranks: Sequence[tuple[int, float]], each: float = 1) -> list[Count]:
 def explain_query(query: QueryRow) -> list[TaskExplanation]:
     """Return the explanation of a query; two if CMC and average precision have two lists."""
     convention = query.convention
-    one_list = convention.ap_removed == convention.removed
-    if one_list:
+    if convention.ap_removed == convention.removed:
         return [_explained(query, convention.removed, "")]
     return [
         _explained(query, convention.removed, OF_CMC),
@@ -598,23 +589,22 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
         for match, precision in zip(matches, parts, strict=True):
             column = match.candidate.column
             adds[column].append(Count("average_precision", None, precision / len(matches)))
-            what = f"{precision:.3g} ({convention.ap})"
+            fraction = f"{precision:.3g} ({convention.ap})"
             if convention.ap == "sum" and precision == precision:
-                what = f"{match.order}/{match.rank(ties)}"
-            reasons[column] = f"match {match.order} of {len(matches)}: precision {what}"
+                fraction = f"{match.order}/{match.rank(ties)}"
+            reasons[column] = f"match {match.order} of {len(matches)}: precision {fraction}"
             adds[column] += _cut(match, convention, len(matches))
         if matches:
             last = matches[-1]
-            inp = len(matches) / last.rank(ties)
-            if _undefined(matches, ties):
-                inp = float("nan")
+            defined = not _undefined(matches, ties)
+            inp = len(matches) / last.rank(ties) if defined else float("nan")
             adds[last.candidate.column].append(Count("inp", None, inp))
     lister = Lister(query.row, RowThreshold(None, query.lists.scores.kind), "template", "min")
     entries = []
     for entry in lister.entries(candidates, "stable" if ties == "expected" else ties):
         if entry.column in adds and entry.place is not None:
-            given = tuple(adds[entry.column])
-            entry = adding(entry, given, given, reasons.get(entry.column, ""))
+            added = tuple(adds[entry.column])
+            entry = adding(entry, added, added, reasons.get(entry.column, ""))
         entries.append(entry)
     also: tuple[Count, ...] = ()
     notes: list[str] = []
@@ -638,10 +628,7 @@ def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
     """Return the contribution of a match to the average precision of a list cut at rank K."""
     if convention.rank_k is None:
         return []
-    if convention.rank_k_over == "positives":
-        over = number
-    else:
-        over = min(number, convention.rank_k)
+    over = number if convention.rank_k_over == "positives" else min(number, convention.rank_k)
     rank = match.rank(convention.ties)
     if rank > convention.rank_k:
         return []
@@ -670,12 +657,11 @@ def _ties(matches: Sequence[Match], ties: str) -> list[str]:
     tied = sum(match.tied > 0 for match in matches)
     if not tied:
         return []
-    what = f"{tied} matches have" if tied != 1 else "1 match has"
-    undefined = ""
-    if ties == "expected":
-        undefined = "; average precision is not defined then (NaN)"
-    others = "entries of another identity exactly as close"
-    return [f"Tie: {what} {others}. Ties are {ties}{undefined}."]
+    subject = f"{tied} matches have" if tied != 1 else "1 match has"
+    undefined = "; average precision is not defined then (NaN)" if ties == "expected" else ""
+    return [
+        f"Tie: {subject} entries of another identity exactly as close. Ties are {ties}{undefined}."
+    ]
 
 
 def _rule(convention: Convention, role: str) -> str:

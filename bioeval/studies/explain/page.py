@@ -59,9 +59,7 @@ def _lists(
     pairs = zip(lists_of(explained), lists_of(explained, shorten=False), strict=True)
     for k, (shown, whole) in enumerate(pairs, start=1):
         shortened = len(shown.single) < len(shown.lines)
-        note = []
-        if shortened:
-            note = ["Decisive entries are shown; the others are counted."]
+        note = ["Decisive entries are shown; the others are counted."] if shortened else []
         table = _list(shown, explained, f"list-{k}", note)
         if pictures:
             table["heads"].insert(1, "Image")
@@ -77,22 +75,24 @@ def _list(
     shown: ShownList, explained: RowExplanation, name: str, note: list[str]
 ) -> dict[str, Any]:
     """Return a list with places, roles, the counters of each entry by task, and reasons."""
-    what = "Template" if shown.unit == "template" else "By template"
+    template_head = "Template" if shown.unit == "template" else "By template"
     rows = []
     for line in shown.lines:
         accepted = {None: "", True: "yes", False: "no"}[line.accepted]
         place = {"text": line.place, "right": True}
         names = line.template, line.subject, "" if line.score is None else line.score
         rows.append([place, *names, line.role_text, accepted, *line.cells, line.reason])
-    said = list(note)
-    for text in shown.left_out:
-        said.append(f"{text}.")
+    remarks = [*note, *(f"{text}." for text in shown.left_out)]
     if shown.conditional:
-        said.append("a | b: a if accepted, b if rejected.")
+        remarks.append("a | b: a if accepted, b if rejected.")
     score_head = noun(explained.kind).capitalize()
-    heads = ["Place", what, "Subject", score_head, "Role", "Accepted"]
-    for head in shown.heads:
-        heads.append(f"{head[0].upper()}{head[1:]}")
-    heads.append("Reason")
+    counters = [f"{head[0].upper()}{head[1:]}" for head in shown.heads]
+    heads = ["Place", template_head, "Subject", score_head, "Role", "Accepted", *counters, "Reason"]
     caption = title_of(shown)
-    return {"name": name, "caption": caption, "heads": heads, "rows": rows, "note": " ".join(said)}
+    return {
+        "name": name,
+        "caption": caption,
+        "heads": heads,
+        "rows": rows,
+        "note": " ".join(remarks),
+    }

@@ -106,13 +106,11 @@ class RowWalkDisplay(Display):
         heading = f"{as_plot_text(title)}: list of"
         over = self._over()
         for axes, shown in zip(self.axes_, self.lists, strict=False):
-            what = "templates"
-            if shown.unit == "subject":
-                what = "subjects"
+            unit = "subjects" if shown.unit == "subject" else "templates"
             if shown.tasks[0].task == "reid":
-                what = shown.tasks[0].role.removeprefix("the list of ") or "gallery entries"
+                unit = shown.tasks[0].role.removeprefix("the list of ") or "gallery entries"
             rows = max(head.count(",") + 1 for head in shown.heads)
-            self._titled(f"{heading} {what}", None, over, axes, 12.0 * rows)
+            self._titled(f"{heading} {unit}", None, over, axes, 12.0 * rows)
             self._draw(axes, shown, style)
             heading, over = "List of", []
         self._face(first, self.walk.name, 1, "axes fraction", (-_LARGE / 2 - 6, 34), _LARGE)
@@ -144,11 +142,11 @@ class RowWalkDisplay(Display):
     def _over(self) -> list[str]:
         """Return what is said below the title: the data, and the threshold."""
         walk = self.walk
-        said = []
+        parts = []
         if walk.system:
-            said.append(as_plot_text(walk.system))
-        said += [walk.layout, f"protocol {walk.protocol}"]
-        lines = ["; ".join(said)]
+            parts.append(as_plot_text(walk.system))
+        parts += [walk.layout, f"protocol {walk.protocol}"]
+        lines = ["; ".join(parts)]
         if walk.threshold is not None and not math.isnan(walk.threshold):
             lines.append(f"threshold {threshold_text(walk.threshold)}: {walk.threshold_is}")
         return lines
@@ -185,9 +183,7 @@ class RowWalkDisplay(Display):
             if math.isnan(line.score):
                 score = left if larger_is_closer(self.walk.kind) else right
             if not math.isfinite(line.score):
-                aside, side = 8, "left"
-                if score == right:
-                    aside, side = -8, "right"
+                aside, side = (-8, "right") if score == right else (8, "left")
                 self._note(
                     score_text(line.score),
                     (score, y),
@@ -246,9 +242,7 @@ class RowWalkDisplay(Display):
         for shown in self.lists:
             scores += map(attrgetter("score"), shown.lines)
         finite = [score for score in scores if score is not None and math.isfinite(score)]
-        if finite:
-            return (min(finite), max(finite))
-        return (0.0, 1.0)
+        return (min(finite), max(finite)) if finite else (0.0, 1.0)
 
     def _names(self, ax: Axes, shown: ShownList) -> None:
         """Name the entries on the left: place, template and subject."""
@@ -294,10 +288,12 @@ class RowWalkDisplay(Display):
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
         """Write the columns of words on the right: role, and counters by task."""
-        given = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
+        text_style = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
         for column in _columns(shown):
             head, at = column.head.replace(", ", "\n"), column.start
-            self._note(head, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **given)
+            self._note(
+                head, (1, 1), (at, 4), ax, xycoords="axes fraction", va="bottom", **text_style
+            )
             for y, (text, line) in enumerate(zip(column.texts, shown.lines, strict=True), start=1):
                 colour: Any = Style.ink(_ROLES[line.role][0])
                 if text in ("-", "left out") or not head:
@@ -310,7 +306,7 @@ class RowWalkDisplay(Display):
                     xycoords=("axes fraction", "data"),
                     color=colour,
                     va="center",
-                    **given,
+                    **text_style,
                 )
 
 

@@ -289,8 +289,8 @@ def _left_out(task: TaskExplanation) -> Iterator[str]:
         shown = ", ".join(names[:NAMED])
         if len(names) > NAMED:
             shown += f" and {len(names) - NAMED:,} more"
-        what = counted(len(names), f"{task.unit}s")
-        yield printable(f"{what} left out ({shown}): {reason}")
+        number = counted(len(names), f"{task.unit}s")
+        yield printable(f"{number} left out ({shown}): {reason}")
 
 
 def _name(task: TaskExplanation, entry: Entry) -> str:
@@ -442,9 +442,9 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
     alone = len(shown.tasks) == 1
     table = plain_table(gap=2 if len(tasks) < 4 else 1)
     table.add_column("place", justify="right", no_wrap=True)
-    what = "template" if shown.unit == "template" else "by template"
+    template_head = "template" if shown.unit == "template" else "by template"
     width = 10 if len(shown.single) < len(shown.lines) else 1
-    table.add_column(what, overflow="fold", min_width=width)
+    table.add_column(template_head, overflow="fold", min_width=width)
     table.add_column("subject", overflow="fold")
     table.add_column(noun(explained.kind), justify="right", no_wrap=True)
     table.add_column("role", no_wrap=True)

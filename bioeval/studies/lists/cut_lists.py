@@ -56,14 +56,14 @@ from bioeval.tallies import (
 Bounded = tuple[tuple[str, ...], Any, Any]
 
 
-def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
+def bounded_variables(bounds: Mapping[str, Bounded]) -> Variables:
     """Return each variable ``X`` where its bounds are equal, NaN elsewhere, beside its bounds.
 
     Where it is known throughout, it stands alone; where it is known nowhere, its bounds
     ``X_at_least`` and ``X_at_most`` do.
     """
     variables = {}
-    for name, (dims, one, other) in given.items():
+    for name, (dims, one, other) in bounds.items():
         # A bound that is NaN, as a threshold that may not exist, leaves that side open.
         low, high = np.fmin(one, other), np.maximum(one, other)
         known = (low == high) | np.isnan(low)
@@ -133,16 +133,16 @@ def open_set(
     searches = _ListedSearches(scores, task)
     thresholds = check_thresholds(thresholds)
     grid = OpenSetPoints.thresholds_over(
-        searches.known_mates, searches.known_others, thresholds, scores.kind
+        searches.known_mates, searches.known_impostors, thresholds, scores.kind
     )
     count = task.max_rank or min(scores.depth, scores.gallery_size)
-    given, grid = searches.curves(grid, count)
+    bounds, grid = searches.curves(grid, count)
     points, exact = searches.points(far_targets, count)
     attempts = searches.attempts()
     about = Provenance.of(scores)
     fixed = attempts.scalars(about, searches.role, far_targets, exact)
     fixed.variables.pop("tied")
-    variables = bounded_variables(given | points | {"tied": ((), *searches.tied)})
+    variables = bounded_variables(bounds | points | {"tied": ((), *searches.tied)})
     notes = []
     if cut := searches.cut:
         notes.append(
@@ -166,13 +166,13 @@ def open_set(
 def _require_open_set(task: OpenSet) -> None:
     """Raise :class:`ProtocolError` for options that lists do not determine."""
     if task.ties == "expected":
-        given, instead = "ties = 'expected'", "pessimistic ties"
+        option, instead = "ties = 'expected'", "pessimistic ties"
     elif task.rank_unit == "subject" and task.fusion != "min":
-        given, instead = f"fusion = {task.fusion!r}", "the nearest (min)"
+        option, instead = f"fusion = {task.fusion!r}", "the nearest (min)"
     else:
         return
     raise ProtocolError(
-        f"top-K lists do not determine identification with {given}; give a matrix of scores, or "
+        f"top-K lists do not determine identification with {option}; give a matrix of scores, or "
         f"{instead}"
     )
 
@@ -185,27 +185,27 @@ class _ListedSearches:
         query, gallery = codes_of(scores).probe, codes_of(scores).gallery
         distance, last = scores._listed_distances("open-set identification")
         listed, entry = scores.indices >= 0, gallery[scores.indices]
-        own = (entry == query[:, None]) & listed
+        is_mate = (entry == query[:, None]) & listed
         every = np.bincount(gallery, minlength=len(codes_of(scores).values))
         self.kind, self.last = scores.kind, last
-        itself = scores._entry_of_query >= 0
-        self.mates = every[query] - itself
+        in_gallery = scores._entry_of_query >= 0
+        self.mates = every[query] - in_gallery
         self.enrolled = self.mates > 0
         self.strangers = len(query) - int(self.enrolled.sum())
-        self.others = scores.gallery_size - every[query]
-        layout = "all-against-all" if itself.all() else scores.layout
+        self.non_mates = scores.gallery_size - every[query]
+        layout = "all-against-all" if in_gallery.all() else scores.layout
         self.role = role_of(layout, task.impostors, not self.strangers)
         # Of subjects, each once: by the first of its entries.
-        other = listed & ~own
-        total = self.others
+        other = listed & ~is_mate
+        total = self.non_mates
         if task.rank_unit == "subject":
             other = other & _first_of_each(entry)
             total = (every > 0).sum() - (every[query] > 0)
         unlisted = total - other.sum(axis=1)
-        self.mate = self._nearest(distance, own, self.mates)
-        self.nearest_other = self._nearest(distance, listed & ~own, self.others)
-        self.nearest = self._nearest(distance, listed, self.mates + self.others)
-        self.rank, self._tie = self._ranks(distance, own, other, unlisted, task.ties)
+        self.mate = self._nearest(distance, is_mate, self.mates)
+        self.nearest_other = self._nearest(distance, listed & ~is_mate, self.non_mates)
+        self.nearest = self._nearest(distance, listed, self.mates + self.non_mates)
+        self.rank, self._tie = self._ranks(distance, is_mate, other, unlisted, task.ties)
 
     def _nearest(self, distance: np.ndarray, those: np.ndarray, number: np.ndarray) -> _Between:
         """Return the distance of the nearest of a number of entries."""
@@ -217,14 +217,14 @@ class _ListedSearches:
     def _ranks(
         self,
         distance: np.ndarray,
-        own: np.ndarray,
+        is_mate: np.ndarray,
         other: np.ndarray,
         unlisted: np.ndarray,
         ties: str,
     ) -> tuple[_Between, _Between]:
         """Return the rank of each best mate, and whether others are exactly as close."""
-        some, mate = own.any(axis=1), self.mate.low[:, None]
-        before = np.arange(own.shape[1]) < np.argmax(own, axis=1)[:, None]
+        some, mate = is_mate.any(axis=1), self.mate.low[:, None]
+        before = np.arange(is_mate.shape[1]) < np.argmax(is_mate, axis=1)[:, None]
         closer = (other & (distance < mate)).sum(axis=1)
         tied = (other & (distance == mate)).sum(axis=1)
         at_end = np.where(mate[:, 0] == self.last, unlisted, 0)
@@ -248,7 +248,7 @@ class _ListedSearches:
     @property
     def impostors(self) -> np.ndarray:
         """The probes that make an impostor attempt."""
-        return IdentificationTally.of_role(self.others > 0, self.enrolled, self.role)
+        return IdentificationTally.of_role(self.non_mates > 0, self.enrolled, self.role)
 
     @property
     def known_mates(self) -> np.ndarray:
@@ -257,7 +257,7 @@ class _ListedSearches:
         return mate.low[~mate.open]
 
     @property
-    def known_others(self) -> np.ndarray:
+    def known_impostors(self) -> np.ndarray:
         """The distances of the impostor attempts that are listed."""
         other = self.nearest_other[self.impostors]
         return other.low[~other.open]
@@ -296,9 +296,9 @@ class _ListedSearches:
             _table(last, rank.high, shape).cumsum(axis=1),
             _table(first, rank.low, shape).cumsum(axis=1),
         )
-        others = self.nearest_other[self.impostors].within(grid)
+        impostors = self.nearest_other[self.impostors].within(grid)
         targets = self.nearest[self.mated].within(grid)
-        own = mate.within(grid)
+        mates = mate.within(grid)
         strangers = self.nearest[~self.enrolled].within(grid)
 
         def side(i: int) -> tuple[Variables, np.ndarray]:
@@ -308,9 +308,9 @@ class _ListedSearches:
                 thresholds=grid,
                 detected=detected[i],
                 identified=identified[i],
-                accepted=others[i],
+                accepted=impostors[i],
                 targets_within=targets[i],
-                own_within=own[i],
+                own_within=mates[i],
                 non_targets_within=strangers[i],
             ).curves(self.kind)
 
@@ -422,27 +422,27 @@ def gom_of_lists(
 ) -> xr.Dataset:
     """Return the measures of GOM of lists; False for `scale` leaves distances as they are."""
     _require_gom(options, scale)
-    given_ends = scale if isinstance(scale, tuple) else None
-    ends = given_ends or (0.0, 1.0)
-    lists = _RetrievedLists(scores, rules, thresholds, given_ends)
+    chosen_ends = scale if isinstance(scale, tuple) else None
+    ends = chosen_ends or (0.0, 1.0)
+    lists = _RetrievedLists(scores, rules, thresholds, chosen_ends)
     measures = lists.measures(options)
     over = ("threshold",)
-    given: dict[str, Bounded] = {}
+    bounds: dict[str, Bounded] = {}
     least, most = {}, {}
     for name, measure in measures.items():
         least[name], most[name] = measure.least.mean, measure.most.mean
-        given[name] = () if name in GOM_MEANS else over, least[name], most[name]
+        bounds[name] = () if name in GOM_MEANS else over, least[name], most[name]
     low, high = summary(thresholds, least), summary(thresholds, most)
     for name in ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"):
-        given[name] = (), low[name], high[name]
-    given["micro_f1"] = over, *lists.micro_f1()
-    given["tau_nz"] = (), high["tau_nz"], low["tau_nz"]
-    given |= lists.identified(options.max_rank)
+        bounds[name] = (), low[name], high[name]
+    bounds["micro_f1"] = over, *lists.micro_f1()
+    bounds["tau_nz"] = (), high["tau_nz"], low["tau_nz"]
+    bounds |= lists.identified(options.max_rank)
     if options.per_query:
         for name in ("rp", "vp", "rep", "fr"):
             measure = measures[f"m{name}"]
-            given[name] = ("probe", "threshold"), measure.least.each, measure.most.each
-    variables = bounded_variables(given)
+            bounds[name] = ("probe", "threshold"), measure.least.each, measure.most.each
+    variables = bounded_variables(bounds)
     for name, of in (("tau_max", "mrep"), ("tau_f1", "f1")):
         if (place := _first_largest(least[of], most[of])) is not None:
             variables[name] = thresholds[place]
@@ -492,9 +492,9 @@ def _require_gom(options: GomOptions, scale: bool | tuple[float, float]) -> None
             'distances = "as-given")'
         )
     for name, word in (("variant", "paper"), ("ties", "stable")):
-        if (given := getattr(options, name)) != word:
+        if (value := getattr(options, name)) != word:
             raise ProtocolError(
-                f"top-K lists do not determine GOM with {Argument(name, given)}; give "
+                f"top-K lists do not determine GOM with {Argument(name, value)}; give "
                 f"{Argument(name, word)}, or a matrix of scores"
             )
 
@@ -505,9 +505,7 @@ def _first_largest(low: np.ndarray, high: np.ndarray) -> int | None:
         return None
     at = int(np.argmax(low))
     sure = (high[:at] < low[at]).all() and (high[at + 1 :] <= low[at]).all()
-    if sure:
-        return at
-    return None
+    return at if sure else None
 
 
 class _UnlistedMatches:
@@ -576,7 +574,7 @@ class _RetrievedLists:
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
         self.sums = lists.match_sums()
         self.unlisted_matches = lists.positives - lists.listed
-        self.others = lists.candidates - lists.depth - self.unlisted_matches
+        self.non_matches = lists.candidates - lists.depth - self.unlisted_matches
         shape = len(last), len(raw) + 1
         row, _ = np.nonzero(lists.kept)
         flat = row * shape[1] + np.searchsorted(raw, distance[lists.kept])
@@ -586,7 +584,7 @@ class _RetrievedLists:
         distances = (distance[lists.hits] - low) / (high - low)
         self.matches = replace(lists.matches(), distance=distances)
         self.ranks = lists.ranks[lists.hits]
-        unknown = (self.unlisted_matches + self.others > 0)[:, None]
+        unknown = (self.unlisted_matches + self.non_matches > 0)[:, None]
         self.open = (last[:, None] <= raw) & unknown & ~self.left_out[:, None]
 
     @staticmethod
@@ -626,14 +624,14 @@ class _RetrievedLists:
 
         return {
             "dir": (("threshold", "rank"), rate(least, total), rate(most, total)),
-            "cmc": (("rank",), cmc(nearest + self.others[lost]), cmc(nearest)),
+            "cmc": (("rank",), cmc(nearest + self.non_matches[lost]), cmc(nearest)),
         }
 
     @property
     def beyond(self) -> tuple[np.ndarray, np.ndarray]:
         """The unlisted matches and others that may be within each threshold, of each query."""
-        matches, others = self.unlisted_matches[:, None], self.others[:, None]
-        return np.where(self.open, matches, 0), np.where(self.open, others, 0)
+        matches, non_matches = self.unlisted_matches[:, None], self.non_matches[:, None]
+        return np.where(self.open, matches, 0), np.where(self.open, non_matches, 0)
 
     @cached_property
     def sets(self) -> RetrievedSets:
@@ -656,7 +654,7 @@ class _RetrievedLists:
         sums = sets.sums(precision)
         all_sums = np.bincount(self.matches.query, precision, minlength=len(some))
         near = _UnlistedMatches(self.listed, self.hits, self.unlisted_matches)
-        far = _UnlistedMatches(self.listed + self.others, self.hits, self.unlisted_matches)
+        far = _UnlistedMatches(self.listed + self.non_matches, self.hits, self.unlisted_matches)
         with np.errstate(invalid="ignore", divide="ignore"):
             rp = np.where(hits > 0, sums / hits, 0.0)
             vp = hits / (listed - hits + positives)

@@ -84,10 +84,10 @@ FORMAT = Format(
     looks="text",
     expected="a text file of top-K lists",
     recognised_by="`--probe-labels` and `--gallery-labels`",
-    recognise=lambda found: (
-        found.content == "text"
-        and found.options.probe_labels is not None
-        and found.options.gallery_labels is not None
+    recognise=lambda file: (
+        file.content == "text"
+        and file.options.probe_labels is not None
+        and file.options.gallery_labels is not None
     ),
     needs=f"top-K lists need {Argument('probe_labels')} and {Argument('gallery_labels')}",
     read=_read,

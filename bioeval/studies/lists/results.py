@@ -157,8 +157,8 @@ def top_k(
     --------
     >>> import bioeval as be
     >>> lists = be.TopKScores([[2, 1], [0, 1]], ["ann", "bob"], ["ann", "bob", "ann"])
-    >>> found = be.top_k(lists)
-    >>> found.cmc.values, float(found.rank_k_mean_ap)
+    >>> result = be.top_k(lists)
+    >>> result.cmc.values, float(result.rank_k_mean_ap)
     (array([0.5, 1. ]), 0.5)
     """
     if not isinstance(scores, TopKScores):
@@ -277,8 +277,8 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)
     notes += left_out_notes(scores, distractor_ids, options.junk_ids)
     if skipped:
-        what = "were left out" if options.unmatched == "skip" else "count as 0"
-        notes.append(f"{skipped} queries without a match in the gallery {what}")
+        treatment = "were left out" if options.unmatched == "skip" else "count as 0"
+        notes.append(f"{skipped} queries without a match in the gallery {treatment}")
     if not complete:
         lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
         notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
@@ -396,7 +396,7 @@ def listed_matches(
     query = np.where(left_out, -1, codes_of(scores).probe)
     index = scores.indices
     is_listed = index >= 0
-    own = gallery[index] == query[:, None]
+    same_identity = gallery[index] == query[:, None]
     kept = is_listed & ~np.isin(gallery, junk)[index]
     usable = ~np.isin(gallery, junk)
     size = int(max(query.max(), gallery.max())) + 1
@@ -405,7 +405,7 @@ def listed_matches(
     if removed != "none":
         cameras = Codes(*cameras_of(scores), "cameras")
         same_camera = cameras.gallery[index] == cameras.probe[:, None]
-        kept &= ~(same_camera & (own | (removed == "same-camera")))
+        kept &= ~(same_camera & (same_identity | (removed == "same-camera")))
         width = int(max(cameras.probe.max(), cameras.gallery.max())) + 1
         seen, count = np.unique(
             gallery[usable] * width + cameras.gallery[usable], return_counts=True
@@ -420,12 +420,12 @@ def listed_matches(
         candidates = candidates - (whole if removed == "same-camera" else here)
     # A query that is a gallery entry itself is no match of its own, unless a rule removed it.
     entry = scores._entry_of_query
-    itself = (entry >= 0) & usable[entry]
+    is_entry = (entry >= 0) & usable[entry]
     if removed != "none":
-        itself &= cameras.gallery[entry] != cameras.probe
-    positives = positives - itself
-    candidates = candidates - itself
-    hits = kept & own
+        is_entry &= cameras.gallery[entry] != cameras.probe
+    positives = positives - is_entry
+    candidates = candidates - is_entry
+    hits = kept & same_identity
     ranks = np.cumsum(kept, axis=1)
     any_hit = hits.any(axis=1)
     rows = np.arange(len(index))
@@ -452,18 +452,16 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     return sorted({*codes} - {-1})
 
 
-def _rank(name: str, given: int | None, reach: int | None, depth: int) -> int:
+def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> int:
     """Return a given rank, or the last one covered by every list."""
-    if given is None:
+    if requested is None:
         if reach == 0:
             raise ProtocolError(
                 f"a list of {depth} places covers no rank: every entry is removed for its "
                 "query, or it is empty; give longer lists, or a matrix of scores"
             )
-        if reach is None:
-            return depth
-        return reach
-    rank = require_integer(name, given, low=1)
+        return depth if reach is None else reach
+    rank = require_integer(name, requested, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
             f"{Argument(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "

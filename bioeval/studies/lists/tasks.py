@@ -35,19 +35,19 @@ def evaluate(
     elif options.interval is not None:
         scores._require_matrix()
     if card.gom is not None:
-        given = {"max_rank": options.max_rank}
         taus = options.thresholds if tasks == {"gom"} else None
-        datasets["gom"] = lists_gom(scores, card, taus, options.normalize, given)
+        changes = {"max_rank": options.max_rank}
+        datasets["gom"] = lists_gom(scores, card, taus, options.normalize, changes)
     if card.open_set is not None:
         if card.open_set.gallery != "all":
             scores._require_matrix()
         place = f"{card.name}: [open_set]"
         task = options.with_last_rank(card.open_set, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
-        own = card.curve.requested() if options.thresholds is None else options.thresholds
-        datasets["open_set"] = open_set(scores, task, own, check_targets(targets))
-    said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
-    return tree_of({node: ds.assign_attrs(said) for node, ds in datasets.items()})
+        thresholds = card.curve.requested() if options.thresholds is None else options.thresholds
+        datasets["open_set"] = open_set(scores, task, thresholds, check_targets(targets))
+    attrs = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
+    return tree_of({node: ds.assign_attrs(attrs) for node, ds in datasets.items()})
 
 
 def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:

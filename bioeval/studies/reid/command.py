@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -17,9 +17,6 @@ from bioeval.cli import (
     output_options,
     shared_options,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command("gom", cls=Command)
@@ -81,13 +78,16 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         from bioeval.studies.reid.reid import gom
 
         results = {}
-        others = open_queries or (None,) * len(systems)
-        for file, called, other in zip(systems, names, others, strict=True):
-            own = run.options
+        query_files = open_queries or (None,) * len(systems)
+        for file, called, other in zip(systems, names, query_files, strict=True):
+            gom_options = run.options
             if other is not None:
-                own = {**own, "open_queries": run.read(other, Path(other).stem, mates=False)}
+                gom_options = {
+                    **gom_options,
+                    "open_queries": run.read(other, Path(other).stem, mates=False),
+                }
             scores = run.read(file, called, mates=False)
-            results[called] = run.count(gom, scores, **own)
+            results[called] = run.count(gom, scores, **gom_options)
             known = "mean_ap" if "mean_ap" in results[called] else "mean_ap_at_least"
             run.require_defined([results[called][known]], [scores], run.options["convention"])
         rows = []

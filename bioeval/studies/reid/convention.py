@@ -64,10 +64,9 @@ class Convention(Reid):
     @property
     def last_rank(self) -> str:
         """The place of `max_rank`, for messages: the card's field, or the option in its place."""
-        card = "max_rank" not in self.changed
-        if card:
-            return f"protocol {self.name}: [reid] max_rank"
-        return "max_rank"
+        return (
+            "max_rank" if "max_rank" in self.changed else f"protocol {self.name}: [reid] max_rank"
+        )
 
     @property
     def needs_cameras(self) -> bool:
@@ -86,18 +85,12 @@ def convention_of(
     its ties. Options are fields of ``[reid]``, or open-reid's flags ``single_gallery_shot``,
     ``separate_camera_set`` and ``first_match_break``; None leaves the card's value.
     """
-    if isinstance(convention, Convention):
-        base = convention
-    else:
-        base = _of_card(convention, sections)
+    base = convention if isinstance(convention, Convention) else _of_card(convention, sections)
     flags = {k: options.pop(k, None) for k in _FLAGS}
-    given = {}
-    for name, value in options.items():
-        if value is not None:
-            given[name] = _checked(name, value)
-    given = {**_of_flags(base, given, flags), **given}
-    changed = tuple(k for k, v in given.items() if v != getattr(base, k))
-    return replace(base, **given, changed=base.changed + changed)
+    changes = {k: _checked(k, v) for k, v in options.items() if v is not None}
+    changes = {**_of_flags(base, changes, flags), **changes}
+    changed = tuple(k for k, v in changes.items() if v != getattr(base, k))
+    return replace(base, **changes, changed=base.changed + changed)
 
 
 _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")
@@ -140,7 +133,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _of_flags(
-    found: Convention, given: Mapping[str, Any], flags: Mapping[str, Any]
+    base: Convention, changes: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Convert open-reid's flags to fields of a card."""
     for name, value in flags.items():
@@ -150,25 +143,22 @@ def _of_flags(
     shot = flags["single_gallery_shot"]
     other = flags["separate_camera_set"]
     first = flags["first_match_break"]
-    if (shot is not None or first is not None) and "cmc" in given:
+    if (shot is not None or first is not None) and "cmc" in changes:
         raise DataError("cmc and a flag set the same rule; give one of them")
-    if other is not None and "removed" in given:
+    if other is not None and "removed" in changes:
         raise DataError("removed and separate_camera_set set the same rule; give one of them")
-    single = found.cmc == "single-gallery-shot" if shot is None else shot
+    single = base.cmc == "single-gallery-shot" if shot is None else shot
     if single and shot is not None:
         meant["cmc"] = "single-gallery-shot"
     elif not single and (shot is not None or first is not None):
-        every = found.cmc == "allshots" if first is None else not first
-        if every:
-            meant["cmc"] = "allshots"
-        else:
-            meant["cmc"] = "first-match"
+        every = base.cmc == "allshots" if first is None else not first
+        meant["cmc"] = "allshots" if every else "first-match"
     if other:
         # The flag is the CMC's; average precision stays over the card's own list.
         meant["removed"] = "same-camera"
-        if found.removed != "same-camera":
-            meant["removed_for_ap"] = found.ap_removed
-    elif other is not None and found.removed == "same-camera":
+        if base.removed != "same-camera":
+            meant["removed_for_ap"] = base.ap_removed
+    elif other is not None and base.removed == "same-camera":
         meant["removed"] = "same-id-same-camera"
     return meant
 
@@ -231,11 +221,11 @@ def left_out_notes(
 ) -> list[str]:
     """Return remarks on queries that are junk or distractors."""
     notes = []
-    for ids, what in ((distractor_ids, "distractors"), (junk_ids, "junk")):
+    for ids, role in ((distractor_ids, "distractors"), (junk_ids, "junk")):
         count = int(left_out_queries(scores, ids).sum())
         if count:
             notes.append(
-                f"{count} queries bear an id of {what} ({', '.join(map(str, ids))}): they match "
+                f"{count} queries bear an id of {role} ({', '.join(map(str, ids))}): they match "
                 "nothing, and were left out"
             )
     return notes

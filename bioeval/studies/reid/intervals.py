@@ -9,7 +9,7 @@ import scipy
 import xarray as xr
 
 from bioeval.base import Name
-from bioeval.results import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results import QueryMean, QueryMeasures
 from bioeval.stats import IntervalOptions, SubjectMeans
 
 #: Lower and upper confidence limits.
@@ -46,17 +46,6 @@ class QuerySubjects:
         )
         return (owner @ (values if values.ndim > 1 else values[:, None])).T
 
-    def curve_limits(self, curve: MatchCurve, count: int, *, proportion: bool) -> Limits:
-        """Return the limits of a curve at ranks 1 to `count`; the CMC is a `proportion`."""
-        return self.means_over(curve.counted).limits_at_ranks(
-            self.person[curve.query],
-            curve.rank,
-            curve.weight,
-            count,
-            per_rank=curve.per_rank,
-            proportion=proportion,
-        )
-
 
 def query_mean_intervals(
     dataset: xr.Dataset,
@@ -88,7 +77,14 @@ def _by_subject(
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         unknown = np.isnan(dataset[name].values)  # of lists that end before
-        low, high = owners.curve_limits(curve, dataset.sizes["rank"], proportion=name == "cmc")
+        low, high = owners.means_over(curve.counted).limits_at_ranks(
+            owners.person[curve.query],
+            curve.rank,
+            curve.weight,
+            dataset.sizes["rank"],
+            per_rank=curve.per_rank,
+            proportion=name == "cmc",
+        )
         limits[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         means, sums = owners.means_over(mean.counted), owners.sums(mean)

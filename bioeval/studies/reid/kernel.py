@@ -19,20 +19,20 @@ class Queries(NamedTuple):
     """A block of queries of re-identification."""
 
     values: np.ndarray  # float (b, n), C-contiguous: distances to the gallery; NaN = no attempt
-    own: np.ndarray  # int64 (b,): the identity of each query; -1 for none
+    identity: np.ndarray  # int64 (b,): the identity of each query; -1 for none
     self_column: np.ndarray  # int64 (b,): the column that is the query itself; -1 for none
     camera: np.ndarray  # int64 (b,)
-    which: np.ndarray  # int64 (b,): the list of columns that each query searches
+    list_index: np.ndarray  # int64 (b,): the list of columns that each query searches
 
 
 class ListedGallery(NamedTuple):
     """The gallery of re-identification, and the columns of each list."""
 
     identity: np.ndarray  # int64 (n,): the identity of each column
-    #: int64: identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
-    #: increasing.
-    own_starts: np.ndarray
-    own_columns: np.ndarray
+    #: int64: identity ``c`` has the increasing columns
+    #: ``identity_columns[identity_starts[c]:identity_starts[c + 1]]``.
+    identity_starts: np.ndarray
+    identity_columns: np.ndarray
     camera: np.ndarray  # int64 (n,)
     same_camera: bool  # whether own templates from the query's camera are removed
     #: int64: the columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for
@@ -50,7 +50,7 @@ class Mates(NamedTuple):
     - `distance`: of the dtype of the values
     - `column`, `closer`, `tied`, `before` (int64): of each mate: its column, the others closer,
       those exactly as close, and those of the latter in an earlier column
-    - `found` (int64 (b,)): usable mates
+    - `usable` (int64 (b,)): usable mates
     - `removed` (int64 (b,)): own templates on the list that are removed
     - `failed` (int64 (b,)): comparisons on the list that are NaN, except with the query itself and
       removed ones
@@ -62,7 +62,7 @@ class Mates(NamedTuple):
     closer: np.ndarray
     tied: np.ndarray
     before: np.ndarray
-    found: np.ndarray
+    usable: np.ndarray
     removed: np.ndarray
     failed: np.ndarray
 
@@ -196,8 +196,8 @@ def _removed(queries, gallery, i, j):
 
 
 @register_jitable
-def _subtract_own(queries, gallery, i, own, runs, ranked):
-    """Subtract own templates, at `own` and in the list's `runs`, from the counts of mates."""
+def _subtract_same_identity(queries, gallery, i, templates, runs, ranked):
+    """Subtract own templates, at `templates` and in the list's `runs`, from the counts of mates."""
     mates, closer, tied = ranked
     k = len(mates)
     # The mates, by their order ...
@@ -211,8 +211,8 @@ def _subtract_own(queries, gallery, i, own, runs, ranked):
             tied[q] -= e - t
         t = e
     # ... and those that are removed.
-    for p in range(own[0], own[1]):
-        j = gallery.own_columns[p]
+    for p in range(templates[0], templates[1]):
+        j = gallery.identity_columns[p]
         if _removed(queries, gallery, i, j) and _listed(gallery, runs[0], runs[1], j):
             x = queries.values[i, j]
             for q in range(k):
@@ -221,7 +221,7 @@ def _subtract_own(queries, gallery, i, own, runs, ranked):
 
 
 @register_jitable
-def _count_before(row, gallery, own, runs, distance, place):
+def _count_before(row, gallery, templates, runs, distance, place):
     """Count templates of others at the same distance as a mate, in an earlier column."""
     count = np.int64(0)
     for r in range(runs[0], runs[1]):
@@ -230,8 +230,8 @@ def _count_before(row, gallery, own, runs, distance, place):
         part = row[gallery.run_first[r] : min(gallery.run_stop[r], place)]
         for q in range(len(part)):
             count += part[q] == distance
-    for p in range(own[0], own[1]):
-        j = gallery.own_columns[p]
+    for p in range(templates[0], templates[1]):
+        j = gallery.identity_columns[p]
         if j < place and row[j] == distance:
             count -= _listed(gallery, runs[0], runs[1], j)
     return count
@@ -242,19 +242,20 @@ def _rank_row(queries, gallery, written, near, i):
     """Rank the mates of row `i`; `near` has room for its values."""
     row = queries.values[i]
     at = written.offsets[i]
-    own = (np.int64(0), np.int64(0))
-    if queries.own[i] >= 0:
-        own = (gallery.own_starts[queries.own[i]], gallery.own_starts[queries.own[i] + 1])
-    runs = (gallery.run_starts[queries.which[i]], gallery.run_starts[queries.which[i] + 1])
+    identity, list_index = queries.identity[i], queries.list_index[i]
+    templates = (np.int64(0), np.int64(0))
+    if identity >= 0:
+        templates = (gallery.identity_starts[identity], gallery.identity_starts[identity + 1])
+    runs = (gallery.run_starts[list_index], gallery.run_starts[list_index + 1])
 
-    room = own[1] - own[0]
-    mates = written.distance[at : at + room]
-    places = written.column[at : at + room]
+    size = templates[1] - templates[0]
+    mates = written.distance[at : at + size]
+    places = written.column[at : at + size]
     k = np.int64(0)
     away = np.int64(0)
     unread = np.int64(0)  # NaN on the list that are no failure
-    for p in range(own[0], own[1]):
-        j = gallery.own_columns[p]
+    for p in range(templates[0], templates[1]):
+        j = gallery.identity_columns[p]
         x = row[j]
         if not _listed(gallery, runs[0], runs[1], j):
             continue
@@ -266,7 +267,7 @@ def _rank_row(queries, gallery, written, near, i):
             places[k] = j
             k += 1
     _sort_all(mates[:k], places[:k])
-    written.found[i] = k
+    written.usable[i] = k
     written.removed[i] = away
     farthest = row.dtype.type(-np.inf)
     if k > 0:
@@ -287,11 +288,13 @@ def _rank_row(queries, gallery, written, near, i):
         _count_few(near[:s], ranked)
     else:
         _count_many(near[:s], ranked)
-    _subtract_own(queries, gallery, i, own, runs, ranked)
+    _subtract_same_identity(queries, gallery, i, templates, runs, ranked)
     for t in range(k):
         written.before[at + t] = np.int64(0)
         if ranked.tied[t] > 0:
-            written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
+            written.before[at + t] = _count_before(
+                row, gallery, templates, runs, mates[t], places[t]
+            )
 
 
 @parallel_rows("queries.values")
@@ -322,7 +325,7 @@ def count_by_group(begin, end, queries, gallery, mates, group, counts):
     `group` (int64 (n,)) is that of each column, from 0; -1 for none.
     """
     for i in range(begin, end):
-        number = mates.found[i]
+        number = mates.usable[i]
         if number == 0:
             continue
         row = queries.values[i]
@@ -335,8 +338,8 @@ def count_by_group(begin, end, queries, gallery, mates, group, counts):
         for g in range(len(closer)):
             for t in range(number):
                 closer[g, t] = tied[g, t] = before[g, t] = 0
-        which = queries.which[i]
-        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        list_index = queries.list_index[i]
+        for r in range(gallery.run_starts[list_index], gallery.run_starts[list_index + 1]):
             for j in range(gallery.run_first[r], gallery.run_stop[r]):
                 x = row[j]
                 g = group[j]
@@ -400,16 +403,16 @@ def rank_identities(begin, end, queries, gallery, mates, group, counts):
     a mate.
     """
     # 3 closer, 2 and 1 tied and before or behind
-    mark = np.zeros(len(gallery.own_starts) - 1, np.int8)
+    mark = np.zeros(len(gallery.identity_starts) - 1, np.int8)
     for i in range(begin, end):
         counts[i, :, :] = 0
-        if mates.found[i] == 0:
+        if mates.usable[i] == 0:
             continue
         row = queries.values[i]
         best = mates.distance[mates.offsets[i]]
         place = mates.column[mates.offsets[i]]
-        which = queries.which[i]
-        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        list_index = queries.list_index[i]
+        for r in range(gallery.run_starts[list_index], gallery.run_starts[list_index + 1]):
             for j in range(gallery.run_first[r], gallery.run_stop[r]):
                 x = row[j]
                 if x < best:
@@ -417,8 +420,8 @@ def rank_identities(begin, end, queries, gallery, mates, group, counts):
                 elif x == best:
                     c = gallery.identity[j]
                     mark[c] = max(mark[c], 1 + (j < place))
-        if queries.own[i] >= 0:
-            mark[queries.own[i]] = 0
+        if queries.identity[i] >= 0:
+            mark[queries.identity[i]] = 0
         for c in range(len(mark)):
             level = mark[c]
             if level == 3:
@@ -468,10 +471,10 @@ def _entries_by_mate(queries, gallery, i, distances, kept, by_mate):
     """Count the usable entries of each other identity, and list those up to each mate."""
     starts, place, columns = by_mate
     row = queries.values[i]
-    which = queries.which[i]
+    list_index = queries.list_index[i]
     kept[:] = 0
     starts[: len(distances) + 2] = 0
-    for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+    for r in range(gallery.run_starts[list_index], gallery.run_starts[list_index + 1]):
         for j in range(gallery.run_first[r], gallery.run_stop[r]):
             x = row[j]
             kept[gallery.identity[j]] += x == x
@@ -481,7 +484,7 @@ def _entries_by_mate(queries, gallery, i, distances, kept, by_mate):
                 starts[place[j] + 1] += 1
     for t in range(len(distances)):
         starts[t + 1] += starts[t]
-    for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+    for r in range(gallery.run_starts[list_index], gallery.run_starts[list_index + 1]):
         for j in range(gallery.run_first[r], gallery.run_stop[r]):
             if place[j] >= 0:
                 columns[starts[place[j]]] = j
@@ -489,8 +492,8 @@ def _entries_by_mate(queries, gallery, i, distances, kept, by_mate):
     for t in range(len(distances), 0, -1):
         starts[t] = starts[t - 1]
     starts[0] = 0
-    if queries.own[i] >= 0:
-        kept[queries.own[i]] = 0
+    if queries.identity[i] >= 0:
+        kept[queries.identity[i]] = 0
 
 
 @register_jitable
@@ -578,7 +581,7 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
     sum of independent trials, whose distribution is built up trial by trial. ``at_rank[i]`` gets
     the probability, or proportion of the draws, of ranks 1 ... K.
     """
-    identities = len(gallery.own_starts) - 1
+    identities = len(gallery.identity_starts) - 1
     entries = Entries(
         np.zeros(identities, np.int64),
         np.zeros(identities, np.int64),
@@ -586,7 +589,7 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
     )
     most = np.int64(0)
     for i in range(begin, end):
-        most = max(most, mates.found[i])
+        most = max(most, mates.usable[i])
     by_mate = EntriesByMate(
         np.empty(most + 2, np.int64),
         np.empty(queries.values.shape[1], np.int64),
@@ -597,7 +600,7 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
     for i in range(begin, end):
         row = queries.values[i]
         at_rank[i, :] = 0.0
-        number = mates.found[i]
+        number = mates.usable[i]
         if number == 0:
             continue
         state = _random_bits(np.uint64(draws.seed), draws.keys[i])
@@ -690,14 +693,14 @@ def _count_run(run, thresholds, places, even, odd):
 def _subtract_removed(queries, gallery, limits, i, even):
     """Subtract the query itself and the removed templates of its own identity."""
     row = queries.values[i]
-    own = queries.own[i]
-    which = queries.which[i]
-    for p in range(gallery.own_starts[own], gallery.own_starts[own + 1]):
-        j = gallery.own_columns[p]
+    identity = queries.identity[i]
+    list_index = queries.list_index[i]
+    for p in range(gallery.identity_starts[identity], gallery.identity_starts[identity + 1]):
+        j = gallery.identity_columns[p]
         same = gallery.same_camera and gallery.camera[j] == queries.camera[i]
         if j != queries.self_column[i] and not same:
             continue
-        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        for r in range(gallery.run_starts[list_index], gallery.run_starts[list_index + 1]):
             if gallery.run_first[r] <= j and j < gallery.run_stop[r] and row[j] == row[j]:
                 even[np.searchsorted(limits, row[j])] -= 1
 
@@ -715,13 +718,13 @@ def count_retrieved(begin, end, queries, gallery, thresholds, counts):
     odd = np.empty(width + 1, np.int64)
     for i in range(begin, end):
         row = queries.values[i]
-        which = queries.which[i]
+        list_index = queries.list_index[i]
         even[:] = 0
         odd[:] = 0
-        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        for r in range(gallery.run_starts[list_index], gallery.run_starts[list_index + 1]):
             run = row[gallery.run_first[r] : gallery.run_stop[r]]
             _count_run(run, thresholds, places, even, odd)
-        if queries.own[i] >= 0:
+        if queries.identity[i] >= 0:
             _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
         for k in range(width):
             counts[i, k] = even[k] + odd[k]
@@ -733,8 +736,8 @@ class CandidateBlock(NamedTuple):
     values: np.ndarray  # float (b, n): distances; NaN = no attempt
     identity: np.ndarray  # int64 (n,)
     #: int64 (b,): the row's identity, and its list of candidates.
-    own: np.ndarray
-    which: np.ndarray
+    row_identity: np.ndarray
+    list_index: np.ndarray
     kept: np.ndarray  # bool (lists, n): the candidates of each list
     place: np.ndarray  # int64 (1, n) or (b, n): the candidates' places in the gallery
 
@@ -757,7 +760,7 @@ class MatesAround(NamedTuple):
 @parallel_rows("block.values")
 def count_around(begin, end, block, mates):
     """Count the candidates of other identities around the mates of each row."""
-    values, identity, own, which, kept, place = block
+    values, identity, row_identity, list_index, kept, place = block
     starts, distance, bound, closer, tied, before = mates
     shared = place.shape[0] == 1
     for i in range(begin, end):
@@ -768,13 +771,13 @@ def count_around(begin, end, block, mates):
             closer[t] = 0
             tied[t] = 0
             before[t] = 0
-        row, places, listed = values[i], place[0], kept[which[i]]
+        row, places, listed = values[i], place[0], kept[list_index[i]]
         if not shared:
             places = place[i]
         farthest = distance[high - 1]
         for j in range(len(row)):
             x = row[j]
-            if not (x <= farthest) or identity[j] == own[i] or not listed[j]:
+            if not (x <= farthest) or identity[j] == row_identity[i] or not listed[j]:
                 continue
             farther = _first_above(distance, low, high, x)
             if farther < high:

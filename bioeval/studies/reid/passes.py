@@ -112,29 +112,29 @@ class Candidates:
     run_starts: np.ndarray
     run_first: np.ndarray
     run_stop: np.ndarray
-    which: np.ndarray  # int64 (m,): the list of each query
+    list_index: np.ndarray  # int64 (m,): the list of each query
     kept: np.ndarray  # bool (lists, n): the columns of each list as a mask
 
     def off_list(self, self_column: np.ndarray) -> np.ndarray:
         """Return the number of columns not on each query's list, without the query itself."""
-        count = (~self.kept).sum(axis=1)[self.which]
-        itself = (self_column >= 0) & ~self.kept[self.which, self_column]
-        return count - itself
+        count = (~self.kept).sum(axis=1)[self.list_index]
+        self_off_list = (self_column >= 0) & ~self.kept[self.list_index, self_column]
+        return count - self_off_list
 
     @classmethod
     def of(cls, rule: str, junk: np.ndarray, camera: np.ndarray, queries: np.ndarray) -> Candidates:
         """Build the lists of a rule; see the cards for the rules."""
         if rule == "same-camera":
-            cameras, which = np.unique(queries, return_inverse=True)
+            cameras, list_index = np.unique(queries, return_inverse=True)
             kept = ~junk & (camera != cameras[:, None])
         else:
-            kept, which = ~junk[None], np.zeros(len(queries), dtype=np.int64)
+            kept, list_index = ~junk[None], np.zeros(len(queries), dtype=np.int64)
         edges = np.diff(np.pad(kept, ((0, 0), (1, 1))).view(np.int8), axis=1)
         of_list, first = np.divmod(np.flatnonzero(edges == 1), edges.shape[1])
         stop = np.flatnonzero(edges == -1) % edges.shape[1]
         starts = np.searchsorted(of_list, np.arange(len(kept) + 1))
-        which = which.reshape(-1).astype(np.int64)
-        return cls(rule != "none", starts, first, stop, which, kept)
+        list_index = list_index.reshape(-1).astype(np.int64)
+        return cls(rule != "none", starts, first, stop, list_index, kept)
 
 
 @dataclass(frozen=True)
@@ -183,17 +183,22 @@ class Lists:
         self.left_out = left_out_queries(scores, (*convention.junk_ids, *self.distractor_ids))
         self.identity = codes.gallery
         #: The code of each query's subject; -1 where it is of no person.
-        self.own = np.where(self.left_out, -1, codes.probe)
+        self.query_identity = np.where(self.left_out, -1, codes.probe)
         self.identities = len(codes.values)
-        self.own_columns = np.argsort(self.identity, kind="stable").astype(np.int64)
+        self.identity_columns = np.argsort(self.identity, kind="stable").astype(np.int64)
         counts = np.bincount(self.identity, minlength=self.identities)
-        self.own_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.room = np.where(self.left_out, 0, counts[self.own])
+        self.identity_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.template_counts = np.where(self.left_out, 0, counts[self.query_identity])
         self.self_column = _self_columns(scores)
-        self.enrolled = (self.room > (self.self_column >= 0)) & scores._enrolled_probes()
+        self.enrolled = (self.template_counts > (self.self_column >= 0)) & scores._enrolled_probes()
         removes = convention.junk == "remove"
         self.junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
-        self.camera, self.query_camera = self._cameras()
+        if convention.needs_cameras:
+            cameras = Codes(*cameras_of(scores), "cameras")
+            self.camera, self.query_camera = cameras.gallery, cameras.probe
+        else:
+            self.camera = np.zeros(n, dtype=np.int64)
+            self.query_camera = np.zeros(scores.shape[0], dtype=np.int64)
         self.rules = self._rules_without(self.junk)
 
     def _rules_without(self, columns: np.ndarray) -> dict[str, Candidates]:
@@ -210,14 +215,6 @@ class Lists:
         lists.rules = self._rules_without(self.junk | columns)
         return lists
 
-    def _cameras(self) -> tuple[np.ndarray, np.ndarray]:
-        m, n = self.scores.shape
-        if not self.convention.needs_cameras:
-            return np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
-        queries, gallery = cameras_of(self.scores)
-        codes = Codes(queries, gallery, "cameras")
-        return codes.gallery, codes.probe
-
     def notes(self) -> tuple[str, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
         notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
@@ -228,7 +225,8 @@ class Lists:
         reader.note_failure_codes()
         about, reading = reader.about, reader.about.reading
         if self.distractor_ids:
-            reading = (*reading, f"distractors: identity {_listed(self.distractor_ids)}")
+            identities = ", ".join(map(str, self.distractor_ids))
+            reading = (*reading, f"distractors: identity {identities}")
         return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
 
     def rows_per_block(self, reader: RowReader) -> int:
@@ -244,11 +242,11 @@ class Lists:
         base = scores._base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores._has_mask and not scores.exclude
-        step, given = self.rows_per_block(reader), reader.given
+        step, rows = self.rows_per_block(reader), reader.given
         for low in range(first, last, step):
             high = min(low + step, last)
             if direct:
-                values = given.distances(low, high)
+                values = rows.distances(low, high)
                 reader.look(low, values)
             else:
                 values = reader.block(low, high).values
@@ -269,7 +267,9 @@ class Lists:
     def _rank(self, rule: str, low: int, rows: np.ndarray) -> Mates:
         """Rank the matches of a block of rows under a rule."""
         b = len(rows)
-        offsets = np.concatenate([[0], np.cumsum(self.room[low : low + b])]).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(self.template_counts[low : low + b])]).astype(
+            np.int64
+        )
         places = int(offsets[-1])
         mates = Mates(
             offsets=offsets,
@@ -278,7 +278,7 @@ class Lists:
             closer=np.empty(places, dtype=np.int64),
             tied=np.empty(places, dtype=np.int64),
             before=np.empty(places, dtype=np.int64),
-            found=np.empty(b, dtype=np.int64),
+            usable=np.empty(b, dtype=np.int64),
             removed=np.empty(b, dtype=np.int64),
             failed=np.empty(b, dtype=np.int64),
         )
@@ -291,15 +291,15 @@ class Lists:
         part, candidates = slice(low, low + len(rows)), self.rules[rule]
         queries = Queries(
             values=rows,
-            own=self.own[part],
+            identity=self.query_identity[part],
             self_column=self.self_column[part],
             camera=self.query_camera[part],
-            which=candidates.which[part],
+            list_index=candidates.list_index[part],
         )
         gallery = ListedGallery(
             identity=self.identity,
-            own_starts=self.own_starts,
-            own_columns=self.own_columns,
+            identity_starts=self.identity_starts,
+            identity_columns=self.identity_columns,
             camera=self.camera,
             same_camera=candidates.same_camera,
             run_starts=candidates.run_starts,
@@ -311,7 +311,7 @@ class Lists:
 
 def match_lists(mates: Mates) -> MatchLists:
     """Return the matches of a block of rows, without unused places."""
-    starts = np.concatenate([[0], np.cumsum(mates.found)])
+    starts = np.concatenate([[0], np.cumsum(mates.usable)])
     used = places_used(mates)
     return MatchLists(
         starts,
@@ -324,12 +324,8 @@ def match_lists(mates: Mates) -> MatchLists:
 
 def places_used(mates: Mates) -> np.ndarray:
     """Return the places of the matches of a block of rows that are in use."""
-    starts = np.concatenate([[0], np.cumsum(mates.found)])
-    return np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
-
-
-def _listed(ids: tuple[int, ...]) -> str:
-    return ", ".join(map(str, ids))
+    starts = np.concatenate([[0], np.cumsum(mates.usable)])
+    return np.repeat(mates.offsets[:-1] - starts[:-1], mates.usable) + np.arange(starts[-1])
 
 
 def kept_scores(scores: Scores, convention: Convention) -> Scores:
@@ -343,7 +339,7 @@ class LazyMask:
     ndim = 2
 
     def __init__(self, lists: Lists, mask: np.ndarray | None):
-        self.lists, self.given = lists, mask
+        self.lists, self.mask = lists, mask
         self.shape = lists.scores.shape
 
     def __getitem__(self, rows: Any) -> np.ndarray:
@@ -351,15 +347,15 @@ class LazyMask:
         lists = self.lists
         candidates = lists.rules[lists.convention.removed]
         index = np.arange(self.shape[0])[rows]
-        genuine = lists.own[index, None] == lists.identity[None]
+        genuine = lists.query_identity[index, None] == lists.identity[None]
         mask = np.where(genuine, np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
-        mask[~candidates.kept[candidates.which[index]]] = Mask.IGNORE
+        mask[~candidates.kept[candidates.list_index[index]]] = Mask.IGNORE
         mask[lists.left_out[index]] = Mask.IGNORE
         if candidates.same_camera:
             here = lists.query_camera[index, None] == lists.camera[None]
             mask[genuine & here] = Mask.IGNORE
-        if self.given is not None:
-            mask[self.given[index] == Mask.IGNORE] = Mask.IGNORE
+        if self.mask is not None:
+            mask[self.mask[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
 
@@ -393,9 +389,7 @@ class RetrievalPass(RowPass):
             require_values(scores, "retrieval within a threshold")
             self.thresholds = to_internal(thresholds, scores.kind)
         self.scores, self.convention = scores, convention
-        self.repeats, self.seed = 0, seed
-        if sampling != "exact":
-            self.repeats = int(sampling)
+        self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
         #: Of a part of a gallery: the matches at all sites, by rule of removal.
         self.shared: dict[str, SharedMates] = {}
@@ -405,7 +399,7 @@ class RetrievalPass(RowPass):
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
-        over, own = self.convention.removed, self.convention.ap_removed
+        cmc_rule, ap_rule = self.convention.removed, self.convention.ap_removed
         lists, reader = self.lists, self.reader.for_rows(low, high)
         parts: dict[str, list[MatchLists]] = {rule: [] for rule in lists.rules}
         removed, extra, within = [], list[np.ndarray](), []
@@ -415,10 +409,10 @@ class RetrievalPass(RowPass):
             counter = _Retrieved(lists, self.thresholds)
         for ranked in lists.ranked(lists.rules, reader, low, high):
             parts[ranked.rule].append(matches_of_rows(self, ranked))
-            if ranked.rule == over:
+            if ranked.rule == cmc_rule:
                 removed.append(ranked.mates.removed)
                 extra += self._extra(ranked)
-            if ranked.rule == own and counter is not None:
+            if ranked.rule == ap_rule and counter is not None:
                 within.append(counter.count(ranked))
             if ranked.rule == last_rule:
                 reporter()(ranked.stop, self.scores.shape[0])
@@ -433,24 +427,20 @@ class RetrievalPass(RowPass):
     def run(self) -> ReidTally:
         """Count all queries in one pass."""
         convention, reader, taus = self.convention, self.reader, self.thresholds
-        over, own = convention.removed, convention.ap_removed
+        cmc_rule, ap_rule = convention.removed, convention.ap_removed
         counted = count_all(self)
         parts = {rule: _matches_of(counts) for rule, counts in counted["matches"].items()}
         removed = counted["removed"].array()
-        removed += self.lists.rules[over].off_list(self.lists.self_column)
+        removed += self.lists.rules[cmc_rule].off_list(self.lists.self_column)
         extra: dict[str, Any] = {}
         shots_of = ""
         if convention.cmc == "identity-dedup":
             extra["identities"] = counted["extra"].array()
         if convention.cmc == "single-gallery-shot":
-            sampled = "exact"
-            if self.repeats:
-                sampled = f"{self.repeats} draws, seed {self.seed}"
-            extra["shots"], shots_of = (
-                counted["extra"].array(),
-                f"{convention.ties} ties, {sampled}",
-            )
-        cmc_matches = parts[over] if over != own else None
+            sampled = f"{self.repeats} draws, seed {self.seed}" if self.repeats else "exact"
+            extra["shots"] = counted["extra"].array()
+            shots_of = f"{convention.ties} ties, {sampled}"
+        cmc_matches = parts[cmc_rule] if cmc_rule != ap_rule else None
         # How many entries are within each threshold.
         within = None
         if taus is not None:
@@ -459,15 +449,15 @@ class RetrievalPass(RowPass):
         return ReidTally(
             about=self.lists.about(reader),
             convention=convention.name,
-            removed=over,
-            removed_for_ap=own,
+            removed=cmc_rule,
+            removed_for_ap=ap_rule,
             junk=convention.junk_in_words,
             cmc=convention.cmc,
             shots_of=shots_of,
             enrolled=self.lists.enrolled,
             left_out=self.lists.left_out,
             removed_entries=removed,
-            matches=parts[own],
+            matches=parts[ap_rule],
             cmc_matches=cmc_matches,
             thresholds=taus,
             retrieved=within,
@@ -568,9 +558,7 @@ class GomPass(RowPass):
 
     def run(self) -> GomTally:
         """Count all queries."""
-        low, high = 0.0, 1.0
-        if self.normalize:
-            low, high = self._scale()
+        low, high = self._scale() if self.normalize else (0.0, 1.0)
         tally = self._count(low, high)
         if self.appended is None:
             return tally
@@ -666,9 +654,9 @@ def matches_of_rows(retrieval: RetrievalPass | GomPass, ranked: RankedRows) -> M
     candidates = kernel.CandidateBlock(
         values=ranked.values,
         identity=lists.identity,
-        own=lists.own[part],
+        row_identity=lists.query_identity[part],
         kept=rules.kept,
-        which=rules.which[part],
+        list_index=rules.list_index[part],
         place=np.array(retrieval.scores.gallery_ids)[None],
     )
     return retrieval.shared[ranked.rule].around(ranked.low, candidates)
@@ -677,15 +665,15 @@ def matches_of_rows(retrieval: RetrievalPass | GomPass, ranked: RankedRows) -> M
 def all_matches(retrieval: RetrievalPass | GomPass) -> dict[str, MateLists]:
     """Return all matches of each query at site 0, by rule of removal."""
     row_pass = _AllMatches(retrieval.lists, RowReader(retrieval.scores))
-    found_by_rule = {}
+    mates_by_rule = {}
     for rule, matches in count_all(row_pass)["rules"].items():
         probe = matches["probe"].array()
         distance = matches["distance"].array()
         place = matches["place"].array()
         site = np.zeros(len(place), dtype=np.int64)
         probes = retrieval.scores.shape[0]
-        found_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
-    return found_by_rule
+        mates_by_rule[rule] = MateLists.of(probes, probe, distance, site, place, False)
+    return mates_by_rule
 
 
 class _AllMatches(RowPass):
@@ -734,8 +722,10 @@ class _Extent(RowPass):
         """Find the extent of the distances of queries ``low:high``."""
         extent, reader = Extent(), self.reader.for_rows(low, high)
         for block in self.lists.blocks(reader, low, high):
-            itself = self.lists.self_column[block.low : block.low + len(block.values)]
-            extent = extent.merge(Extent.of(block.values, np.maximum(itself, 0), itself + 1))
+            self_column = self.lists.self_column[block.low : block.low + len(block.values)]
+            extent = extent.merge(
+                Extent.of(block.values, np.maximum(self_column, 0), self_column + 1)
+            )
         return {"extent": extent, "watch": self.watched(reader, low, high)}
 
 
@@ -795,21 +785,21 @@ def _number(order: np.ndarray) -> np.ndarray:
 
 def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> kernel.GuidedThresholds:
     """Return thresholds in the dtype of the distances, with a guide to find them."""
-    own = rounded_down(thresholds, dtype)
-    finite = own[np.isfinite(own)]
+    values = rounded_down(thresholds, dtype)
+    finite = values[np.isfinite(values)]
     base = finite[0] if len(finite) else dtype.type(0)
     last = dtype.type(PLACES - 1)
     with np.errstate(all="ignore"):
         scale = last / (finite[-1] - base) if len(finite) > 1 else dtype.type(1)
         if not np.isfinite(scale):
             scale = dtype.type(0)
-        place = (own - base) * scale
+        place = (values - base) * scale
     place = np.where(place > 0, np.minimum(place, last), 0).astype(np.int64)
     guide = np.searchsorted(place, np.arange(PLACES))
     steps = int(np.bincount(place).max())
-    nan = len(own) + 1
+    nan = len(values) + 1
     return kernel.GuidedThresholds(
-        values=np.append(own, [dtype.type(np.inf)] * 2),
+        values=np.append(values, [dtype.type(np.inf)] * 2),
         base=base,
         scale=scale,
         last=last,

@@ -121,42 +121,35 @@ class GomDisplay(CurvesDisplay):
             panel._start(place, name)
             panel._lines(style)
             place.set_ylim(-0.015, 1.015)
-            if panel is self:
-                self._mark_largest()
-            title, below = "", ""
-            if word == shown[0]:
-                title = " and ".join(shown)
-            if lowest:
-                below = x_label
+            if panel is self:  # a dot at the largest mReP of each system
+                for curve in self.defined:
+                    dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
+                    tau, largest = float(dataset["tau_max"]), float(dataset["max_mrep"])
+                    self.ax_.plot(tau, largest, "o", markersize=4, color=colour, zorder=4)
+            title = " and ".join(shown) if word == shown[0] else ""
+            below = x_label if lowest else ""
             panel._finish(title=title, x_label=below, details=lambda _: details, has_legend=lowest)
             place.tick_params(labelbottom=lowest)
         return self
 
-    def _mark_largest(self) -> None:
-        """Draw a dot at the largest mReP of each system."""
-        for curve in self.defined:
-            dataset, colour = curve.system.dataset, self.lines_[curve.name].get_color()
-            tau, largest = float(dataset["tau_max"]), float(dataset["max_mrep"])
-            self.ax_.plot(tau, largest, "o", markersize=4, color=colour, zorder=4)
-
 
 def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
     """Return the convention and the numbers of queries, so far as all systems agree."""
-    said = [
+    facts = [
         System.agreed(display.systems, "convention"),
         System.agreed(display.systems, "budget", "B = {}"),
     ]
     if System.agreed(display.systems, "variant") == "reference":
-        said.append("as the authors' program")
+        facts.append("as the authors' program")
     queries = set()
     for system in display.systems:
         if "open_queries" in system.dataset:
             queries.add((int(system.dataset["queries"]), int(system.dataset["open_queries"])))
     if len(queries) == 1:
         ranked, absent = queries.pop()
-        said.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
+        facts.append(f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}")
     dots = "dots: largest mReP, at tau_max" if display.defined else ""
-    return ["; ".join(filter(None, said)), dots, *lacking]
+    return ["; ".join(filter(None, facts)), dots, *lacking]
 
 
 def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:

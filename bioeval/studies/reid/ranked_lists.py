@@ -40,19 +40,19 @@ def ranked_lists(
             f"ranked lists of {counted(m, 'queries')}; expected at most {QUERIES}: "
             "scores.select(probes=[0, 1, 2])"
         )
-    given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
-    at_thresholds = gom(scores, thresholds=thresholds, **given)
-    whole = gom(scores, thresholds=[np.inf], **given)
+    options = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
+    at_thresholds = gom(scores, thresholds=thresholds, **options)
+    whole = gom(scores, thresholds=[np.inf], **options)
     rows = BlockReader(apply_convention(scores, convention)).given
     values = rows.distances(0, m).astype(np.float64)
     kept = ~rows.masked(0, m)
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
-    own = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
+    same_person = codes_of(scores).probe[:, None] == codes_of(scores).gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     both = ("probe", "rank")
     variables = {
-        "match": (both, np.where(listed, own.astype(np.int64), -1)),
+        "match": (both, np.where(listed, same_person.astype(np.int64), -1)),
         "entry_score": (both, np.where(listed, score, np.nan)),
         "average_precision": (("probe",), whole["rp"].values[:, 0]),
         **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},

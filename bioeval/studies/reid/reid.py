@@ -224,8 +224,8 @@ def reid(
     ...     [[1, 2, 3, 4, 5]], [7], [7, 8, 7, 9, 7],
     ...     probe_meta={"camera": [1]}, gallery_meta={"camera": [1, 1, 2, 2, 3]},
     ... )
-    >>> found = be.reid(scores, max_rank=3)
-    >>> found.cmc.values, float(found.mean_ap), float(found.mean_inp)
+    >>> result = be.reid(scores, max_rank=3)
+    >>> result.cmc.values, float(result.mean_ap), float(result.mean_inp)
     (array([0., 1., 1.]), 0.5, 0.5)
     """
     require_scores(scores)
@@ -278,7 +278,7 @@ def reid(
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
-    people = retrieval.lists.own
+    people = retrieval.lists.query_identity
     return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
 
 
@@ -405,21 +405,21 @@ def gom(
     >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
     >>> scores = be.Scores(d, [1, 9], [1, 1, 1, 2, 3], probe_meta={"camera": [1, 1]},
     ...                    gallery_meta={"camera": [2, 2, 2, 2, 2]})
-    >>> found = be.gom(scores, thresholds=[0.3, 0.6], budget=5, normalize=False)
-    >>> found.mvp.values.round(2), found.mfr.values
+    >>> result = be.gom(scores, thresholds=[0.3, 0.6], budget=5, normalize=False)
+    >>> result.mvp.values.round(2), result.mfr.values
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
     require_scores(scores)
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    given = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
-    given["per_query"] = require_flag("per_query", per_query)
+    changes = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
+    changes["per_query"] = require_flag("per_query", per_query)
     if isinstance(scores, TopKScores):
-        return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
-    gom_pass, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
+        return lists_gom(scores, convention, thresholds, normalize, changes, limits, open_queries)
+    gom_pass, options = plan_gom(scores, convention, thresholds, normalize, changes, open_queries)
     with rows_reported_to(progress):
         tally = gom_pass.run()
     result = gom_dataset(tally, options)
-    people = gom_pass.lists.own
+    people = gom_pass.lists.query_identity
     if open_queries is not None:  # whose people are others, whatever their labels
         people = np.append(people, len(codes_of(scores).values) + codes_of(open_queries).probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
@@ -430,23 +430,21 @@ def plan_gom(
     convention: Named,
     thresholds: Any = None,
     normalize: bool | tuple[float, float] | None = None,
-    given: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
     open_queries: Scores | None = None,
 ) -> tuple[GomPass, GomOptions]:
     """Return the pass of GOM and the options of its result, as given by a card.
 
     - `thresholds`, `normalize`: as for :func:`gom`; None leaves the card's
-    - `given`: options of :class:`GomOptions` in place of the card's; None leaves the card's
+    - `changes`: options of :class:`GomOptions` in place of the card's; None leaves the card's
     - `open_queries`: as for :func:`gom`
     """
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)
     require_subjects(scores, "GOM")
-    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, given)
+    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, changes)
     appended = None
     if open_queries is not None:
-        from bioeval.studies.reid.reid import as_open_queries
-
         appended = as_open_queries(open_queries, scores, rules)
     gom_pass = GomPass(
         scores, rules, grid, normalize=scale, variant=options.variant, appended=appended
@@ -459,10 +457,10 @@ def _gom_rules(
     convention: Named,
     thresholds: Any,
     normalize: bool | tuple[float, float] | None,
-    given: Mapping[str, Any] | None,
+    changes: Mapping[str, Any] | None,
 ) -> tuple[Convention, GomOptions, np.ndarray, bool | tuple[float, float]]:
     """Return what a query sees, the options of the result, the thresholds, and the scale."""
-    changed = {name: value for name, value in (given or {}).items() if value is not None}
+    changed = {name: value for name, value in (changes or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
     task = load(convention).section("gom")
@@ -471,22 +469,18 @@ def _gom_rules(
             f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
             f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
         )
-    own = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
-    options = GomOptions(**{**own, **changed, "ties": rules.ties})
+    card_options = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
+    options = GomOptions(**{**card_options, **changed, "ties": rules.ties})
     if thresholds is None:
         thresholds = task.thresholds
     grid = retrieval_thresholds(thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
     scale = task.distances == "normalized" if normalize is None else _scale(normalize)
-    low, high = 0.0, 1.0
-    if isinstance(scale, tuple):
-        low, high = scale
+    low, high = scale if isinstance(scale, tuple) else (0.0, 1.0)
     if scale is not True and is_turned(scores.kind, low, high):
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
-    place = "max_rank"
-    if place not in changed:
-        place = f"protocol {rules.name}: [gom] max_rank"
+    place = "max_rank" if "max_rank" in changed else f"protocol {rules.name}: [gom] max_rank"
     check_max_rank(options.max_rank, scores.shape[1], place)
     return rules, options, grid, scale
 
@@ -496,7 +490,7 @@ def lists_gom(
     convention: Named,
     thresholds: Any = None,
     normalize: bool | tuple[float, float] | None = None,
-    given: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
     limits: IntervalOptions | None = None,
     open_queries: Scores | None = None,
 ) -> xr.Dataset:
@@ -510,7 +504,7 @@ def lists_gom(
         )
     if load(convention).exclude:
         scores.excluding()
-    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, given)
+    rules, options, grid, scale = _gom_rules(scores, convention, thresholds, normalize, changes)
     result = offered("runners", scores.layout).gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result
@@ -576,26 +570,24 @@ _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area"
 def gom_blocks(found: Found) -> Iterator[Block]:
     """Yield a line for each system, with the columns of the tables in the paper on GOM."""
     yield Title("GOM")
-    counts = {}
-    for name, ds in found.items():
-        counts[name] = int(ds["queries"]), int(ds["open_queries"]), int(ds["skipped"])
+    of_counts = ("queries", "open_queries", "skipped")
+    counts = {name: tuple(int(ds[x]) for x in of_counts) for name, ds in found.items()}
     alike = len(set(counts.values())) == 1
     lines = []
     for name, (ranked, absent, skipped) in counts.items():
-        said = f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
+        statement = (
+            f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
+        )
         if not alike:
-            said = f"{name}: {said}"
-        lines += [_options(found[name].attrs), said]
+            statement = f"{name}: {statement}"
+        lines += [_options(found[name].attrs), statement]
     yield from map(Note, dict.fromkeys(lines))
     if text := excluded({name: ds.attrs for name, ds in found.items()}):
         yield Note(f"Excluded: {text}")
     yield Sentence()
     rows = []
     for name, ds in found.items():
-        if "interval_method" in ds.attrs:
-            limits = {"_low": "  from", "_high": "  to"}
-        else:
-            limits = {}
+        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
         if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
             limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():
@@ -604,10 +596,9 @@ def gom_blocks(found: Found) -> Iterator[Block]:
                 value: Any = ds.get(column + end, np.nan)
                 if column == "cmc" and column + end in ds:
                     value = value.sel(rank=1)
-                if end and np.isnan(value):
-                    row.append(None)
-                else:
-                    row.append(scalar_registry()[column].written(float(value), 0.0))
+                missing = end and np.isnan(value)
+                written = scalar_registry()[column].written
+                row.append(None if missing else written(float(value), 0.0))
             rows.append(row)
     heads = [
         "",
@@ -626,11 +617,11 @@ def gom_blocks(found: Found) -> Iterator[Block]:
 
 def _options(attrs: Mapping[Any, Any]) -> str:
     """Return the options of an evaluation of GOM in words."""
-    said = [f"removed: {attrs['removes'].replace('-', ' ')}", f"junk {attrs['junk']}"]
+    parts = [f"removed: {attrs['removes'].replace('-', ' ')}", f"junk {attrs['junk']}"]
     if attrs["variant"] == "reference":
-        said.append("as the authors' program")
-    said += [f"B = {int(attrs['budget']):,}", f"{attrs['ties']} ties"]
-    return ", ".join(said)
+        parts.append("as the authors' program")
+    parts += [f"B = {int(attrs['budget']):,}", f"{attrs['ties']} ties"]
+    return ", ".join(parts)
 
 
 def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:
@@ -644,11 +635,11 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
     require_scores(queries, str(argument))
     scores._require_matrix()
     queries._require_matrix()
-    for what in ("kind", "nan"):
-        mine, theirs = getattr(scores, what), getattr(queries, what)
+    for field in ("kind", "nan"):
+        mine, theirs = getattr(scores, field), getattr(queries, field)
         if mine != theirs:
             raise DataError(
-                f"{argument} has {what} = {theirs!r}, and the scores have {mine!r}; expected the "
+                f"{argument} has {field} = {theirs!r}, and the scores have {mine!r}; expected the "
                 "same of both"
             )
     _require_same_gallery(queries, scores, argument)

@@ -242,9 +242,8 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
         for name in sums:
             values[name] = match_sum(matches, ties, name)
     if options.rank_k is not None:
-        if undefined:
-            values["rank_k_mean_ap"] = nothing
-        else:
+        values["rank_k_mean_ap"] = nothing
+        if not undefined:
             values["rank_k_mean_ap"] = cut_average_precision(
                 matches, ties, options.rank_k, options.rank_k_over
             )
@@ -346,8 +345,8 @@ def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]
         parts.append(f"{absent} whose identity is not in the gallery")
     if gone > 0:
         parts.append(f"{gone} whose every match is removed")
-    what = "left out" if unmatched == "skip" else "counted as 0 in every mean"
-    return [f"{total - valid} queries have no match and were {what}: {' and '.join(parts)}"]
+    treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
+    return [f"{total - valid} queries have no match and were {treatment}: {' and '.join(parts)}"]
 
 
 #: The means over queries that GOM has too.
@@ -498,6 +497,9 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
     sets = RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)
     rp, vp = _per_threshold(sets, ties, capped=capped)
     something = tally.retrieved > 0
+    nearest = np.full(len(matched), np.inf)
+    nearest[matched] = matches.distance[matches.starts[:-1][matched]]
+    within = matched[:, None] & (nearest[:, None] <= tally.thresholds)  # whether a match is
 
     def over(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
         return QueryMean(counted, np.flatnonzero(has), values[has])
@@ -510,15 +512,12 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         "mfr": over(absent, absent, np.minimum(tally.retrieved / options.budget, 1.0)),
         "far": over(absent, absent, something),
         "ttr": over(matched, matched, something),
-        "ttr_identity": over(matched, matched, _own_within(tally)),
+        "ttr_identity": over(matched, matched, within),
         "ftr": over(absent, absent, something),
     }
     query, entries = np.flatnonzero(matched), tally.about.gallery_templates
     for x in GOM_MEANS.values():
-        if x.of_match:
-            each = match_sum(matches, ties, x.name)
-        else:
-            each = average_precision(matches, ties)
+        each = match_sum(matches, ties, x.name) if x.of_match else average_precision(matches, ties)
         means[x.name] = QueryMean.of(x.name, each, counted, query, entries)
     chosen, rank, weight = first_places(matches, ties)
     return QueryMeasures(MatchCurve(matched, chosen, rank, weight), means)
@@ -578,14 +577,11 @@ def gom_from_curves(
     --------
     >>> import bioeval as be
     >>> from bioeval.studies.reid.results import gom_from_curves
-    >>> found = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
-    >>> float(found.max_mrep), float(found.tau_max), float(found.mfr_area)
+    >>> result = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> float(result.max_mrep), float(result.tau_max), float(result.mfr_area)
     (0.6, 0.5, 0.35)
     """
-    if isinstance(threshold, (tuple, list)) and threshold:
-        first = threshold[0]
-    else:
-        first = threshold
+    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
     tau = check_thresholds(threshold) if not isinstance(first, str) else None
     if not isinstance(tau, np.ndarray):
         raise DataError(
@@ -634,9 +630,7 @@ def gom_from_curves(
 
 def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
     """Return a curve of proportions as float64."""
-    expected = "a list of proportions"
-    if length is not None:
-        expected = f"{length} numbers, one per threshold"
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
     try:
         curve = np.asarray(values)
     except ValueError as error:
@@ -694,23 +688,18 @@ def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.
         return rp, hits / (listed - hits + sets.positives)
 
 
-def _own_within(tally: GomTally) -> np.ndarray:
-    """Return, for each query and threshold, whether a match is within it."""
-    matches = tally.matches
-    nearest = np.full(len(matches.counts), np.inf)
-    matched = matches.counts > 0
-    nearest[matched] = matches.distance[matches.starts[:-1][matched]]
-    return matched[:, None] & (nearest[:, None] <= tally.thresholds[None])
-
-
-def missing_warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
+def missing_warnings(matched: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
     """Return warnings of queries in no mean, and of measures without a query."""
-    said = []
-    lost = int((~found & ~absent).sum())
+    messages = []
+    lost = int((~matched & ~absent).sum())
     if lost and variant == "paper":
-        said.append(f"{lost} queries have only removed matches and are in neither set of queries")
-    if not found.any():
-        said.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
+        messages.append(
+            f"{lost} queries have only removed matches and are in neither set of queries"
+        )
+    if not matched.any():
+        messages.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
     if not absent.any():
-        said.append("the identity of every query is in the gallery, so mFR is not defined (NaN)")
-    return said
+        messages.append(
+            "the identity of every query is in the gallery, so mFR is not defined (NaN)"
+        )
+    return messages

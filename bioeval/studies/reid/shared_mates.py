@@ -59,11 +59,8 @@ class MateLists:
         if nearest:
             order = order[np.flatnonzero(np.diff(probe[order], prepend=-1))]
         starts = np.searchsorted(probe[order], np.arange(probes + 1))
-        if known:
-            site, place = site[order], place[order]
-        else:
-            site, place = site[:0], place[:0]
-        return cls(starts, distance[order], site, place, nearest)
+        located = order if known else order[:0]
+        return cls(starts, distance[order], site[located], place[located], nearest)
 
     @property
     def probe(self) -> np.ndarray:
@@ -123,12 +120,8 @@ class NearestMatesCounter(Counter[MateLists]):
     """Gathers the nearest mate of each probe, for identification."""
 
     def __init__(self, counter: IdentificationCounter, *, places: bool):
-        self.scores, self.reader, self.ranked, self.places = (
-            counter.scores,
-            counter.reader,
-            counter,
-            places,
-        )
+        self.scores, self.reader = counter.scores, counter.reader
+        self.ranked, self.places = counter, places
         self.lists: list[MateLists] = []
 
     def add(self, block: Block) -> None:
@@ -139,10 +132,8 @@ class NearestMatesCounter(Counter[MateLists]):
             block.values, block.mate_start, block.mate_stop, block.self_position
         )
         columns = block.columns
-        if len(columns) == 1:  # that of all rows
-            column = columns[0, position]
-        else:
-            column = columns[row, position]
+        # One row of columns is that of all rows.
+        column = columns[0, position] if len(columns) == 1 else columns[row, position]
         place = self.scores.gallery_ids[column] if self.places else column[:0]
         site = np.zeros(len(place), dtype=np.int64)
         rows = len(block.values)
@@ -178,12 +169,8 @@ class SharedRanksCounter(Counter[IdentificationTally]):
     """Ranks the nearest mates of all sites among the candidates of one."""
 
     def __init__(self, counter: IdentificationCounter, shared: SharedMates):
-        self.scores, self.reader, self.ranked, self.shared = (
-            counter.scores,
-            counter.reader,
-            counter,
-            shared,
-        )
+        self.scores, self.reader = counter.scores, counter.reader
+        self.ranked, self.shared = counter, shared
         self.joint = counter.fresh()  # ranks of all sites
         self.joint.template_facts = self.joint.facts
 
@@ -198,9 +185,9 @@ class SharedRanksCounter(Counter[IdentificationTally]):
         candidates = CandidateBlock(
             values=block.values,
             identity=np.repeat(groups, np.diff(block.starts)),
-            own=block.own,
+            row_identity=block.own,
             kept=np.ones((1, n), dtype=bool),
-            which=np.zeros(len(block.values), dtype=np.int64),
+            list_index=np.zeros(len(block.values), dtype=np.int64),
             place=self.scores.gallery_ids[block.columns],
         )
         mates = shared.around(low, candidates)
@@ -227,13 +214,13 @@ class SharedRanksCounter(Counter[IdentificationTally]):
 
     def result(self) -> IdentificationTally:
         """Return the tally of this part of the gallery, incomplete without the others."""
-        own, facts = self.ranked.result(), self.joint.facts
+        tally, facts = self.ranked.result(), self.joint.facts
         return replace(
-            own,
+            tally,
             mate=facts.mate,
             closer=facts.closer,
             tied=facts.tied,
             tied_before=facts.tied_before,
-            mates_tied=np.where(own.mate == facts.mate, own.mates_tied, 0),
-            nearest_mate=own.nearest_mate.copy(),
+            mates_tied=np.where(tally.mate == facts.mate, tally.mates_tied, 0),
+            nearest_mate=tally.nearest_mate.copy(),
         )

@@ -50,9 +50,9 @@ def plan(
         if options.per_query:
             result_options["per_query"] = True
         return retrieval, result_options
-    own = options.thresholds if tasks <= {"reid", "gom"} else None
-    given = {"max_rank": options.max_rank}
-    search, gom_options = plan_gom(scores, card, own, options.normalize, given)
+    thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
+    changes = {"max_rank": options.max_rank}
+    search, gom_options = plan_gom(scores, card, thresholds, options.normalize, changes)
     return search, {k: v for k, v in asdict(gom_options).items() if k != "per_query"}
 
 
@@ -85,7 +85,7 @@ def with_intervals(
     people: np.ndarray | None = None
     if options.by_subject:
         SubjectAttempts.require_people(reader.scores, options.method)
-        people = study_pass.lists.own
+        people = study_pass.lists.query_identity
     if tally.form == "reid":
         names, measures = REID, reid_measures(tally, ReidOptions(**counts.options))
     else:

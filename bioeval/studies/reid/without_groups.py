@@ -33,7 +33,7 @@ from bioeval.studies.reid.results import ReidOptions, reid_measures
 from bioeval.tallies import ConcatenatedRows, RowPass
 
 # Counts of a match and a group, at most, that are in memory at a time.
-ROOM = 1 << 21
+COUNTS_IN_MEMORY = 1 << 21
 
 
 class RetrievalWithoutGroups(RowPass):
@@ -54,8 +54,8 @@ class RetrievalWithoutGroups(RowPass):
         means: Callable[[QueryMeasures], Mapping[Any, QueryMean]],
     ):
         """Prepare the lists."""
-        self.job, self.means = RetrievalPass(scores, convention), means
-        self.scores, self.lists, self.reader = scores, self.job.lists, self.job.reader
+        self.retrieval, self.means = RetrievalPass(scores, convention), means
+        self.scores, self.lists, self.reader = scores, self.retrieval.lists, self.retrieval.reader
         self.options = ReidOptions(**convention.result_options())
         codes = codes_of(scores)
         self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
@@ -74,8 +74,8 @@ class RetrievalWithoutGroups(RowPass):
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Evaluate queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         lists, reader = self.lists, self.reader.for_rows(low, high)
-        room = max(int(lists.room[low:high].max(initial=1)) * self.groups, 1)
-        step = min(lists.rows_per_block(reader), max(1, ROOM // room))
+        counts_per_row = max(int(lists.template_counts[low:high].max(initial=1)) * self.groups, 1)
+        step = min(lists.rows_per_block(reader), max(1, COUNTS_IN_MEMORY // counts_per_row))
         values: dict[str, list[np.ndarray]] = {}
         counted = []
         for first in range(low, high, step):
@@ -104,13 +104,13 @@ class RetrievalWithoutGroups(RowPass):
 
     def _without_each(self, ranked: Sequence[RankedRows]) -> Iterator[ReidTally]:
         """Yield the counts of a block of rows, ranked under each rule, without each group."""
-        convention, lists = self.job.convention, self.lists
+        convention, lists = self.retrieval.convention, self.lists
         (over,) = (block for block in ranked if block.rule == convention.removed)
         matches = {block.rule: self._matches(block) for block in ranked}
         rows = slice(over.low, over.stop)
         if convention.cmc == "identity-dedup":
             numbered = np.where(self.group < 0, self.groups, self.group)
-            identities = self.job.identities_before(over, numbered, self.groups + 1)
+            identities = self.retrieval.identities_before(over, numbered, self.groups + 1)
             of_all = identities.sum(axis=1)
         for group in range(self.groups):
             kept = self.of_query[rows] != group
@@ -128,7 +128,7 @@ class RetrievalWithoutGroups(RowPass):
             if convention.cmc == "identity-dedup":
                 extra["identities"] = (of_all - identities[:, group])[kept]
             elif convention.cmc == "single-gallery-shot":
-                shots = self.job.single_shots(over, self._lists_without[group])
+                shots = self.retrieval.single_shots(over, self._lists_without[group])
                 extra["shots"] = shots[kept]
             if convention.removed != convention.ap_removed:
                 extra["cmc_matches"] = by_rule[convention.removed]

@@ -76,14 +76,14 @@ class Disclosures:
     lines = True
 
     def __init__(self, contents: Any, place: Path | None):
-        self.place, self._found = place, contents
+        self.place, self._contents = place, contents
 
     def document(self, **about: Any) -> dict[str, Any]:
         """Return what is printed, as a document."""
-        return {"file": str(self.place), **about, "discloses": self._found.disclosed()}
+        return {"file": str(self.place), **about, "discloses": self._contents.disclosed()}
 
     def __str__(self) -> str:
-        contents = self._found
+        contents = self._contents
         width = min(100, shutil.get_terminal_size((100, 24)).columns)
         wrapped = partial(wrap, width=width, break_long_words=False, break_on_hyphens=False)
         text = wrapped(f"wrote {self.place}: {repr(contents).strip('<>')}", subsequent_indent="  ")
@@ -112,8 +112,8 @@ def best_mates_command(data: str, out: str, site: str, key: str | None, **option
         scores = load(data, **run.reading)
         run.stages("finding mates")
         where = run.place()
-        given = {**run.options, "site": site, "key": secret(key)}
-        mates = best_mates(scores, **given, **where, progress=run.stages.counting)
+        arguments = {**run.options, "site": site, "key": secret(key)}
+        mates = best_mates(scores, **arguments, **where, progress=run.stages.counting)
         run.stages(f"writing {place}")
         mates.save(place)
         written = Disclosures(mates, place)
@@ -289,14 +289,14 @@ def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[s
     from bioeval.views.tables import warnings
 
     datasets = {node: tally.dataset(node) for node in tally.parts}
-    said = []
+    messages = []
     for text, nodes in warnings(datasets).items():
-        said.append({"message": run.reword(text), "tasks": nodes})
+        messages.append({"message": run.reword(text), "tasks": nodes})
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
         "tasks": {node: run.task(dataset) for node, dataset in datasets.items()},
-        "warnings": said,
+        "warnings": messages,
         "discloses": tally.disclosed(),
     }

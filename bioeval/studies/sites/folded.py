@@ -18,7 +18,7 @@ from bioeval.tallies import IdentificationTally, VerificationTally, require_alik
 
 # The rows of `within`: probes by the nearest template of others, the enrolled and the unenrolled;
 # of anyone, of the enrolled; of their own subject; and of anyone, of the unenrolled.
-ENROLLED, UNENROLLED, TARGET, OWN, STRANGER = range(5)
+ENROLLED, UNENROLLED, TARGET, NEAREST_MATE, STRANGER = range(5)
 
 
 @dataclass
@@ -111,11 +111,11 @@ class FoldedIdentification:
             mine, theirs = mine.at_ranks(both), theirs.at_ranks(both)
         names = ("genuine", "unmated", "unmated_targets", "targets", "non_targets", "di", "within")
         added = {x: getattr(mine, x) + getattr(theirs, x) for x in names}
-        told = min(mine.tied, theirs.tied) >= 0
+        both_known = min(mine.tied, theirs.tied) >= 0
         return replace(
             mine,
             about=mine.about.merge(theirs.about),
-            tied=mine.tied + theirs.tied if told else -1,
+            tied=mine.tied + theirs.tied if both_known else -1,
             **added,
         )
 

@@ -43,24 +43,10 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-WHAT = "saved mates of a gallery in parts"
+FILE_KIND = "saved mates of a gallery in parts"
 
 _DIGESTS = ("probes", "templates", "subjects", "several")
 _LISTS = {"starts": "i", "distance": "f", "site": "i", "place": "i"}
-
-
-def read_mates(path: str | os.PathLike[str]) -> BestMates:
-    """Read saved mates.
-
-    Raise :class:`DataError` if the file is missing, truncated, or holds no mates.
-    """
-    file = read_counts(path, "mates", WHAT, _CLASSES)
-    with guarded(Path(path), expected=WHAT):
-        mates = file.contents["mates"]
-        wrong = _wrong(mates) or file.damage()
-    if wrong:
-        raise DataError(f"{path}: the mates are damaged: {wrong}")
-    return mates
 
 
 def _wrong(mates: BestMates) -> str:
@@ -178,14 +164,14 @@ class BestMates:
         """
         if not isinstance(other, BestMates):
             raise MergeError(f"BestMates cannot be merged with {type(other).__name__}")
-        for what, own, others in (
+        for options, first, second in (
             ("protocols", self.protocol, other.protocol),
             ("layouts, kinds of score or policies", self.data, other.data),
             ("keys (best_mates(..., key=...))", self.key, other.key),
             ("ways of ranking", sorted(self.lists), sorted(other.lists)),
         ):
-            if own != others:
-                raise MergeError(f"mates of different {what}: {own} and {others}")
+            if first != second:
+                raise MergeError(f"mates of different {options}: {first} and {second}")
         if not np.array_equal(self.probes, other.probes):
             raise MergeError(
                 f"mates of different probes ({len(self.probes)} and {len(other.probes)}), by their "
@@ -230,17 +216,21 @@ class BestMates:
         DataError
             If the file is missing, truncated, or holds no mates.
         """
-        return read_mates(path)
+        file = read_counts(path, "mates", FILE_KIND, _CLASSES)
+        with guarded(Path(path), expected=FILE_KIND):
+            mates = file.contents["mates"]
+            wrong = _wrong(mates) or file.damage()
+        if wrong:
+            raise DataError(f"{path}: the mates are damaged: {wrong}")
+        return mates
 
     def disclosed(self) -> list[str]:
         """Return what the mates disclose about people, one line each."""
         nearest = all(lists.nearest for lists in self.lists.values())
         places = any(len(lists.place) for lists in self.lists.values())
-        what = "the scores of all its mates"
-        if nearest:
-            what = "the score of its nearest mate"
+        mate_scores = "the score of its nearest mate" if nearest else "the scores of all its mates"
         lines = [
-            f"{counted(len(self.probes), 'probes')}: a keyed digest of each, and {what}",
+            f"{counted(len(self.probes), 'probes')}: a keyed digest of each, and {mate_scores}",
             f"{counted(len(self.templates), 'templates')} of the gallery, of "
             f"{counted(len(self.subjects), 'subjects')}: a keyed digest of each",
         ]
@@ -428,8 +418,8 @@ def share_mates(
             f"the mates are those of {len(mates.probes)} other probes, or in another order, by "
             "their labels, metadata and positions"
         )
-    own = _digest_of(template_digests(scores, key, site)[0])
-    if (site, own) not in zip(mates.sites, mates.parts, strict=False):
+    this_part = _digest_of(template_digests(scores, key, site)[0])
+    if (site, this_part) not in zip(mates.sites, mates.parts, strict=False):
         raise MergeError(
             "the mates do not know this part of the gallery: merge the mates of all sites, of the "
             f"same templates, under the same {Argument('site')}"
@@ -443,8 +433,8 @@ def share_mates(
         raise MergeError(
             f"the mates hold no lists for {error}; give both rounds the same options"
         ) from None
-    rest = sorted(part for part in mates.parts if part != own)
-    return GalleryPart((own,), tuple(rest), mates.digest)
+    rest = sorted(part for part in mates.parts if part != this_part)
+    return GalleryPart((this_part,), tuple(rest), mates.digest)
 
 
 def _share(plan: Plan, mates: BestMates, number: int) -> None:
@@ -517,18 +507,18 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
 
 def _require_addable(plan: Plan, card: Protocol) -> None:
     """Raise :class:`ProtocolError` where ranks do not add up over parts."""
-    what = ""
+    obstacle = ""
     for task in plan.tasks.values():
         if not isinstance(task.counter, VerificationCounter | IdentificationCounter):
-            what = "averages over drawn galleries"
+            obstacle = "averages over drawn galleries"
     search = plan.searches.get("reid")
     if search is not None:
         cmc = search.study_pass.convention.cmc
         if cmc in ("single-gallery-shot", "identity-dedup"):
-            what = f"has a CMC ({cmc}) of identities"
-    if what:
+            obstacle = f"has a CMC ({cmc}) of identities"
+    if obstacle:
         raise ProtocolError(
-            f"protocol {card.name} {what}: its ranks do not add up over the parts of a "
+            f"protocol {card.name} {obstacle}: its ranks do not add up over the parts of a "
             "gallery; choose one that ranks templates, or each subject by all its templates"
         )
 

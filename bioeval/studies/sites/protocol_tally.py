@@ -31,7 +31,6 @@ from bioeval.studies.sites.tally_file import read_tally, write_tally
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey
 from bioeval.tallies import (
     IdentificationTally,
-    VerificationTally,
     at_most_kept,
     check_thresholds,
     require_alike,
@@ -153,34 +152,37 @@ def fold_parts(
     for node, part in parts.items():
         tally: Any = part.tally
         options = part.options
-        given = to_internal(grid, tally.about.kind) if grid is not None else None
+        distances = to_internal(grid, tally.about.kind) if grid is not None else None
         if tally.form == "verification" and genuine:
-            at = tally.grid() if given is None else given
+            at = tally.grid() if distances is None else distances
             options = {"far_targets": far_targets.tolist()}
-            folded_parts[node] = TaskCounts(_folded_verification(tally, at), options)
+            if tally.given is None and not np.array_equal(at, tally.grid()):
+                raise MergeError(
+                    "the tally has not counted at these thresholds; count at them: "
+                    f"be.tally(..., {Argument('thresholds')}=...)"
+                )
+            folded_parts[node] = TaskCounts(fold_verification(tally, at), options)
             continue
         if tally.form in ("reid", "gom"):
             taus = grid if set(parts) == {"gom"} else None
             from bioeval.studies.sites.results import fold_gom, fold_reid
 
-            if tally.form == "reid":
-                folded = fold_reid(tally, options, ranks)
-            else:
-                folded = fold_gom(tally, options, taus)
+            is_reid = tally.form == "reid"
+            folded = fold_reid(tally, options, ranks) if is_reid else fold_gom(tally, options, taus)
             folded_parts[node] = TaskCounts(folded, {})
             continue
         if tally.form != "identification":
             folded_parts[node] = part  # verification, or folded already
             continue
         ties = options["ties"]
-        if given is None:
+        if distances is None:
             at_open_set = _some(parts.get("open_set", part).options, "thresholds", "impostors")
             at_open_set |= {"ties": ties, "max_rank": 1, "far_targets": far_targets}
             opened = TaskCounts(tally, at_open_set).dataset("open_set")
-            given = np.sort(to_internal(opened["threshold"].values, tally.about.kind))
+            distances = np.sort(to_internal(opened["threshold"].values, tally.about.kind))
         key = (id(tally), ties)
         if key not in made:
-            made[key] = fold_identification(tally, given, ranks, ties)
+            made[key] = fold_identification(tally, distances, ranks, ties)
         kept = _some(options, "impostors", "unmated", "far_targets")
         folded_parts[node] = TaskCounts(made[key], kept)
     return folded_parts
@@ -189,15 +191,6 @@ def fold_parts(
 def _some(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Return those options of these names that there are."""
     return {name: value for name, value in options.items() if name in names}
-
-
-def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
-    if tally.given is None and not np.array_equal(thresholds, tally.grid()):
-        raise MergeError(
-            "the tally has not counted at these thresholds; count at them: "
-            f"be.tally(..., {Argument('thresholds')}=...)"
-        )
-    return fold_verification(tally, thresholds)
 
 
 @dataclass(eq=False, repr=False)
@@ -304,9 +297,9 @@ class Tally:
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
-                own: Any = part.tally
-                merge = union_of_tallies if union_of_galleries else type(own).merge
-                joined = merge(own, theirs[node].tally)
+                tally: Any = part.tally
+                merge = union_of_tallies if union_of_galleries else type(tally).merge
+                joined = merge(tally, theirs[node].tally)
                 if joined.form == "verification":
                     joined = at_most_kept(joined, MOST_KEPT, scalar_registry().optima)
                 merged[key] = joined

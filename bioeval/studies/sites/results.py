@@ -37,7 +37,7 @@ from bioeval.studies.reid.results import (
 )
 from bioeval.studies.sites.folded import (
     ENROLLED,
-    OWN,
+    NEAREST_MATE,
     STRANGER,
     TARGET,
     UNENROLLED,
@@ -109,7 +109,7 @@ def folded_open_set(
     *,
     impostors: str = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
-    **others: Any,
+    **unused: Any,
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds, and bounds of points."""
     about = tally.about
@@ -134,7 +134,7 @@ def folded_open_set(
         identified=identified,
         accepted=accepted,
         targets_within=within[TARGET],
-        own_within=within[OWN],
+        own_within=within[NEAREST_MATE],
         non_targets_within=within[STRANGER],
         ranks=tally.ranks,
     )
@@ -145,7 +145,7 @@ def folded_open_set(
 
 
 def folded_closed_set(
-    tally: FoldedIdentification, *, unmated: str = "auto", **others: Any
+    tally: FoldedIdentification, *, unmated: str = "auto", **unused: Any
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
     table, genuine = _table(tally)
@@ -288,37 +288,34 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
     return rows
 
 
-def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return all ranks up to the last one counted at, with the bounds of the CMC at each."""
-    ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
-    known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
-    before = np.searchsorted(tally.ranks, ranks, side="right")
-    return ranks, known[before], known[np.searchsorted(tally.ranks, ranks) + 1]
-
-
 def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     """Return CMC at the ranks, and bounds of the means over queries."""
     lower, upper = tally.mean_bounds()
-    given: dict[str, Bounded] = {}
+    bounds: dict[str, Bounded] = {}
     coordinates: dict[str, np.ndarray] = {}
     variables: Variables = {}
     if not len(tally.thresholds):
         task = "re-identification"
         for name in lower:
-            given[name] = ((), lower[name][0], upper[name][0])
-        coordinates["rank"], least, most = _between_ranks(tally)
-        given["cmc"] = ("rank",), least, most
+            bounds[name] = ((), lower[name][0], upper[name][0])
+        # All ranks up to the last one counted at.
+        ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
+        known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
+        before = np.searchsorted(tally.ranks, ranks, side="right")
+        after = np.searchsorted(tally.ranks, ranks) + 1
+        bounds["cmc"] = ("rank",), known[before], known[after]
+        coordinates["rank"] = ranks
         variables["not_in_gallery"] = tally.open_queries
     else:
         task = "GOM"
         for name in lower:
-            given[name] = (("threshold",), lower[name], upper[name])
+            bounds[name] = (("threshold",), lower[name], upper[name])
         coordinates["threshold"] = tally.thresholds
         low, high = summary(tally.thresholds, lower), summary(tally.thresholds, upper)
         for name in ("mrep_area", "mfr_area", "max_mrep", "max_mvp"):
-            given[name] = ((), low[name], high[name])
+            bounds[name] = ((), low[name], high[name])
         variables["open_queries"] = tally.open_queries
-    variables |= {**bounded_variables(given), "queries": tally.queries, "skipped": tally.skipped}
+    variables |= {**bounded_variables(bounds), "queries": tally.queries, "skipped": tally.skipped}
     attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}
     return build(variables, with_bounds(REID | GOM), coordinates, attrs)
 

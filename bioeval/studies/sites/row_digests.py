@@ -76,18 +76,18 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
         if block is not None:
             self.add(block)
             return
-        own = self.reader.watch.itself[low : low + len(raw.rows)]
+        self_position = self.reader.watch.itself[low : low + len(raw.rows)]
         in_order = np.array_equal(columns, np.arange(len(columns)))
         places = _NONE if in_order else columns.astype(np.uint32)
         sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-        self._add(low, raw, places, own, slice(None), sign)
+        self._add(low, raw, places, self_position, slice(None), sign)
 
     def _add(
         self,
         low: int,
         raw: RawRows,
         columns: np.ndarray,
-        own: np.ndarray,
+        self_position: np.ndarray,
         order: np.ndarray | slice,
         sign: float = 1.0,
     ) -> None:
@@ -96,41 +96,40 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores._embedded
         if not self._sampled:
-            digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
+            digest_rows(raw, columns, self_position, sign, keys, summed, DISTINCT, sums, varied)
             return
         sample = self._sample[order]
         chosen = np.flatnonzero(sample)
-        within = np.where((own >= 0) & sample[own], np.searchsorted(chosen, own), -1)
+        within = np.where(
+            (self_position >= 0) & sample[self_position], np.searchsorted(chosen, self_position), -1
+        )
         few = chosen.astype(np.uint32) if len(columns) == 0 else columns[chosen]
         digest_rows(raw, few, within, sign, keys[chosen], summed, DISTINCT, sums, varied)
         rest = np.flatnonzero(~varied)
         if len(rest):
             masks = raw.mask_rows[rest] if len(raw.mask) else raw.mask_rows
-            others = RawRows(raw.values, raw.rows[rest], raw.mask, masks)
+            remaining = RawRows(raw.values, raw.rows[rest], raw.mask, masks)
             whole, enough = np.empty(len(rest), dtype=np.uint64), np.empty(len(rest), dtype=bool)
-            digest_rows(others, columns, own[rest], sign, keys, summed, DISTINCT, whole, enough)
+            digest_rows(
+                remaining, columns, self_position[rest], sign, keys, summed, DISTINCT, whole, enough
+            )
             sums[rest], varied[rest] = whole, enough
 
     def result(self) -> Self:
         """Return the digests."""
         return self
 
-    def found(self, key: DigestKey) -> np.ndarray:
+    def score_digests(self, key: DigestKey) -> np.ndarray:
         """Return a digest of the scores of each probe, or of its embedding."""
         embeddings = self.scores._embedded_probes
         if embeddings is None:
             return self.sums
         features = key.digests("feature", map(str, range(embeddings.shape[1])))
-        return _of_embeddings(embeddings, features)
-
-
-def _of_embeddings(embeddings: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return a digest of each embedding, from a digest of each feature."""
-    m, features = embeddings.shape
-    sums, step = np.zeros(m, dtype=np.uint64), max(1, _PIECE // features)
-    for low in range(0, m, step):
-        some = np.ascontiguousarray(embeddings[low : low + step], dtype=np.float64)
-        raw, own = RawRows(some, np.arange(len(some))), np.full(len(some), -1)
-        here, varied = sums[low : low + step], np.empty(0, dtype=bool)
-        digest_rows(raw, _NONE, own, 1.0, mixing_keys(keys), True, 0, here, varied)
-    return sums
+        m, keys = len(embeddings), mixing_keys(features)
+        sums, step = np.zeros(m, dtype=np.uint64), max(1, _PIECE // len(features))
+        for low in range(0, m, step):
+            some = np.ascontiguousarray(embeddings[low : low + step], dtype=np.float64)
+            raw, no_self = RawRows(some, np.arange(len(some))), np.full(len(some), -1)
+            here, varied = sums[low : low + step], np.empty(0, dtype=bool)
+            digest_rows(raw, _NONE, no_self, 1.0, keys, True, 0, here, varied)
+        return sums

@@ -38,10 +38,7 @@ def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, Ta
             )
     for tally in tallies:
         try:
-            if min_count > 1:
-                made[id(tally)] = tally.without_small(min_count)
-            else:
-                made[id(tally)] = tally
+            made[id(tally)] = tally.without_small(min_count) if min_count > 1 else tally
         except TooFewError as few:
             left_out.append(f"{_nodes_of(tally, parts)} left out: {few}")
     if not made:
@@ -119,11 +116,9 @@ def disclosed(
         who = "anyone with the salt" if sharing else "anyone with the key"
         if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
             who = "since the key of bioeval is public, anyone"
-        what = "each subject of the probes"
-        if probes:
-            what += " and of each probe"
+        digested = "each subject of the probes" + (" and of each probe" if probes else "")
         lines.append(
-            f"a digest of {what}: "
+            f"a digest of {digested}: "
             f"{who} can test names against the digests, and equal digests show equal subjects"
         )
         if probes is not None and probes.scores is not None:
@@ -136,7 +131,7 @@ def disclosed(
         lines.append("a digest of all labels, and the name of the system")
     for tally in distinct_tallies(parts):
         nodes = _nodes_of(tally, parts)
-        lines += [f"{nodes}: {line}" for line in _said_of(tally)]
+        lines += [f"{nodes}: {line}" for line in _disclosed_by(tally)]
     if sharing is not None and sharing.min_count > 1:
         lines.append(
             f"no count of a bin is from 1 to {sharing.min_count - 1}: thresholds and ranks were "
@@ -146,7 +141,7 @@ def disclosed(
     return lines
 
 
-def _said_of(tally: Any) -> list[str]:
+def _disclosed_by(tally: Any) -> list[str]:
     """Return what the counts of a task disclose."""
     if tally.form == "verification":
         lines = [f"all {counted(len(tally.genuine), 'genuine scores')}"]

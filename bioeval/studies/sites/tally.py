@@ -159,9 +159,9 @@ def tally(
     digests = None
     if mates is None and not are_pairs(scores):
         digests = RowDigestCounter(plan.reader, gallery_keys(scores, secret))
-    beside = [] if digests is None else [digests]
+    digest_counters = [] if digests is None else [digests]
     with rows_reported_to(progress):
-        parts = plan.count(points=bool(keep), keep=keep, beside=beside)
+        parts = plan.count(points=bool(keep), keep=keep, beside=digest_counters)
     if keep:
         with threads_for(scores):
             plan.refine(parts)
@@ -172,7 +172,7 @@ def tally(
         counted = CountedProbes.of(scores, secret, rows=True)
         counted = replace(counted, gallery=union_digest(mates))
     if digests is not None:
-        sums, varied = digests.found(secret), digests.varied
+        sums, varied = digests.score_digests(secret), digests.varied
         counted = counted.with_scores(scores, secret, sums, varied)
     # Several tasks may share a tally, and several tallies their provenance.
     of_site = {}

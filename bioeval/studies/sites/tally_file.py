@@ -40,7 +40,7 @@ from bioeval.tallies import (
 )
 
 # What a tally has beside the counts of its tasks.
-_BESIDE = ("counted", "part", "shared")
+_MORE_FIELDS = ("counted", "part", "shared")
 
 # The tallies of tasks that the core and re-identification count, and what stands beside them.
 _WRITTEN = (
@@ -60,15 +60,13 @@ def _classes_in(kind: Any) -> Iterator[type]:
         yield from _classes_in(part)
 
 
-def _by_name_in_files() -> dict[str, type]:
-    """Return the classes that a file may hold."""
-    return {kind.__name__: kind for written in _WRITTEN for kind in _classes_in(written)}
+#: The classes that a file may hold.
+_CLASSES: dict[str, Any] = {
+    kind.__name__: kind for written in _WRITTEN for kind in _classes_in(written)
+}
 
 
-_CLASSES: dict[str, Any] = _by_name_in_files()
-
-
-_WHAT = "a saved tally"
+_FILE_KIND = "a saved tally"
 
 
 def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
@@ -84,7 +82,7 @@ def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
         "ranks": list(tally.ranks),
         "nodes": nodes,
         "tallies": tallies,
-        **{name: getattr(tally, name) for name in _BESIDE},
+        **{name: getattr(tally, name) for name in _MORE_FIELDS},
         "discloses": tally.disclosed(),
     }
     write_counts(path, "tallies", contents, _CLASSES)
@@ -95,21 +93,27 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raise :class:`DataError` if the file is missing, truncated, or no tally.
     """
-    file = read_counts(path, "tallies", _WHAT, _CLASSES)
+    file = read_counts(path, "tallies", _FILE_KIND, _CLASSES)
     contents = file.contents
-    with guarded(Path(path), expected=_WHAT):
+    with guarded(Path(path), expected=_FILE_KIND):
         tallies, nodes = contents["tallies"], contents["nodes"]
         tasks = {node: (tallies[task["tally"]], task["options"]) for node, task in nodes.items()}
         known = {name: contents[name] for name in ("protocol", "far_targets", "ranks")}
-        beside = {name: contents[name] for name in _BESIDE}
+        more = {name: contents[name] for name in _MORE_FIELDS}
+        part, shared = more["part"], more["shared"]
         wrong = _wrong_tasks(tasks) or _wrong_header(**known)
-        wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
-        wrong = wrong or _wrong_probes(beside["counted"], beside["shared"], tallies)
+        if part is not None:
+            right = type(part) is GalleryPart and _as_annotated(part) and bool(part.covered)
+            wrong = wrong or ("" if right else "the part of the gallery is damaged")
+        if shared is not None:
+            right = type(shared) is Sharing and _as_annotated(shared)
+            wrong = wrong or ("" if right else "its record of sharing is damaged")
+        wrong = wrong or _wrong_probes(more["counted"], shared, tallies)
         wrong = wrong or file.damage()
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in tasks.items()}
-    return {**known, "parts": parts, **beside}
+    return {**known, "parts": parts, **more}
 
 
 def holds_mates(path: str | os.PathLike[str]) -> bool:
@@ -117,7 +121,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
 
     Raise :class:`DataError` if the file is missing, truncated, or neither.
     """
-    return kind_of_counts(path, f"{_WHAT}, or mates of a gallery in parts") == "mates"
+    return kind_of_counts(path, f"{_FILE_KIND}, or mates of a gallery in parts") == "mates"
 
 
 def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
@@ -126,9 +130,7 @@ def _wrong_header(protocol: Any, far_targets: Any, ranks: Any) -> str:
     if right:
         right = all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in far_targets)
         right = right and all(isinstance(k, int) and k >= 1 for k in ranks)
-    if right:
-        return ""
-    return "its header names no protocol, FAR targets or ranks"
+    return "" if right else "its header names no protocol, FAR targets or ranks"
 
 
 def _wrong_probes(counted: Any, shared: Any, tallies: list[Any]) -> str:
@@ -144,25 +146,7 @@ def _wrong_probes(counted: Any, shared: Any, tallies: list[Any]) -> str:
     for each in digests:
         if not is_array(each, "u") or each.dtype != np.uint64 or len(each) != len(counted.probes):
             return wrong
-    if {len(counted.probes)}.issuperset(t.about.probes for t in tallies):
-        return ""
-    return wrong
-
-
-def _wrong_part(part: Any) -> str:
-    if part is None:
-        return ""
-    if type(part) is GalleryPart and _as_annotated(part) and part.covered:
-        return ""
-    return "the part of the gallery is damaged"
-
-
-def _wrong_sharing(shared: Any) -> str:
-    if shared is None:
-        return ""
-    if type(shared) is Sharing and _as_annotated(shared):
-        return ""
-    return "its record of sharing is damaged"
+    return "" if {len(counted.probes)}.issuperset(t.about.probes for t in tallies) else wrong
 
 
 # The tallies that each task may have.
@@ -221,9 +205,7 @@ def _search(node: str, options: dict[str, Any], about: Provenance) -> str:
 def _about(about: Any) -> str:
     if type(about) is not Provenance:
         return "the description of its data is missing"
-    if _as_annotated(about):
-        return ""
-    return "the description of its data is damaged"
+    return "" if _as_annotated(about) else "the description of its data is damaged"
 
 
 def _are_texts(values: Any) -> bool:
@@ -264,7 +246,7 @@ def _are_counts(value: Any) -> bool:
 
 def _verification(tally: VerificationTally) -> str:
     """Check attempts of verification, their operating points and the scores around these."""
-    genuine, cells, given = tally.genuine, tally.impostor, tally.given
+    genuine, cells, at_thresholds = tally.genuine, tally.impostor, tally.given
     if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
     if type(cells) is not _CLASSES["CellCounts"] or not _are_counts(cells.counts):
@@ -274,13 +256,21 @@ def _verification(tally: VerificationTally) -> str:
         return "the cells of the impostor counts are damaged"
     if len(cells.counts) and not (cells.counts[0] and cells.counts[-1]):
         return "the impostor counts have empty cells at their ends"
-    if given is not None:
-        right = type(given) is _CLASSES["ThresholdCounts"] and is_array(given.thresholds, "f")
-        right = right and _are_counts(given.counts) and rises(given.thresholds, strictly=True)
-        if not right or len(given.counts) != len(given.thresholds) + 1:
+    if at_thresholds is not None:
+        right = type(at_thresholds) is _CLASSES["ThresholdCounts"] and is_array(
+            at_thresholds.thresholds, "f"
+        )
+        right = (
+            right
+            and _are_counts(at_thresholds.counts)
+            and rises(at_thresholds.thresholds, strictly=True)
+        )
+        if not right or len(at_thresholds.counts) != len(at_thresholds.thresholds) + 1:
             return "the counts between thresholds are damaged"
-    others = tally.unenrolled
-    if others is not None and not (is_array(others, "f") and rises(others, strictly=False)):
+    unenrolled = tally.unenrolled
+    if unenrolled is not None and not (
+        is_array(unenrolled, "f") and rises(unenrolled, strictly=False)
+    ):
         return "the scores of claims by probes who are not enrolled are not an increasing list"
     people = tally.people
     if people is not None and not (
@@ -298,10 +288,10 @@ def _verification(tally: VerificationTally) -> str:
 
 def _attempts_disagree(tally: VerificationTally) -> str:
     """Return which numbers of attempts of verification disagree."""
-    genuine, cells, given, points = tally.genuine, tally.impostor, tally.given, tally.points
-    if given is not None and given.total != cells.total:
+    genuine, cells, at_thresholds, points = tally.genuine, tally.impostor, tally.given, tally.points
+    if at_thresholds is not None and at_thresholds.total != cells.total:
         return (
-            f"the impostor attempts between thresholds are {given.total:,}, those in cells "
+            f"the impostor attempts between thresholds are {at_thresholds.total:,}, those in cells "
             f"{cells.total:,}"
         )
     pairs = tally.about.probes * (tally.about.gallery_templates or 1)
@@ -310,8 +300,8 @@ def _attempts_disagree(tally: VerificationTally) -> str:
             f"{len(genuine):,} genuine and {cells.total:,} impostor attempts are more than the "
             f"{pairs:,} comparisons"
         )
-    others = tally.unenrolled
-    if others is not None and (np.isnan(others).any() or len(others) > cells.total):
+    unenrolled = tally.unenrolled
+    if unenrolled is not None and (np.isnan(unenrolled).any() or len(unenrolled) > cells.total):
         return "the claims by probes who are not enrolled are more than the impostor attempts"
     if points is None:
         return ""
@@ -372,12 +362,7 @@ def _identification(tally: IdentificationTally) -> str:
     for name, value in vars(tally).items():
         if name in ("about", "rank_unit", "fusion"):
             continue
-        if name in _FLOATS:
-            kind = "f"
-        elif name == "enrolled":
-            kind = "b"
-        else:
-            kind = "i"
+        kind = "f" if name in _FLOATS else "b" if name == "enrolled" else "i"
         if not is_array(value, kind) or (kind == "i" and (value < 0).any()):
             return f"{name} is not a list of the right numbers"
         lengths.add(len(value))
@@ -402,10 +387,10 @@ def _ranks_disagree(t: IdentificationTally) -> str:
         "closer, mate and other": both & ((t.closer > 0) != (t.other < t.mate)),
         "tied, mate and other": both & (t.closer == 0) & ((t.tied > 0) != (t.other == t.mate)),
     }
-    for what, places in wrong.items():
+    for facts, places in wrong.items():
         if places.any():
             first = int(np.flatnonzero(places)[0])
-            return f"{what} disagree for {int(places.sum()):,} probes, the first is {first}"
+            return f"{facts} disagree for {int(places.sum()):,} probes, the first is {first}"
     return ""
 
 

@@ -46,7 +46,7 @@ _UNCHECKED = "overlap was not checked by scores, so that a probe at two position
 _WITHOUT = (
     _UNCHECKED + "a tally of a gallery in parts, or one that was shared, holds no digests of scores"
 )
-_OF_OTHERS = (
+_EMBEDDINGS_AND_SCORES = (
     _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"
 )
 
@@ -69,25 +69,23 @@ class DigestKey:
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
-            given = "empty"
-            if not isinstance(text, (str, bytes)):
-                given = type(text).__name__
-            raise DataError(f"key is {given}; expected a text that all sites share")
+            description = "empty" if isinstance(text, (str, bytes)) else type(text).__name__
+            raise DataError(f"key is {description}; expected a text that all sites share")
         raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         return cls(hashlib.blake2b(raw).digest())
 
-    def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
-        """Return 64 bits for each text; `what` separates equal texts of different meaning."""
-        words = (require_text(what, text).encode("utf-8", "surrogatepass") for text in texts)
-        return self._of_bytes(what, words)
+    def digests(self, meaning: str, texts: Iterable[str]) -> np.ndarray:
+        """Return 64 bits for each text; `meaning` separates equal texts of different meaning."""
+        words = (require_text(meaning, text).encode("utf-8", "surrogatepass") for text in texts)
+        return self._of_bytes(meaning, words)
 
-    def of_numbers(self, what: str, numbers: np.ndarray) -> np.ndarray:
+    def of_numbers(self, meaning: str, numbers: np.ndarray) -> np.ndarray:
         """Return 64 bits for each number of 64 bits; without the key they hide it."""
         raw = numbers.astype("<u8").tobytes()
-        return self._of_bytes(what, (raw[place : place + 8] for place in range(0, len(raw), 8)))
+        return self._of_bytes(meaning, (raw[place : place + 8] for place in range(0, len(raw), 8)))
 
-    def _of_bytes(self, what: str, pieces: Iterable[bytes]) -> np.ndarray:
-        about, digests = f"{what}\0".encode("utf-8", "surrogatepass"), []
+    def _of_bytes(self, meaning: str, pieces: Iterable[bytes]) -> np.ndarray:
+        about, digests = f"{meaning}\0".encode("utf-8", "surrogatepass"), []
         start = hashlib.blake2b(about, key=self.secret, digest_size=8)
         for piece in pieces:
             one = start.copy()
@@ -95,13 +93,13 @@ class DigestKey:
             digests.append(one.digest())
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
-    def digest(self, what: str, text: str) -> int:
+    def digest(self, meaning: str, text: str) -> int:
         """Return 64 bits for a text."""
-        return int(self.digests(what, [text])[0])
+        return int(self.digests(meaning, [text])[0])
 
-    def hexadecimal(self, what: str, text: str) -> str:
+    def hexadecimal(self, meaning: str, text: str) -> str:
         """Return :meth:`digest` as a text."""
-        return as_texts(self.digests(what, [text]))[0]
+        return as_texts(self.digests(meaning, [text]))[0]
 
     def of_labels(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the digest of the label ``values[code]`` for each code, with a cache."""
@@ -225,7 +223,7 @@ class CountedProbes:
                 "tallies of different galleries: the labels, the metadata or the positions of "
                 "their templates, or their order, differ. Compare all probes with the same gallery"
             )
-        self._require_others(other)
+        self._require_other_probes(other)
         shared = np.flatnonzero(np.isin(self.probes, other.probes))
         if len(shared):
             raise MergeError(
@@ -242,7 +240,7 @@ class CountedProbes:
             scores=_of_both(self, other, "scores"),
         )
 
-    def _require_others(self, other: CountedProbes) -> None:
+    def _require_other_probes(self, other: CountedProbes) -> None:
         """Raise :class:`MergeError` where the other tally has a probe with equal scores."""
         mine, theirs, agree = _alike(self, other)
         if self.scores is not None:
@@ -264,7 +262,7 @@ class CountedProbes:
         if sum(map(len, known)) < len(self.probes) + len(other.probes):
             notes.append(_WITHOUT)
         elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
-            notes.append(_OF_OTHERS)
+            notes.append(_EMBEDDINGS_AND_SCORES)
         mine, theirs, _ = _alike(self, other)
         if len(mine):
             notes.append(
@@ -391,23 +389,15 @@ def _pairs(scores: PairScores, key: DigestKey) -> np.ndarray:
     return digests
 
 
-def _column(column: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
+def _column(column: np.ndarray, meaning: str, key: DigestKey) -> np.ndarray:
     """Return the digest of each value of a column."""
     if column.dtype.kind == "O":  # of several types, which need not have an order
         numbers: dict[str, int] = {}
         texts = [repr(plain(x)) for x in column.tolist()]
         codes = np.array([numbers.setdefault(x, len(numbers)) for x in texts], dtype=np.int64)
-        return key.digests(what, numbers)[codes]
+        return key.digests(meaning, numbers)[codes]
     values, codes = np.unique(column, return_inverse=True)
-    return _of_codes(codes.reshape(-1), values, what, key)
-
-
-def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
-    """Return the digest of ``values[code]`` for each code."""
-    there = np.unique(codes)
-    digests = np.zeros(len(values), dtype=np.uint64)
-    digests[there] = key.digests(what, map(repr, values[there].tolist()))
-    return digests[codes]
+    return key.digests(meaning, map(repr, values.tolist()))[codes.reshape(-1)]
 
 
 def _mixed(digests: np.ndarray, more: np.ndarray | int) -> np.ndarray:

@@ -74,8 +74,8 @@ def check_tracks(
     >>> import bioeval as be
     >>> truth = [(f, 1, 100 + 10 * f, 50, 40, 80) for f in range(1, 9)]
     >>> half = [(f, 1, (100 + 10 * f) / 2, 25, 20, 40) for f in range(1, 9)]
-    >>> found = be.check_tracks(truth, half)
-    >>> found.misleads, found["boxes"].remedy
+    >>> result = be.check_tracks(truth, half)
+    >>> result.misleads, result["boxes"].remedy
     (True, 'multiply left and width by 2, top and height by 2')
     """
     iou = require_number("iou", iou, above=0, high=1)
@@ -100,8 +100,13 @@ def check_tracks(
     )
     if len(comparisons) > 1:
         data += f"; {len(comparisons)} sequences"
+    if notes:
+        sequences = Finding("sequences", "note", "; ".join(notes), len(notes))
+    else:
+        statement = f"{counted(len(comparisons), 'sequences')} with a result"
+        sequences = Finding("sequences", "ok", statement)
     findings = [
-        _sequences(len(comparisons), notes),
+        sequences,
         _boxes(comparisons),
         _frames(comparisons),
         _identities(comparisons),
@@ -117,7 +122,7 @@ class _Reading:
 
     words: str
     remedy: str
-    found: float  # proportion of the boxes of targets that are found
+    share: float  # proportion of the boxes of targets that are found
     overlap: float  # mean of the largest overlap of a box of a target
 
 
@@ -126,7 +131,7 @@ class _Shift:
     """Boxes of a result with a number added to their frames."""
 
     frames: int
-    found: float  # as of a reading
+    share: float  # as of a reading
     overlap: float
 
 
@@ -140,7 +145,7 @@ class _Comparison:
         self.result = scene.result
         self.targets, self.identities = np.unique(self.truth.code), np.unique(self.result.code)
         best, self.touched, self.met = self._compare(self.result)
-        self.found, self.overlap = _rates(best, iou)
+        self.share, self.overlap = _rates(best, iou)
         # Only the better of the two: another reading of the boxes, or a shift of the frames.
         self.reading = max(self.readings(), key=lambda x: x.overlap, default=None)
         self.shift = max(self.shifts(), key=lambda x: x.overlap, default=None)
@@ -168,7 +173,7 @@ class _Comparison:
         identities = np.unique(result.code[overlaps.row[near]])
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
-    def beside(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
+    def companions_of(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
         """Return in words the targets with an identity in at least half of the frames of either."""
         codes, frames = self.result.code, self.result.frame
         lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
@@ -249,23 +254,11 @@ def _extent(box: np.ndarray, side: int) -> float:
 
 def _rates(best: np.ndarray, iou: float) -> tuple[float, float]:
     """Return the proportion of boxes found, and the mean of the largest overlaps."""
-    if len(best):
-        return (float((best >= iou).mean()), float(best.mean()))
-    return (0.0, 0.0)
+    return (float((best >= iou).mean()), float(best.mean())) if len(best) else (0.0, 0.0)
 
 
 def _severity(is_error: bool, is_warning: bool = True) -> str:
-    if is_error:
-        return "error"
-    if is_warning:
-        return "warning"
-    return "note"
-
-
-def _sequences(number: int, notes: Sequence[str]) -> Finding:
-    if notes:
-        return Finding("sequences", "note", "; ".join(notes), len(notes))
-    return Finding("sequences", "ok", f"{counted(number, 'sequences')} with a result")
+    return "error" if is_error else "warning" if is_warning else "note"
 
 
 def _boxes(comparisons: Sequence[_Comparison]) -> Finding:
@@ -277,9 +270,9 @@ def _boxes(comparisons: Sequence[_Comparison]) -> Finding:
     for comparison in comparisons:
         total += len(comparison.truth)
         boxes += len(comparison.result)
-        share += comparison.found * len(comparison.truth)
+        share += comparison.share * len(comparison.truth)
         best = comparison.reading
-        if best is not None and best.found >= comparison.found + GAIN and best.found > MOST:
+        if best is not None and best.share >= comparison.share + GAIN and best.share > MOST:
             wrong.append(best)
             places += comparison.of(["all boxes"])
     share /= max(1, total)
@@ -292,7 +285,7 @@ def _boxes(comparisons: Sequence[_Comparison]) -> Finding:
         return Finding(
             "boxes",
             "error",
-            f"{statement}; read as {best.words}, {percent(best.found, 'fine')} have",
+            f"{statement}; read as {best.words}, {percent(best.share, 'fine')} have",
             count=len(wrong),
             where=listed(places),
             remedy=best.remedy,
@@ -323,10 +316,10 @@ def _frames(comparisons: Sequence[_Comparison]) -> Finding:
         there, lacking = there + len(with_targets), lacking + len(missing)
         places += comparison.of(comparison.scene.number[missing][:3].tolist())
         best = comparison.shift
-        if best and best.overlap >= comparison.overlap + CLOSER and best.found >= comparison.found:
+        if best and best.overlap >= comparison.overlap + CLOSER and best.share >= comparison.share:
             return Finding(
                 "frames",
-                _severity(best.found >= comparison.found + GAIN),
+                _severity(best.share >= comparison.share + GAIN),
                 f"with {best.frames:+d} added to the frames of the result the mean overlap is "
                 f"{best.overlap:.3f} instead of {comparison.overlap:.3f}",
                 count=1,
@@ -379,7 +372,7 @@ def _unlabelled_frames(comparisons: Sequence[_Comparison]) -> Finding | None:
 def _identities(comparisons: Sequence[_Comparison]) -> Finding:
     """Return identities that never overlap a target, and targets that no identity overlaps."""
     strangers, lost, number, targets = [], 0, 0, 0
-    beside = []
+    companions = []
     for comparison in comparisons:
         number += len(comparison.identities)
         apart = np.setdiff1d(comparison.identities, comparison.touched)
@@ -387,10 +380,8 @@ def _identities(comparisons: Sequence[_Comparison]) -> Finding:
         targets += len(comparison.targets)
         unmet = np.setdiff1d(comparison.targets, comparison.met)
         lost += len(unmet)
-        beside += comparison.beside(apart, unmet)
-    also = ""
-    if lost:
-        also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped"
+        companions += comparison.companions_of(apart, unmet)
+    also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped" if lost else ""
     if not strangers:
         severity = _severity(False, lost > SOME * targets) if lost else "ok"
         message = f"every identity overlaps a target{also}"
@@ -403,16 +394,16 @@ def _identities(comparisons: Sequence[_Comparison]) -> Finding:
     remedy = (
         "inspect some of their boxes; raise the detector's threshold if detections are not targets"
     )
-    if beside:
-        message += f"; {beside[0]}"
-        if len(beside) > 1:
-            message += f", and {len(beside) - 1:,} more like it"
+    if companions:
+        message += f"; {companions[0]}"
+        if len(companions) > 1:
+            message += f", and {len(companions) - 1:,} more like it"
         remedy = (
             "inspect their boxes: they may be of another place or scale than those of the others"
         )
     return Finding(
         "identities",
-        _severity(share == 1, share > SOME or bool(beside)),
+        _severity(share == 1, share > SOME or bool(companions)),
         message,
         count=len(strangers),
         where=f"identity {listed(strangers)}",
@@ -462,10 +453,8 @@ def _duplicates(comparisons: Sequence[_Comparison]) -> Finding:
         twice = np.flatnonzero((code[1:] == code[:-1]) & (frame[1:] == frame[:-1])) + 1
         again += len(twice)
         first = twice[:3]
-        ids, numbers = (
-            comparison.scene.identity_ids[code[first]],
-            comparison.scene.number[frame[first]],
-        )
+        ids = comparison.scene.identity_ids[code[first]]
+        numbers = comparison.scene.number[frame[first]]
         places += comparison.of([f"id {i} in frame {n}" for i, n in zip(ids, numbers, strict=True)])
     if not again:
         return Finding("duplicates", "ok", "every id is used once in a frame")

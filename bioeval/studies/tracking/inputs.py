@@ -242,13 +242,12 @@ def in_order(names: Iterable[str]) -> list[str]:
     return distinct
 
 
-_WHAT = "a file of boxes"
 _LOOKED = 20  # lines of a file that are looked at to recognise boxes
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
     """Read a box in each row, comma-separated or by blanks; skip blank lines and ``#``."""
-    text = read_text(existing_file(path, _WHAT))
+    text = read_text(existing_file(path, "a file of boxes"))
     lines = text.split("\n")
     kept = list(map(_is_row, lines))
     rows, line = list(compress(lines, kept)), np.flatnonzero(kept) + 1
@@ -256,8 +255,7 @@ def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
         raise DataError(f"{path}: holds nothing but blank lines; expected a box in each line")
     delimiter, width = None, least_width(columns)
     if rows:
-        if "," in rows[0]:
-            delimiter = ","
+        delimiter = "," if "," in rows[0] else None
         width = len(rows[0].split(delimiter))
     read = columns_read(columns, width)
     place_of_camera = read.pop("camera", None)
@@ -301,12 +299,12 @@ def _fault(
         where = f"{path}: line {line}"
         words = row.split(delimiter)
         noun = "column" if len(words) == 1 else "columns"
-        width_found = f"{len(words)} {noun} separated by {separator}"
+        width_text = f"{len(words)} {noun} separated by {separator}"
         if len(words) < least:
             named = ", ".join(columns[:least])
-            return DataError(f"{where}: has {width_found}; expected {least} or more: {named}")
+            return DataError(f"{where}: has {width_text}; expected {least} or more: {named}")
         if len(words) != width:
-            return DataError(f"{where}: has {width_found}; expected {width}, as in line {lines[0]}")
+            return DataError(f"{where}: has {width_text}; expected {width}, as in line {lines[0]}")
         for name, i in columns_read(columns, width).items():
             word = words[i].strip()
             if name == "camera":
@@ -401,9 +399,7 @@ def read_pairs(
     """Return the pairs of ground truth and result, and remarks on skipped results."""
     truths, results = _sources(truth, "truth"), _sources(result, "result")
     if ("" in truths) != ("" in results):
-        several, single = "truth", "result"
-        if "" in truths:
-            several, single = single, several
+        several, single = ("result", "truth") if "" in truths else ("truth", "result")
         raise DataError(
             f"{several} has several files and {single} is a single one; expected a folder, or a "
             f"mapping of names, for both"
@@ -411,8 +407,13 @@ def read_pairs(
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
     notes = [f"skipped (no ground truth): {_some(extra)}"] if extra else []
-    if "" not in truths:
-        _check_names(frames, truths, parts)
+    if "" not in truths and isinstance(frames, Mapping):
+        for name in map(str, frames):
+            if name not in truths:
+                raise DataError(
+                    f"{Argument('frames')} has {name!r}; expected one of the {parts}: "
+                    f"{_some(sorted(truths))}.{nearest_name(name, truths)}"
+                )
     if "" not in truths and parts == "cameras":
         if "camera" in columns:
             raise DataError(
@@ -575,16 +576,6 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
     elif frames is not None:
         return require_integer("frames", frames, low=1, high=LAST_FRAME), "given"
     return truth.length, truth.length_from
-
-
-def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
-    if isinstance(frames, Mapping):
-        for name in map(str, frames):
-            if name not in truths:
-                raise DataError(
-                    f"{Argument('frames')} has {name!r}; expected one of the {parts}: "
-                    f"{_some(sorted(truths))}.{nearest_name(name, truths)}"
-                )
 
 
 def _some(names: list[str]) -> str:

@@ -137,9 +137,7 @@ class TimelineDisplay(Display):
 
     def _name(self, value: float, _: Any) -> str:
         place = round(value)
-        if 0 <= place < len(self.targets):
-            return self.targets[place]
-        return ""
+        return self.targets[place] if 0 <= place < len(self.targets) else ""
 
     def _key(self) -> str:
         count = len(self.switches)

@@ -68,7 +68,7 @@ _LEGEND = (
 )
 
 # A width that no table reaches: to measure the table itself.
-_ROOM = 10_000
+_UNBOUNDED = 10_000
 
 
 class TrackingTable:
@@ -82,8 +82,8 @@ class TrackingTable:
         """Yield the header, rates and counts by sequence, the targets, and remarks."""
 
         def fits(table: Table) -> bool:
-            room = options.update(width=_ROOM)
-            return console.measure(table, options=room).maximum <= options.max_width
+            unbounded = options.update(width=_UNBOUNDED)
+            return console.measure(table, options=unbounded).maximum <= options.max_width
 
         yield grid(self._about())
         for columns in (_RATES, _HOTA, _COUNTS):

@@ -327,12 +327,10 @@ def hota_sums(
     hit = np.flatnonzero(matched[at] == row)
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
     levels = len(THRESHOLDS) + 1
-    pairs_hit, of_found = np.unique(pair[hit], return_inverse=True)
-    tpa = _at_thresholds(np.bincount(of_found * levels + passed, minlength=len(pairs_hit) * levels))
-    target_boxes, identity_boxes = (
-        of_target[pairs_hit, np.newaxis],
-        of_identity[pairs_hit, np.newaxis],
-    )
+    pairs_hit, pair_hit = np.unique(pair[hit], return_inverse=True)
+    tpa = _at_thresholds(np.bincount(pair_hit * levels + passed, minlength=len(pairs_hit) * levels))
+    target_boxes = of_target[pairs_hit, np.newaxis]
+    identity_boxes = of_identity[pairs_hit, np.newaxis]
     return {
         "tp": tpa.sum(axis=0),
         "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),

@@ -44,21 +44,21 @@ def test_every_reading_is_its_call(layout, measure):
     names = [measure] if measure else [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
     assert len(set(ds.reading.values)) == len(ds.reading) > 1
     for i, call in enumerate(ds.call.values.tolist()):
-        found = eval(call, {"be": be, "np": np, "scores": scores})
+        result = eval(call, {"be": be, "np": np, "scores": scores})
         for name in names:
             value = float(ds[name][i])
-            if isinstance(found, float):
-                assert len(names) > 1 or value == found
+            if isinstance(result, float):
+                assert len(names) > 1 or value == result
                 continue
             stem, _, at = name.partition("=")
-            there = found.to_dataset() if hasattr(found, "to_dataset") else found
-            own = there[stem]
+            there = result.to_dataset() if hasattr(result, "to_dataset") else result
+            expected = there[stem]
             if stem in ("cms", "cmc"):
-                own = own.sel(rank=int(at))
+                expected = expected.sel(rank=int(at))
             elif at:
-                own = own.sel(far_target=float(at))
-                own = own[0] if own.ndim else own
-            np.testing.assert_array_equal(value, float(own), err_msg=call)
+                expected = expected.sel(far_target=float(at))
+                expected = expected[0] if expected.ndim else expected
+            np.testing.assert_array_equal(value, float(expected), err_msg=call)
 
 
 @pytest.mark.parametrize("seed", range(cases.examples_of(200)))
@@ -120,24 +120,24 @@ def test_rules_of_points_are_those_of_their_words(data):
             i for i, x in enumerate(ds.reading.values)
             if words in (x, *str(ds.also.values[i]).splitlines())
         ]  # fmt: skip
-        found = float(ds.eer[there[0]])
-        assert any(found == pytest.approx(float(x), abs=1e-12) for x in values), words
+        result = float(ds.eer[there[0]])
+        assert any(result == pytest.approx(float(x), abs=1e-12) for x in values), words
 
 
 def test_readings_by_hand():
     """Up to 2 FAR is 1/4, up to 3 it is 3/4, FRR 1/2 at both: four equal error rates."""
     pairs = be.Scores.from_pairs([1.0, 4, 2, 3, 3, 5], [1, 1, 0, 0, 0, 0], kind="distance")
     ds = be.conventions(pairs, measure="eer", published="37.5")
-    found = {
+    result = {
         words: float(value)
         for row, value, also in zip(ds.reading.values, ds.eer.values, ds.also.values, strict=True)
         for words in (row, *also.splitlines())
     }
-    assert found["EER as the mean of FAR and FRR where they are nearest"] == 0.625
-    assert found["EER as the middle of FVC's interval"] == 0.375
-    assert found["EER as FRR where FAR and FRR are nearest"] == 0.5
-    assert found["EER where lines between the points of the ROC cross FAR = FRR"] == 0.5
-    assert found["EER on the convex hull of the ROC"] == pytest.approx(0.3)
+    assert result["EER as the mean of FAR and FRR where they are nearest"] == 0.625
+    assert result["EER as the middle of FVC's interval"] == 0.375
+    assert result["EER as FRR where FAR and FRR are nearest"] == 0.5
+    assert result["EER where lines between the points of the ROC cross FAR = FRR"] == 0.5
+    assert result["EER on the convex hull of the ROC"] == pytest.approx(0.3)
     assert ds.reading.values[0] == "EER as the middle of FVC's interval"
     assert verdict(ds) == f"One of {ds.attrs['readings']} readings agrees with the published 37.5."
     assert "a list of pairs" in ds.attrs["left_out"]
@@ -201,12 +201,12 @@ def test_the_command(tmp_path, capsys):
     base = be.conventions(be.load(file), measure="eer")
     text = f"{100 * float(base.eer[0]):.1f}"
     folder = tmp_path / "out"
-    given_ = ["conventions", str(file), "--measure", "eer", "--published", text]
-    assert main([*given_, "--out", str(folder), "--report", str(tmp_path / "p.html")]) == 0
-    said = capsys.readouterr().out
-    assert f"the published {text}" in " ".join(said.split()) and "rounded" in said
+    args = ["conventions", str(file), "--measure", "eer", "--published", text]
+    assert main([*args, "--out", str(folder), "--report", str(tmp_path / "p.html")]) == 0
+    output = capsys.readouterr().out
+    assert f"the published {text}" in " ".join(output.split()) and "rounded" in output
     assert (folder / "readings.csv").read_text().startswith("reading,eer,difference,distance")
-    assert main([*given_, "--json"]) == 0
+    assert main([*args, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["rows"][0]["agrees"] == "rounded"
     assert document["verdict"] == verdict(

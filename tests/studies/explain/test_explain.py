@@ -45,9 +45,9 @@ def test_the_mean_does_not_depend_on_the_order_of_templates(distances):
 
 def test_a_row_by_hand(scores):
     """Probe a2 at threshold 3: its mate a1 at 1, then b2 and c1 both at 3, then b1 at 5."""
-    found = be.explain(scores, "a2", threshold=3)
-    assert (found.probe, found.name, found.subject, found.threshold) == (1, "a2", "ann", 3)
-    single, multi, genuine, impostor, closed = found.tasks
+    result = be.explain(scores, "a2", threshold=3)
+    assert (result.probe, result.name, result.subject, result.threshold) == (1, "a2", "ann", 3)
+    single, multi, genuine, impostor, closed = result.tasks
     assert [(e.template, e.role, [c.name for c in e.counts]) for e in single.entries] == [
         ("a1", "genuine", ["ga"]),
         ("b2", "impostor", ["fa"]),
@@ -69,24 +69,24 @@ def test_a_row_by_hand(scores):
 
 def test_a_mate_that_is_not_first(scores):
     """Probe b1: a1 at 4 and a2 at 5 are ahead of its mate b2 at 7."""
-    found = be.explain(scores, 2, threshold=7)
-    genuine = found.tasks[2]
+    result = be.explain(scores, 2, threshold=7)
+    genuine = result.tasks[2]
     assert counts(genuine) == {("genuine_attempts", None): 1, ("di", 3): 1, ("fr", None): 1}
-    said = {e.template: e.reason for e in genuine.entries}
-    assert said["a1"] == said["a2"] == "ahead of the nearest mate"
-    assert said["b2"] == "nearest mate, at rank 3 (not first: always a false reject)"
+    reasons = {e.template: e.reason for e in genuine.entries}
+    assert reasons["a1"] == reasons["a2"] == "ahead of the nearest mate"
+    assert reasons["b2"] == "nearest mate, at rank 3 (not first: always a false reject)"
     rejected = be.explain(scores, 2, threshold=6.9).tasks[2]
     assert counts(rejected) == {("genuine_attempts", None): 1, ("fr", None): 1}
 
 
 def test_a_subject_with_one_template(scores):
-    found = be.explain(scores, "c1", threshold=2)
-    roles = [(explained.task, explained.role) for explained in found.tasks]
+    result = be.explain(scores, "c1", threshold=2)
+    roles = [(explained.task, explained.role) for explained in result.tasks]
     assert ("open_set", "genuine") in roles  # its list is shown, and adds nothing
-    genuine = next(w for w in found.tasks if w.role == "genuine")
+    genuine = next(w for w in result.tasks if w.role == "genuine")
     assert not genuine.counts and "No usable mate" in genuine.notes[0]
-    assert counts(found.tasks[-1]) == {("skipped", None): 1}
-    assert "No genuine attempt" in found.tasks[0].notes[0]
+    assert counts(result.tasks[-1]) == {("skipped", None): 1}
+    assert "No genuine attempt" in result.tasks[0].notes[0]
 
 
 def test_ties_have_their_expected_share():
@@ -174,9 +174,9 @@ def test_pairs_of_a_rule(scores):
 
 def test_the_threshold_says_where_it_comes_from(scores):
     ds = be.verification(scores)
-    found = be.explain(scores, 0)
-    assert found.threshold == ds.eer_threshold
-    assert "single-template verification has the equal error rate" in found.threshold_is
+    result = be.explain(scores, 0)
+    assert result.threshold == ds.eer_threshold
+    assert "single-template verification has the equal error rate" in result.threshold_is
     loose = be.explain(scores, 0, threshold=("far", 0.5))
     half = be.verification(scores, far_targets=[0.5])
     assert loose.threshold == half.threshold_at_far.item()
@@ -191,10 +191,10 @@ def test_the_threshold_says_where_it_comes_from(scores):
 @pytest.mark.parametrize("card", ["frte-1n", "ijbc-1n"])
 def test_cards_without_verification(card):
     scores = be.Scores([[1.0, 5], [2, 3], [4, 2]], ["a", "x", "b"], ["a", "b"])
-    found = be.explain(scores, 0, protocol=card)
+    result = be.explain(scores, 0, protocol=card)
     ds = be.evaluate(scores, card)["open_set"]
-    assert found.threshold == ds.eer_threshold
-    assert {explained.task for explained in found.tasks} <= {"open_set", "closed_set"}
+    assert result.threshold == ds.eer_threshold
+    assert {explained.task for explained in result.tasks} <= {"open_set", "closed_set"}
 
 
 def test_step_by_step_ends_in_the_rates_of_evaluate():
@@ -217,26 +217,26 @@ def test_step_by_step_ends_in_the_rates_of_evaluate():
 
 
 def test_what_a_prompt_and_a_notebook_show(scores):
-    found = be.explain(be.Scores(D, ["<a>", *WHO[1:]]), 0, threshold=3)
-    assert repr(found) == (
+    result = be.explain(be.Scores(D, ["<a>", *WHO[1:]]), 0, threshold=3)
+    assert repr(result) == (
         "<Explanation of Probe 0 (subject <a>), protocol course-all-vs-all; print shows it>"
     )
-    assert "&lt;a&gt;" in found._repr_html_() and "<a>" not in found._repr_html_()
+    assert "&lt;a&gt;" in result._repr_html_() and "<a>" not in result._repr_html_()
     assert repr(step_by_step(scores)) == "<Steps of 5 probes; print shows them>"
 
 
 def test_an_order_has_conditions():
     scores = be.Scores(D.argsort(axis=1), WHO, kind="order")
-    found = be.explain(scores, 0)
-    assert found.threshold is None and "order" in found.threshold_is
-    assert "GA | FR" in str(found)
+    result = be.explain(scores, 0)
+    assert result.threshold is None and "order" in result.threshold_is
+    assert "GA | FR" in str(result)
     with pytest.raises(be.ProtocolError, match="only the order within each row"):
         be.explain(scores, 0, threshold=2)
     assert list(step_by_step(scores).rates) == ["closed_set"]
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "said"),
+    ("options", "error", "message"),
     [
         ({"probe": 5}, be.DataError, "position from 0 to 4"),
         ({"probe": -1}, be.DataError, "expected an integer >= 0"),
@@ -246,22 +246,22 @@ def test_an_order_has_conditions():
         ({"probe": 0, "protocol": "course-kfold"}, be.ProtocolError, "has folds"),
     ],
 )
-def test_errors(scores, given, error, said):
-    with pytest.raises(error, match=said):
-        be.explain(scores, given.pop("probe"), **given)
+def test_errors(scores, options, error, message):
+    with pytest.raises(error, match=message):
+        be.explain(scores, options.pop("probe"), **options)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("options", "message"),
     [
         ({"claim": "a"}, "claim needs verification"),
         ({"threshold": "eer"}, "no task with a threshold"),
     ],
 )
-def test_what_re_identification_has_not(given, said):
+def test_what_re_identification_has_not(options, message):
     scores = be.Scores([[1.0, 2]], ["a"], ["a", "b"])
-    with pytest.raises(be.ProtocolError, match=said):
-        be.explain(scores, 0, protocol="viper", **given)
+    with pytest.raises(be.ProtocolError, match=message):
+        be.explain(scores, 0, protocol="viper", **options)
 
 
 def test_what_has_no_rows():
@@ -288,10 +288,10 @@ def test_the_command(file, tmp_path, capsys):
     picture, folder = tmp_path / "row.svg", tmp_path / "out"
     args = ["explain", file, "--probe", "a2", "--threshold", "3", "--plot", str(picture)]
     assert main([*args, "--out", str(folder)]) == 0
-    said = capsys.readouterr().out
-    assert "Probe 1 (a2, subject ann)" in said and "threshold" in said
+    output = capsys.readouterr().out
+    assert "Probe 1 (a2, subject ann)" in output and "threshold" in output
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
-    assert (folder / "table.txt").read_text(encoding="utf-8") == said
+    assert (folder / "table.txt").read_text(encoding="utf-8") == output
     document = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert document["threshold"] == 3 and document["tasks"][0]["list"][0]["template"] == "a1"
     with open(folder / "list.csv", encoding="utf-8", newline="") as lines:
@@ -309,9 +309,9 @@ def test_step_by_step_and_claims_on_the_command_line(file, capsys):
     picture = str(Path(file).parent / "claim.png")
     claim = ["--claim", "bob", "--threshold", "4", "--plot", picture]
     assert main(["explain", file, "--probe", "a1", *claim]) == 0
-    said = capsys.readouterr().out
-    assert "not claimed" in said and Path(picture).stat().st_size > 2000
-    lines = said.splitlines()[lines_of_subjects(said) :]
+    output = capsys.readouterr().out
+    assert "not claimed" in output and Path(picture).stat().st_size > 2000
+    lines = output.splitlines()[lines_of_subjects(output) :]
     order = [
         word for line in lines for word in ("ann", "bob", "threshold", "cat") if f" {word}" in line
     ]
@@ -341,7 +341,7 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys, r
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "message"),
     [
         ([], "give --probe N, or --step-by-step"),
         (["--probe", "1", "--all"], "give --probe N, or --step-by-step"),
@@ -351,6 +351,6 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys, r
         (["--probe", "1", "--threshold", "nan"], "NaN"),
     ],
 )
-def test_wrong_usage(file, args, said, capsys):
+def test_wrong_usage(file, args, message, capsys):
     assert main(["explain", file, *args]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

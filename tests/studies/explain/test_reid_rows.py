@@ -26,15 +26,15 @@ def reid_scores(draw):
     ids = {7: -1, 100: 0}
     m, n = case.values.shape
     cameras = st.sampled_from((1, 2))
-    given_ = case.scores()
+    fields = case.scores()
     for name in ("probe_labels", "gallery_labels"):
-        if given_[name] is not None:
-            labels = np.asarray(given_[name]).tolist()
-            given_[name] = [ids.get(x, x) if isinstance(x, int) else x for x in labels]
+        if fields[name] is not None:
+            labels = np.asarray(fields[name]).tolist()
+            fields[name] = [ids.get(x, x) if isinstance(x, int) else x for x in labels]
     meta = {"probe_meta": {"camera": draw(st.lists(cameras, min_size=m, max_size=m))}}
     if not case.square or case.gallery_labels is not None:
         meta["gallery_meta"] = {"camera": draw(st.lists(cameras, min_size=n, max_size=n))}
-    return be.Scores(**given_, **meta, distractor_ids=(0,))
+    return be.Scores(**fields, **meta, distractor_ids=(0,))
 
 
 @settings(max_examples=10)
@@ -73,9 +73,9 @@ def test_each_query(data):
         for name in ("average_precision", "inp", "rank_k_average_precision"):
             if name in ds and (ds.matches[i] or name != "rank_k_average_precision"):
                 expected = ds[name].values[i]
-                found = mine.get(Count(name, None, 0), 0 if ds.matches[i] else np.nan)
+                result = mine.get(Count(name, None, 0), 0 if ds.matches[i] else np.nan)
                 if options["ties"] != "expected":  # any tied query makes all undefined there
-                    np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=name)
+                    np.testing.assert_allclose(result, expected, rtol=1e-12, err_msg=name)
         removed = [
             entry for entry in walks[0].entries
             if "removed by the convention" in entry.reason and entry.place is None
@@ -100,8 +100,8 @@ def test_precision_at_each_match():
         distractor_ids=(0,),
     )  # fmt: skip
     (explained,) = be.explain(scores, 0, protocol="market1501").tasks
-    said = [(e.place, e.template, e.role, e.reason) for e in explained.entries]
-    assert said == [
+    rows = [(e.place, e.template, e.role, e.reason) for e in explained.entries]
+    assert rows == [
         (1, "0", "genuine", "match 1 of 3: precision 1/1"),
         (2, "1", "impostor", ""),
         (3, "2", "genuine", "match 2 of 3: precision 2/3"),

@@ -21,19 +21,19 @@ SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
 def card_of(scores, **sections):
     """The course's card for the layout, with some options of its sections changed."""
     card = for_layout(scores.layout)
-    tasks = {name: replace(getattr(card, name), **given) for name, given in sections.items()}
+    tasks = {name: replace(getattr(card, name), **changes) for name, changes in sections.items()}
     return replace(card, **tasks)
 
 
 def sums(scores, card, threshold):
     """The sum of what all rows add, by task and counter."""
-    found = {}
+    result = {}
     for i in range(scores.shape[0]):
         for task in be.explain(scores, i, threshold=threshold, protocol=card).tasks:
-            of_task = found.setdefault(task.task, {})
+            of_task = result.setdefault(task.task, {})
             for count, amount in task.counts.items():
                 of_task[count] = of_task.get(count, 0) + amount
-    return found
+    return result
 
 
 def at_ranks(counts, name, ranks):
@@ -48,10 +48,10 @@ def test_verification(data):
     fusion = data.draw(st.sampled_from(FUSIONS))
     scores = be.Scores(**case.scores())
     card = card_of(scores, verification={"fusion": fusion})
-    found = sums(scores, card, t)
+    result = sums(scores, card, t)
     for templates in ("single", "multi"):
         ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=[t])
-        counts = found[f"verification/{templates}"]
+        counts = result[f"verification/{templates}"]
         for name in ("ga", "fr", "fa", "gr"):
             assert counts.get(Count(name, None, 0), 0) == ds[name].item(), (templates, name)
 
@@ -94,9 +94,9 @@ def test_identification(data):
         open_set=options | {"impostors": impostors},
         closed_set=options | {"unmated": "skip"},
     )
-    found = sums(scores, card, t)
+    result = sums(scores, card, t)
     ds = be.open_set(scores, thresholds=[t], impostors=impostors, **options)
-    counts = found.get("open_set", {})
+    counts = result.get("open_set", {})
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
         assert counts.get(Count(name, None, 0), 0) == ds[name].item(), name
     np.testing.assert_allclose(at_ranks(counts, "di", ds["rank"]), ds.di[0], atol=1e-12)
@@ -104,7 +104,7 @@ def test_identification(data):
     if ds.genuine_attempts:
         assert missed / ds.genuine_attempts.item() == pytest.approx(ds.frr.item(), abs=1e-12)
     closed = be.closed_set(scores, unmated="skip", **options)
-    counts = found.get("closed_set", {})
+    counts = result.get("closed_set", {})
     assert counts.get(Count("attempts", None, 0), 0) == closed.attempts.item()
     assert counts.get(Count("skipped", None, 0), 0) == closed.skipped.item()
     cumulative = np.cumsum(at_ranks(counts, "cms_count", closed["rank"]))
@@ -124,13 +124,13 @@ def test_excluded_sessions_and_galleries_over_time(data):
     )
     t = float(data.draw(thresholds(case, max_size=1))[0])
     scores = be.Scores(**case.scores(), probe_meta=meta, exclude=exclude)
-    found = sums(scores, for_layout(scores.layout), t)
+    result = sums(scores, for_layout(scores.layout), t)
     ds = be.verification(scores, thresholds=[t])
     for name in ("ga", "fr", "fa", "gr"):
-        assert found["verification/single"].get(Count(name, None, 0), 0) == ds[name].item()
+        assert result["verification/single"].get(Count(name, None, 0), 0) == ds[name].item()
     ds = be.open_set(scores, thresholds=[t])
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
-        assert found.get("open_set", {}).get(Count(name, None, 0), 0) == ds[name].item()
+        assert result.get("open_set", {}).get(Count(name, None, 0), 0) == ds[name].item()
 
 
 @pytest.mark.slow
@@ -139,10 +139,10 @@ def test_excluded_sessions_and_galleries_over_time(data):
 def test_one_claim(data):
     """The rows of one claim each sum to the counts of these claims."""
     case = data.draw(matrices(**SMALL))
-    given = data.draw(claims(case))
+    claimed = data.draw(claims(case))
     t = float(data.draw(thresholds(case, max_size=1))[0])
     scores = be.Scores(**case.scores())
-    pairs = given if isinstance(given, tuple) else (np.arange(len(given)), given)
+    pairs = claimed if isinstance(claimed, tuple) else (np.arange(len(claimed)), claimed)
     for templates in ("single", "multi"):
         total = dict.fromkeys(("ga", "fr", "fa", "gr"), 0)
         for i, subject in zip(*pairs, strict=True):
@@ -154,5 +154,5 @@ def test_one_claim(data):
             (explained,) = (explained for explained in walks if explained.task.endswith(templates))
             for count, amount in explained.counts.items():
                 total[count.name] += amount
-        ds = be.verification(scores, templates=templates, claims=given, thresholds=[t])
+        ds = be.verification(scores, templates=templates, claims=claimed, thresholds=[t])
         assert total == {name: ds[name].item() for name in total}

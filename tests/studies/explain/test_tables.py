@@ -22,16 +22,16 @@ def scores() -> be.Scores:
 
 
 @pytest.fixture(scope="module")
-def found(scores) -> be.Scores:
+def result(scores) -> be.Scores:
     return be.explain(scores, 17)
 
 
-def test_a_long_list_is_shortened_and_loses_nothing(scores, found):
+def test_a_long_list_is_shortened_and_loses_nothing(scores, result):
     """Lines that stand for several add what these add; what decides is never among them."""
-    shown = lists_of(found)[0]
+    shown = lists_of(result)[0]
     assert len(shown.lines) < LONGEST + 8
     assert sum(line.number for line in shown.lines) == scores.shape[1] - 1
-    whole = lists_of(found, shorten=False)[0]
+    whole = lists_of(result, shorten=False)[0]
     assert len(whole.lines) == scores.shape[1] - 1
     genuine = [line for line in shown.lines if line.role == GENUINE]
     assert len(genuine) == 3 and all(line.number == 1 for line in genuine)
@@ -40,12 +40,12 @@ def test_a_long_list_is_shortened_and_loses_nothing(scores, found):
         assert words == [x.cells[k] for x in whole.lines if x.cells[k] not in ("-", "left out")]
     impostors = [line.cells[0] for line in shown.lines if line.role != GENUINE]
     accepted = sum(int(x.split()[1]) if " " in x else 1 for x in impostors if x[:2] == "FA")
-    counts = {k.name: v for k, v in found.tasks[0].counts.items()}
+    counts = {k.name: v for k, v in result.tasks[0].counts.items()}
     assert accepted == counts["fa"]
 
 
-def test_the_threshold_is_between_accepted_and_rejected(found):
-    lines = str(found).splitlines()
+def test_the_threshold_is_between_accepted_and_rejected(result):
+    lines = str(result).splitlines()
     table = lines[lines.index("List of templates") :]
     at = next(i for i, line in enumerate(table) if "threshold" in line)
     before, after = " ".join(table[2:at]), " ".join(table[at : at + 8])
@@ -55,9 +55,9 @@ def test_the_threshold_is_between_accepted_and_rejected(found):
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 @pytest.mark.cases(1)
-def test_no_width_loses_a_counter(found, width):
+def test_no_width_loses_a_counter(result, width):
     """A narrow terminal has the tasks of a list one below the other."""
-    text = plain(ExplanationTable(found), width)
+    text = plain(ExplanationTable(result), width)
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     for head in ("verification", "genuine", "impostor", "closed", "CMS(", "DI(t,"):
@@ -69,20 +69,20 @@ def test_names_are_escaped_and_no_markup():
     scores = be.Scores(
         [[1.0, 2.0], [2.0, 1.0]], ["[bold]a\x1b", "$x$"], ["[bold]a\x1b", "$x$"], name="a$b$"
     )
-    found = be.explain(scores, 0, threshold=1)
-    text = str(found)
+    result = be.explain(scores, 0, threshold=1)
+    text = str(result)
     assert "[bold]a\\x1b" in text and "\x1b" not in text
-    be.plot.row_walk(found).figure_.canvas.draw()
+    be.plot.row_walk(result).figure_.canvas.draw()
 
 
 @pytest.mark.slow
-def test_the_picture_says_the_roles_in_words(found):
-    display = be.plot.row_walk(found)
+def test_the_picture_says_the_roles_in_words(result):
+    display = be.plot.row_walk(result)
     display.figure_.canvas.draw()
     assert [len(display.axes_), len(display.lists)] == [2, 2]
     texts = {t.get_text() for t in display.figure_.findobj(mpl.text.Text)}
     assert {"genuine", "impostor", "accepted", "rejected", "GA", "left out"} <= texts
-    assert any(line.get_xdata()[0] == found.threshold for line in display.ax_.lines)
+    assert any(line.get_xdata()[0] == result.threshold for line in display.ax_.lines)
     markers = {(line.get_marker(), line.get_color()) for line in display.ax_.lines}
     markers = {x for x in markers if x[0] in ("o", "s")}
     assert len(markers) == 2 and len({marker for marker, _ in markers}) == 2

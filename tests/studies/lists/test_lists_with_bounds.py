@@ -55,19 +55,19 @@ def matrices(draw) -> be.Scores:
     )  # fmt: skip
 
 
-def assert_bounds(found: xr.Dataset, whole: xr.Dataset) -> dict[str, float]:
+def assert_bounds(result: xr.Dataset, whole: xr.Dataset) -> dict[str, float]:
     """Hold a result of lists to that of the matrix; return the width of each pair of bounds."""
     widths = {}
     for name in map(str, whole.data_vars):
         expected = whole[name].values
-        if name in found:
-            values = found[name].values
+        if name in result:
+            values = result[name].values
             known = ~np.isnan(values)
             np.testing.assert_array_equal(values[known], expected[known], name)
-            if f"{name}_at_least" not in found and name != "threshold_at_far":
+            if f"{name}_at_least" not in result and name != "threshold_at_far":
                 np.testing.assert_array_equal(values, expected, name)
-        if f"{name}_at_least" in found:
-            low, high = (found[f"{name}_at_{end}"].values for end in ("least", "most"))
+        if f"{name}_at_least" in result:
+            low, high = (result[f"{name}_at_{end}"].values for end in ("least", "most"))
             rounding = 1e-12 if name == "eer" else 0.0  # an interpolated crossing
             inside = (low <= expected + rounding) & (expected <= high + rounding)
             if name in ("tau_nz", "micro_f1"):  # which may not exist: that side is open
@@ -75,7 +75,7 @@ def assert_bounds(found: xr.Dataset, whole: xr.Dataset) -> dict[str, float]:
             assert (inside | np.isnan(expected)).all(), (name, low, expected, high)
             widths[name] = float(np.nansum(high - low))
         else:
-            assert name in found or name in LEFT_OUT, name
+            assert name in result or name in LEFT_OUT, name
     return widths
 
 
@@ -122,14 +122,14 @@ def test_gom_of_lists_holds_that_of_the_matrix(scores, convention, budget):
         lists = lists_of(scores, depth)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", be.BioevalWarning)  # more matches than places
-            found = be.gom(lists, **options)
-        widths.append(assert_bounds(found, whole))
+            result = be.gom(lists, **options)
+        widths.append(assert_bounds(result, whole))
     assert_closing(widths)
 
 
-def said_to_be_bounded(found: xr.Dataset) -> set[str]:
+def bounded_names(result: xr.Dataset) -> set[str]:
     """The variables that the warnings of a result call bounded."""
-    text = str(found.attrs["warnings"])
+    text = str(result.attrs["warnings"])
     if "do not determine " not in text:
         return set()
     names = text.partition("do not determine ")[2].partition(":")[0]
@@ -147,12 +147,12 @@ def test_warnings_name_the_figures_that_lists_only_bound(depth):
         warnings.simplefilter("ignore", be.BioevalWarning)  # more matches than places
         gom = be.gom(lists, convention="vehicleid", normalize=(0.0, 9.0))
     opened = be.open_set(lists, thresholds=[3.0, 4.0, 9.0], max_rank=1)
-    for found in (gom, opened):
-        ends = {str(x).removesuffix("_at_least") for x in found if str(x).endswith("_at_least")}
-        assert said_to_be_bounded(found) == ends
+    for result in (gom, opened):
+        ends = {str(x).removesuffix("_at_least") for x in result if str(x).endswith("_at_least")}
+        assert bounded_names(result) == ends
         assert bool(ends) == (depth < 12)
     if depth == 3:
-        assert "mean_ap" in said_to_be_bounded(gom)
+        assert "mean_ap" in bounded_names(gom)
         assert "lists of 3 entries do not determine" in gom.attrs["warnings"]
         assert "mrp (in part)" in gom.attrs["warnings"]
 
@@ -178,9 +178,9 @@ def test_precisions_are_added_in_order_of_rank():
     options: dict[str, Any] = {"convention": "vehicleid", "normalize": False}
     whole = be.gom(be.Scores(values, [7], gallery), **options)
     lists = be.TopKScores([[0, 1, 2]], [7], gallery, distances=[[1.0, 2.0, 3.0]])
-    found = be.gom(lists, **options)
+    result = be.gom(lists, **options)
     # The last two can only be the other matches, and (1/3 + 2/4) + 3/5 is not 1/3 + (2/4 + 3/5).
-    assert float(found.mean_ap) == float(whole.mean_ap)
+    assert float(result.mean_ap) == float(whole.mean_ap)
 
 
 def test_by_hand():
@@ -188,15 +188,15 @@ def test_by_hand():
     lists = be.TopKScores(
         [[0, 1]], [7], [7, 8, 7, 9], distances=[[0.1, 0.5]],
     )  # fmt: skip
-    found = be.gom(lists, convention="vehicleid", normalize=False, thresholds=[0.2, 0.6])
-    assert found.mvp.values.tolist()[0] == 0.5  # one of two matches, nothing else
-    assert np.isnan(found.mvp.values[1])
-    assert found.mvp_at_least.values.tolist() == [0.5, 1 / 4]  # 1 / (2 + two others)
-    assert found.mvp_at_most.values.tolist() == [0.5, 2 / 3]
-    np.testing.assert_allclose(found.mrp_at_least, [1, (1 + 2 / 4) / 2])
-    np.testing.assert_allclose(found.mrp_at_most, [1, 1])
-    assert float(found.mean_ap_at_most) == (1 + 2 / 3) / 2
-    assert "1 of 1 queries retrieve all 2 entries of their list" in found.attrs["warnings"]
+    result = be.gom(lists, convention="vehicleid", normalize=False, thresholds=[0.2, 0.6])
+    assert result.mvp.values.tolist()[0] == 0.5  # one of two matches, nothing else
+    assert np.isnan(result.mvp.values[1])
+    assert result.mvp_at_least.values.tolist() == [0.5, 1 / 4]  # 1 / (2 + two others)
+    assert result.mvp_at_most.values.tolist() == [0.5, 2 / 3]
+    np.testing.assert_allclose(result.mrp_at_least, [1, (1 + 2 / 4) / 2])
+    np.testing.assert_allclose(result.mrp_at_most, [1, 1])
+    assert float(result.mean_ap_at_most) == (1 + 2 / 3) / 2
+    assert "1 of 1 queries retrieve all 2 entries of their list" in result.attrs["warnings"]
     people = be.TopKScores([[0, 1], [1, 2]], ["ann", "bob"], ["ann", "cat", "dan", "bob"],
                            distances=[[1, 3], [2, 4]])  # fmt: skip
     ds = be.open_set(people, thresholds=[1, 3, 5], max_rank=3, impostors="leave-subject-out")
@@ -256,12 +256,12 @@ def test_cards_and_commands_take_lists(tmp_path, capsys, monkeypatch):
     be.save(lists, "lists.npz")
     (tmp_path / "mine.toml").write_text(CARD)
     tree = be.evaluate(lists, parse(CARD, "mine.toml"))
-    found = tree["open_set"].to_dataset()
-    assert found.equals(be.open_set(lists))
-    assert be.summary(lists, parse(CARD, "mine.toml"))["open_set"]["eer"] == float(found.eer)
+    result = tree["open_set"].to_dataset()
+    assert result.equals(be.open_set(lists))
+    assert be.summary(lists, parse(CARD, "mine.toml"))["open_set"]["eer"] == float(result.eer)
     assert main(["run", "lists.npz", "--protocol", "mine.toml", "--json"]) == 0
     task = json.loads(capsys.readouterr().out)["tasks"]["open_set"]
-    assert task["eer"] == float(found.eer)
+    assert task["eer"] == float(result.eer)
     assert main(["run", "lists.npz", "--protocol", "mine.toml"]) == 0
     assert "EER" in capsys.readouterr().out
     args = ["gom", "lists.npz", "--protocol", "vehicleid", "--normalize", "0,10"]

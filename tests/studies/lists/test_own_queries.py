@@ -33,17 +33,17 @@ def test_rates_are_those_of_the_matrix(depth):
     lists, matrix = searched(depth, leave_out_query=True)
     assert lists.depth == depth - 1
     assert not (lists.indices == np.arange(len(WHO))[:, None]).any()
-    found = be.top_k(lists)
+    result = be.top_k(lists)
     expected = be.closed_set(matrix)
-    ranks = min(len(found["rank"]), len(expected["rank"]))
+    ranks = min(len(result["rank"]), len(expected["rank"]))
     assert ranks > 3
-    np.testing.assert_array_equal(found.cmc[:ranks], expected.cms[:ranks])
-    assert int(found.queries) == 16 and int(found.skipped) == 1
-    assert "by their places" in found.attrs["warnings"]
+    np.testing.assert_array_equal(result.cmc[:ranks], expected.cms[:ranks])
+    assert int(result.queries) == 16 and int(result.skipped) == 1
+    assert "by their places" in result.attrs["warnings"]
     if depth == len(WHO):
         reid = be.reid(matrix, removed="none", junk="keep", max_rank=5)
         for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision"):
-            np.testing.assert_allclose(found[name], reid[name], rtol=1e-12, err_msg=name)
+            np.testing.assert_allclose(result[name], reid[name], rtol=1e-12, err_msg=name)
         thresholds = [0.5, 1.0, 2.0]
         of_lists, of_matrix = (be.open_set(x, thresholds=thresholds) for x in (lists, matrix))
         for name in ("dir", "far", "genuine_attempts", "impostor_attempts"):
@@ -114,6 +114,6 @@ def test_a_rule_of_cameras_counts_a_query_once():
     kept, _ = searched(len(WHO), leave_out_query=False, **options)
     left_out, _ = searched(len(WHO), leave_out_query=True, **options)
     for removed in ("same-id-same-camera", "same-camera"):
-        found, expected = (be.top_k(x, removed=removed, max_rank=5) for x in (left_out, kept))
+        result, expected = (be.top_k(x, removed=removed, max_rank=5) for x in (left_out, kept))
         for name in ("cmc", "mean_ap", "mean_inp", "skipped"):
-            np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+            np.testing.assert_array_equal(result[name], expected[name], err_msg=name)

@@ -78,44 +78,44 @@ def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatch
     )
     options = {"removed": removed, "junk": junk, "unmatched": unmatched, "rank_k_over": over}
     try:
-        found = be.top_k(lists, **options)
+        result = be.top_k(lists, **options)
     except ProtocolError as error:
         assert "covers no rank" in str(error)  # some list is emptied by what is removed
         assert removed != "none" or junk == "remove"
         return
     args = (distances, query, gallery, q_cam, g_cam)
-    ranks, rank_k = found.sizes["rank"], int(found.rank_k)
+    ranks, rank_k = result.sizes["rank"], int(result.rank_k)
     cmc, ap, whole, inp, skipped = naive(*args, ranks, removed, junk, unmatched, rank_k, over)
-    np.testing.assert_allclose(found.cmc, cmc, atol=1e-12)
-    np.testing.assert_allclose(found.rank_k_mean_ap, ap, atol=1e-12)
-    assert int(found.skipped) == skipped
+    np.testing.assert_allclose(result.cmc, cmc, atol=1e-12)
+    np.testing.assert_allclose(result.rank_k_mean_ap, ap, atol=1e-12)
+    assert int(result.skipped) == skipped
     people = int((query >= 0).sum())
-    assert int(found.left_out) == q - people
-    assert int(found.queries) == people - (skipped if unmatched == "skip" else 0)
+    assert int(result.left_out) == q - people
+    assert int(result.queries) == people - (skipped if unmatched == "skip" else 0)
     matrix = be.Scores(
         distances, *labels, probe_meta={"camera": q_cam}, gallery_meta={"camera": g_cam}
     )
-    if found.queries:
+    if result.queries:
         rules = {k: v for k, v in options.items() if k != "rank_k_over"}
         exact = be.reid(matrix, "viper", **rules, max_rank=ranks) if skipped < people else None
         for name in ("precision_at_k", "recall_at_k", "interpolated_precision"):
-            values = found[name].values
+            values = result[name].values
             known = ~np.isnan(values)
             if exact is not None:
                 np.testing.assert_allclose(values[known], exact[name].values[known], atol=1e-12)
         for name in ("mean_inp", "mrr", "r_precision", "ndcg"):
-            if exact is not None and not np.isnan(found[name]):
-                np.testing.assert_allclose(found[name], exact[name], atol=1e-12)
-            if not np.isnan(found.mean_ap):
-                assert not np.isnan(found[name])
-            if not np.isnan(found.mean_ap):
+            if exact is not None and not np.isnan(result[name]):
+                np.testing.assert_allclose(result[name], exact[name], atol=1e-12)
+            if not np.isnan(result.mean_ap):
+                assert not np.isnan(result[name])
+            if not np.isnan(result.mean_ap):
                 assert known.all()
-        assert not np.isnan(found.precision_at_k.values[:rank_k]).any()
-    if not np.isnan(found.mean_ap):
-        np.testing.assert_allclose(found.mean_ap, whole, atol=1e-12)
-        np.testing.assert_allclose(found.mean_inp, inp, atol=1e-12)
+        assert not np.isnan(result.precision_at_k.values[:rank_k]).any()
+    if not np.isnan(result.mean_ap):
+        np.testing.assert_allclose(result.mean_ap, whole, atol=1e-12)
+        np.testing.assert_allclose(result.mean_inp, inp, atol=1e-12)
     if k == n and not np.isnan(whole):  # the whole gallery is listed
-        assert not np.isnan(found.mean_ap)
+        assert not np.isnan(result.mean_ap)
     if removed == "none" and junk == "keep":
         assert ranks >= k or ranks == 12
 
@@ -124,16 +124,18 @@ def test_by_hand():
     """Three of ann's are in the gallery, at ranks 1 and 3 of a list of three."""
     gallery = ["ann", "bob", "ann", "ann", "eve"]
     lists = be.TopKScores([[0, 1, 2], [4, 0, 1]], ["ann", "bob"], gallery)
-    found = be.top_k(lists, per_query=True)
-    assert found.cmc.values.tolist() == [0.5, 0.5, 1.0]
-    assert found.rank_k_average_precision.values.tolist() == pytest.approx([(1 + 2 / 3) / 3, 1 / 3])
-    assert found.first_match_rank.values.tolist() == [1, 3]
-    assert np.isnan([found.mean_ap, found.mean_inp, found.ndcg]).all()
-    assert "beyond the lists: mAP, mINP, NDCG of the whole" in found.attrs["warnings"]
-    assert found.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
-    assert found.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
-    assert (found.mrr, found.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-    assert found.inp.values.tolist() == pytest.approx([np.nan, 1 / 3], nan_ok=True)
+    result = be.top_k(lists, per_query=True)
+    assert result.cmc.values.tolist() == [0.5, 0.5, 1.0]
+    assert result.rank_k_average_precision.values.tolist() == pytest.approx(
+        [(1 + 2 / 3) / 3, 1 / 3]
+    )
+    assert result.first_match_rank.values.tolist() == [1, 3]
+    assert np.isnan([result.mean_ap, result.mean_inp, result.ndcg]).all()
+    assert "beyond the lists: mAP, mINP, NDCG of the whole" in result.attrs["warnings"]
+    assert result.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
+    assert result.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
+    assert (result.mrr, result.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert result.inp.values.tolist() == pytest.approx([np.nan, 1 / 3], nan_ok=True)
     one, every = (
         be.top_k(x, rank_k_over="smaller")
         for x in (
@@ -150,16 +152,16 @@ def test_by_hand():
 def test_more_matches_than_places():
     lists = be.TopKScores([[0, 2]], ["ann"], ["ann", "bob", "ann", "ann"])
     with pytest.warns(BioevalWarning, match="1 of 1 queries have more matches .* 2 places"):
-        found = be.top_k(lists)
-    assert float(found.rank_k_mean_ap) == pytest.approx(2 / 3)
-    assert int(found.beyond_lists) == 1
+        result = be.top_k(lists)
+    assert float(result.rank_k_mean_ap) == pytest.approx(2 / 3)
+    assert int(result.beyond_lists) == 1
 
 
 def test_what_is_removed_shortens_what_a_list_tells():
     meta = {"probe_meta": {"camera": [1]}, "gallery_meta": {"camera": [1, 2, 2, 2]}}
     lists = be.TopKScores([[0, 1, 2]], ["ann"], ["ann", "bob", "eve", "ann"], **meta)
-    found = be.top_k(lists, removed="same-id-same-camera")
-    assert found.sizes["rank"] == 2 and int(found.rank_k) == 2
+    result = be.top_k(lists, removed="same-id-same-camera")
+    assert result.sizes["rank"] == 2 and int(result.rank_k) == 2
     with pytest.raises(ProtocolError, match="rank_k is 3, but a list covers only 2 ranks"):
         be.top_k(lists, removed="same-id-same-camera", rank_k=3)
     with pytest.raises(ProtocolError, match="max_rank is 3"):
@@ -171,14 +173,14 @@ def test_a_shorter_list_tells_less_unless_the_gallery_ends():
     lists = be.TopKScores([[1, 2], [0, -1]], ["ann", "bob"], ["ann", "bob", "eve"])
     assert be.top_k(lists).sizes["rank"] == 1
     whole = be.TopKScores([[0, 1]], ["ann"], ["bob", "ann"])
-    found = be.top_k(whole)
-    assert (float(found.mean_ap), float(found.mean_inp)) == (0.5, 0.5)
+    result = be.top_k(whole)
+    assert (float(result.mean_ap), float(result.mean_inp)) == (0.5, 0.5)
 
 
 def test_nobody_is_matched():
     lists = be.TopKScores([[0]], ["ann"], ["bob"])
-    found = be.top_k(lists)
-    assert np.isnan(found.cmc).all() and int(found.queries) == 0 and int(found.skipped) == 1
+    result = be.top_k(lists)
+    assert np.isnan(result.cmc).all() and int(result.queries) == 0 and int(result.skipped) == 1
     assert float(be.top_k(lists, unmatched="zero").rank_k_mean_ap) == 0
 
 
@@ -186,11 +188,11 @@ def test_nobody_is_matched():
 def test_results_survive_a_file(tmp_path):
     import xarray as xr
 
-    found = be.top_k(be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), per_query=True)
-    found.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
+    result = be.top_k(be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann"]), per_query=True)
+    result.to_netcdf(tmp_path / "r.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as back:
-        assert back.identical(found)
-        assert {k: type(v) for k, v in found.attrs.items()} == {
+        assert back.identical(result)
+        assert {k: type(v) for k, v in result.attrs.items()} == {
             k: v.item().__class__ if isinstance(v, np.generic) else type(v)
             for k, v in back.attrs.items()
         }
@@ -206,10 +208,10 @@ def test_the_reference_programs(shared, case, k):
     if f"{expected}/mAP" not in data:
         pytest.skip(f"{case} has no figures at K = {k}")
     lists = be.TopKScores(lists_of(data["distmat"], k), data["q_pids"], data["g_pids"])
-    found = be.top_k(lists)
-    np.testing.assert_allclose(found.rank_k_mean_ap, data[f"{expected}/mAP"], rtol=1e-12)
+    result = be.top_k(lists)
+    np.testing.assert_allclose(result.rank_k_mean_ap, data[f"{expected}/mAP"], rtol=1e-12)
     cmc = data[f"{expected}/cmc"]
-    np.testing.assert_allclose(found.cmc, cmc[: found.sizes["rank"]], rtol=1e-12)
+    np.testing.assert_allclose(result.cmc, cmc[: result.sizes["rank"]], rtol=1e-12)
     zero = be.top_k(lists, unmatched="zero")
     trec = data[f"ref/trec_eval/top_K_run/K={k}/map_per_query"]
     np.testing.assert_allclose(zero.rank_k_mean_ap, trec.mean(), rtol=1e-12)
@@ -348,8 +350,8 @@ def test_lists_under_other_names(tmp_path):
         scores=np.eye(2),
     )
     keys = {"probe_labels_key": "who", "gallery_labels_key": "gallery", "indices_key": "top"}
-    found = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
-    same(found, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
+    result = be.load(tmp_path / "x.npz", scores_key="far", first_index=1, **keys)
+    same(result, be.TopKScores(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
     with pytest.raises(DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
         be.load(tmp_path / "x.npz", scores_key="far", **keys)
@@ -380,10 +382,10 @@ def sides(tmp_path):
 )
 def test_lists_as_text(tmp_path, sides, text, options, indices):
     (tmp_path / "track2.txt").write_text(text)
-    found = be.load(tmp_path / "track2.txt", **options, **sides)
-    assert found.indices.tolist() == indices
-    assert found.gallery_meta["camera"].tolist() == ["1", "2", "2"]
-    assert found.name == "track2"
+    result = be.load(tmp_path / "track2.txt", **options, **sides)
+    assert result.indices.tolist() == indices
+    assert result.gallery_meta["camera"].tolist() == ["1", "2", "2"]
+    assert result.name == "track2"
 
 
 @pytest.mark.parametrize(
@@ -427,14 +429,14 @@ def test_features_as_npy(tmp_path):
     np.save(tmp_path / "g.npy", gallery)
     (tmp_path / "q.labels.csv").write_text("id,camera\n7,1\n8,2\n")
     (tmp_path / "g.labels.csv").write_text("id,camera\n7,1\n8,2\n7,2\n")
-    found = be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy", metric="l2")
+    result = be.load(tmp_path / "q.npy", gallery_embeddings=tmp_path / "g.npy", metric="l2")
     expected = be.Scores.from_embeddings(query, [7, 8], gallery, [7, 8, 7], metric="l2")
-    np.testing.assert_array_equal(found.values, expected.values)
-    assert found.gallery_labels.tolist() == ["7", "8", "7"]
-    assert found.gallery_meta["camera"].tolist() == ["1", "2", "2"]
+    np.testing.assert_array_equal(result.values, expected.values)
+    assert result.gallery_labels.tolist() == ["7", "8", "7"]
+    assert result.gallery_meta["camera"].tolist() == ["1", "2", "2"]
 
-    itself = be.load(tmp_path / "q.npy", metric="cosine")
-    assert itself.layout == "all-against-all"
+    square = be.load(tmp_path / "q.npy", metric="cosine")
+    assert square.layout == "all-against-all"
 
     np.save(tmp_path / "g.npy", gallery[:, :3])
     with pytest.raises(DataError, match="4 features a row and .*g.npy 3"):
@@ -476,12 +478,12 @@ def test_a_matrix_warns_of_cut_lists_as_lists_do(card):
     gallery = ["ann", "bob", "ann", "ann"]
     matrix = be.Scores([[1, 2, 3, 4], [3, 4, 1, 2]], ["ann", "bob"], gallery)
     lists = be.TopKScores([[0, 1, 2], [2, 3, 0]], ["ann", "bob"], gallery)
-    said = []
+    messages = []
     for scores in (matrix, lists):
         with pytest.warns(BioevalWarning, match="1 of 2 queries .* 2 places of a cut") as caught:
-            found = be.reid(scores, card, rank_k=2)
-        said.append(str(caught[0].message))
-        assert said[-1] in found.attrs["warnings"]
+            result = be.reid(scores, card, rank_k=2)
+        messages.append(str(caught[0].message))
+        assert messages[-1] in result.attrs["warnings"]
         be.reid(scores, card, rank_k=3)
         be.reid(scores, card, rank_k=2, rank_k_over="smaller")
-    assert said[0] == said[1]
+    assert messages[0] == messages[1]

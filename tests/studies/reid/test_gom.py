@@ -69,13 +69,13 @@ def test_gom_from_curves_by_hand():
 
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 def test_the_curves_of_a_result_give_its_numbers(variant):
-    found = be.gom(searched(), budget=4, variant=variant)
-    curves = {name: found[name] for name in ("mrep", "mfr", "mrp", "mvp")}
-    again = gom_from_curves(found.threshold, **curves, cmc=found.cmc)
+    result = be.gom(searched(), budget=4, variant=variant)
+    curves = {name: result[name] for name in ("mrep", "mfr", "mrp", "mvp")}
+    again = gom_from_curves(result.threshold, **curves, cmc=result.cmc)
     for name in again.data_vars:
-        np.testing.assert_allclose(again[name], found[name], rtol=1e-14, err_msg=str(name))
+        np.testing.assert_allclose(again[name], result[name], rtol=1e-14, err_msg=str(name))
     # A mean of roots is not the root of the means.
-    assert (found.mrep < np.sqrt(found.mrp * found.mvp) - 0.001).any()
+    assert (result.mrep < np.sqrt(result.mrp * result.mvp) - 0.001).any()
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_the_curves_of_a_result_give_its_numbers(variant):
     ],
 )
 def test_curves_that_are_none(changes, words):
-    given = {"threshold": [0, 0.5, 1], "mrep": [0, 0.5, 0.4], "mfr": [0, 0, 1], **changes}
+    curves = {"threshold": [0, 0.5, 1], "mrep": [0, 0.5, 0.4], "mfr": [0, 0, 1], **changes}
     with pytest.raises(be.DataError, match=words):
-        gom_from_curves(**given)
+        gom_from_curves(**curves)
 
 
 # --------------------------------------------------------------------------------------- card
@@ -111,10 +111,10 @@ def card(*lines: str, before: str = "") -> be.Protocol:
 
 def test_the_card_gives_what_the_function_gives():
     scores = searched()
-    found = be.evaluate(scores, CARD)["gom"].to_dataset()
+    result = be.evaluate(scores, CARD)["gom"].to_dataset()
     alone = be.gom(scores, convention=CARD)
-    assert found.equals(alone) and found.equals(be.gom(scores, max_rank=20))
-    assert found.attrs["convention"] == found.attrs["protocol"] == CARD
+    assert result.equals(alone) and result.equals(be.gom(scores, max_rank=20))
+    assert result.attrs["convention"] == result.attrs["protocol"] == CARD
     options = {"interval": "subject-bootstrap", "replicates": 100}
     limits = be.evaluate(scores, CARD, **options)["gom"].to_dataset()
     assert "mrep_area_low" in limits
@@ -135,10 +135,10 @@ def test_every_field_of_the_section_has_its_effect():
     usual = be.gom(scores)
     for name, (line, options) in lines.items():
         mine = card(line)
-        found = be.evaluate(scores, mine)["gom"].to_dataset()
-        assert found.equals(be.gom(scores, **options)), name
-        assert found.equals(be.gom(scores, convention=mine)), name
-        assert not found.equals(usual), name
+        result = be.evaluate(scores, mine)["gom"].to_dataset()
+        assert result.equals(be.gom(scores, **options)), name
+        assert result.equals(be.gom(scores, convention=mine)), name
+        assert not result.equals(usual), name
     strict = card('ties = "pessimistic"')
     assert be.gom(scores, convention=strict).attrs["ties"] == "pessimistic"
     assert be.gom(scores, convention=strict, ties="optimistic").attrs["ties"] == "optimistic"
@@ -200,15 +200,15 @@ def test_tallies_merge_by_queries(kind, variant, tmp_path):
     parts = [
         scores.select(probes=rows[part]) for part in (slice(25), slice(25, 31), slice(31, None))
     ]
-    first, *others = (be.tally(part, mine, normalize=ends) for part in parts)
+    first, *rest = (be.tally(part, mine, normalize=ends) for part in parts)
     first.save(tmp_path / "first.npz")
     merged = be.Tally.load(tmp_path / "first.npz")
-    for other in others:
+    for other in rest:
         merged = merged.merge(other)
     assert merged.dataset().equals(whole)
     assert merged.dataset().attrs["variant"] == variant
     with pytest.raises(be.MergeError, match="probe"):
-        merged.merge(others[0])
+        merged.merge(rest[0])
 
 
 def test_tallies_on_other_scales_do_not_merge():
@@ -270,14 +270,14 @@ def test_damaged_tallies_are_refused(tmp_path):
 # ------------------------------------------------------------------- queries of another data set
 
 
-def others_of(scores: be.Scores, labels, seed: int = 9, **options) -> be.Scores:
+def strangers_to(scores: be.Scores, labels, seed: int = 9, **options) -> be.Scores:
     """Queries of another data set against the gallery of some scores, at their distances."""
     rng = np.random.default_rng(seed)
     sign = -1 if scores.kind == "similarity" else 1
     values = sign * rng.uniform(0.2, 14, (len(labels), scores.shape[1]))
     meta = {"camera": np.arange(len(labels)) % 3}
-    given = {"probe_meta": meta, "gallery_meta": scores.gallery_meta, **options}
-    return be.Scores(values, labels, scores.gallery_labels, kind=scores.kind, **given)
+    fields = {"probe_meta": meta, "gallery_meta": scores.gallery_meta, **options}
+    return be.Scores(values, labels, scores.gallery_labels, kind=scores.kind, **fields)
 
 
 def appended(scores: be.Scores, queries: be.Scores) -> be.Scores:
@@ -300,46 +300,48 @@ def appended(scores: be.Scores, queries: be.Scores) -> be.Scores:
 @pytest.mark.cases(1)
 def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
     scores = searched() if kind == "distance" else searched(sign=-1, kind=kind)
-    queries = others_of(scores, [1, 2, 2, -1, 0, 77, 77])  # labels that the gallery has, and junk
+    queries = strangers_to(
+        scores, [1, 2, 2, -1, 0, 77, 77]
+    )  # labels that the gallery has, and junk
     whole = appended(scores, queries)
-    given = {"budget": 4, "variant": variant, "convention": convention, "per_query": True,
+    options = {"budget": 4, "variant": variant, "convention": convention, "per_query": True,
              "interval": "subject-bootstrap", "replicates": 100}  # fmt: skip
-    found, expected = (
-        be.gom(scores, open_queries=queries, **given),
-        be.gom(whole, **given),
+    result, expected = (
+        be.gom(scores, open_queries=queries, **options),
+        be.gom(whole, **options),
     )
     for name in expected.data_vars:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=str(name))
+        np.testing.assert_array_equal(result[name], expected[name], err_msg=str(name))
     for name in ("normalised_low", "normalised_high", "removes", "junk"):
-        assert found.attrs[name] == expected.attrs[name]
-    alone = be.gom(scores, **given)
-    assert int(found.open_queries) == int(alone.open_queries) + 7
-    assert int(found.queries) == int(alone.queries) + 7 * (variant == "reference")
-    assert found.attrs["normalised_high"] != alone.attrs["normalised_high"]
+        assert result.attrs[name] == expected.attrs[name]
+    alone = be.gom(scores, **options)
+    assert int(result.open_queries) == int(alone.open_queries) + 7
+    assert int(result.queries) == int(alone.queries) + 7 * (variant == "reference")
+    assert result.attrs["normalised_high"] != alone.attrs["normalised_high"]
 
 
 def test_open_queries_in_a_square_matrix_and_without_cameras():
     made = be.simulate(8, 3, random_state=2)
-    queries = others_of(made, ["a", "b"], probe_meta={})
+    queries = strangers_to(made, ["a", "b"], probe_meta={})
     square = be.Scores(
         np.asarray(made.values), made.probe_labels, probe_meta={"camera": np.arange(24) % 3}
     )
     assert int(be.gom(made, convention="vehicleid").open_queries) == 0
-    found = be.gom(square, open_queries=queries, thresholds=[0.5], budget=9)
-    fr = np.minimum((_unit(queries.values, found) <= 0.5).sum(axis=1) / 9, 1)
-    assert found.mfr.values.tolist() == [fr.mean()]
-    assert "2 open queries of another data set" in found.attrs["reading"]
+    result = be.gom(square, open_queries=queries, thresholds=[0.5], budget=9)
+    fr = np.minimum((_unit(queries.values, result) <= 0.5).sum(axis=1) / 9, 1)
+    assert result.mfr.values.tolist() == [fr.mean()]
+    assert "2 open queries of another data set" in result.attrs["reading"]
 
 
-def _unit(values, found):
-    low, high = found.attrs["normalised_low"], found.attrs["normalised_high"]
+def _unit(values, result):
+    low, high = result.attrs["normalised_low"], result.attrs["normalised_high"]
     return (values - low) / (high - low)
 
 
 def test_open_queries_that_are_none():
     scores = searched()
-    queries = others_of(scores, [1, 2])
-    fewer = others_of(scores.select(gallery=np.arange(5)), [1, 2])
+    queries = strangers_to(scores, [1, 2])
+    fewer = strangers_to(scores.select(gallery=np.arange(5)), [1, 2])
     labels = scores.gallery_labels.copy()
     labels[3] = 99
     camera = {"camera": np.append(scores.gallery_meta["camera"][:-1], 7)}
@@ -360,7 +362,7 @@ def test_open_queries_that_are_none():
     with pytest.raises(be.DataError, match="is an all-against-all matrix"):
         be.gom(square, convention="vehicleid", open_queries=square)
     with pytest.raises(be.ProtocolError, match="no column 'camera' in probe_meta"):
-        be.gom(scores, convention="cuhk03", open_queries=others_of(scores, [1], probe_meta={}))
+        be.gom(scores, convention="cuhk03", open_queries=strangers_to(scores, [1], probe_meta={}))
 
 
 # ------------------------------------------------------------------------ command and figure
@@ -387,12 +389,12 @@ def test_the_command(files, capsys):
         for seed, name in enumerate("ab")
     }
     lines = [line.split() for line in shown.splitlines()]
-    for name, found in expected.items():
+    for name, result in expected.items():
         at = next(i for i, line in enumerate(lines) if line[:1] == [name])
-        values = [found.cmc[0], found.mean_ap, found.max_mvp, found.max_mrep, found.tau_max / 100,
-                  found.mrep_area, found.mfr_area]  # fmt: skip
+        values = [result.cmc[0], result.mean_ap, result.max_mvp, result.max_mrep,
+                  result.tau_max / 100, result.mrep_area, result.mfr_area]  # fmt: skip
         assert lines[at][1:] == [f"{100 * float(value):.2f}" for value in values]
-        limits = [f"{100 * float(x):.2f}" for x in (found.cmc_low[0], found.mean_ap_low)]
+        limits = [f"{100 * float(x):.2f}" for x in (result.cmc_low[0], result.mean_ap_low)]
         assert lines[at + 1][:3] == ["from", *limits]
     assert (Path("o") / "table.txt").read_text() == shown
     document = json.loads((Path("o") / "summary.json").read_text())
@@ -425,15 +427,15 @@ def test_what_the_command_refuses(args, says, files, capsys):
 
 
 def test_the_command_with_queries_of_another_data_set(files, capsys):
-    queries = [others_of(searched(seed), [1, 2, 2], seed) for seed in (0, 1)]
+    queries = [strangers_to(searched(seed), [1, 2, 2], seed) for seed in (0, 1)]
     for name, made in zip("ab", queries, strict=True):
         be.save(made, f"others-{name}.npz")
     args = ["gom", *files, "--open-queries", "others-a.npz"]
     assert main([*args, "--open-queries", "others-b.npz", "--json"]) == 0
     systems = json.loads(capsys.readouterr().out)["systems"]
     for seed, name in enumerate("ab"):
-        found = be.gom(searched(seed), convention=CARD, open_queries=queries[seed])
-        assert systems[name]["mfr_area"] == float(found.mfr_area)
+        result = be.gom(searched(seed), convention=CARD, open_queries=queries[seed])
+        assert systems[name]["mfr_area"] == float(result.mfr_area)
     assert main(args) == 2
     assert "--open-queries is given 1 times for 2 systems" in capsys.readouterr().err
     assert main(["gom", "b.npz", "--open-queries", "a.npz"]) == 0  # of the same gallery
@@ -461,23 +463,23 @@ def test_the_command_leaves_the_camera_of_an_open_query_out(tmp_path, monkeypatc
 def test_run_by_the_card(files, capsys):
     assert main(["run", "a.npz", "--protocol", CARD, "--json"]) == 0
     task = json.loads(capsys.readouterr().out)["tasks"]["gom"]
-    found = be.gom(searched(), convention=CARD)
-    assert task["max_mrep"] == float(found.max_mrep)
+    result = be.gom(searched(), convention=CARD)
+    assert task["max_mrep"] == float(result.max_mrep)
     assert {row["rank"]: row["cmc"] for row in task["ranks"]} == {
-        rank: float(found.cmc.sel(rank=rank)) for rank in (1, 5, 10, 20)
+        rank: float(result.cmc.sel(rank=rank)) for rank in (1, 5, 10, 20)
     }
     assert main(["run", "a.npz", "--protocol", CARD]) == 0
     shown = capsys.readouterr().out
-    assert f"MREP {100 * float(found.mrep_area):.2f} %" in " ".join(shown.split())
+    assert f"MREP {100 * float(result.mrep_area):.2f} %" in " ".join(shown.split())
 
 
 def test_the_figure_holds_the_curves():
     results = {name: be.gom(searched(seed), budget=9) for seed, name in enumerate("ab")}
     display = plot.gom(results)
     for panel, rate in ((display, "mrep"), (display.false_rate, "mfr")):
-        for name, found in results.items():
-            np.testing.assert_array_equal(panel.lines_[name].get_ydata(), found[rate])
-            np.testing.assert_array_equal(panel.lines_[name].get_xdata(), found.threshold)
+        for name, result in results.items():
+            np.testing.assert_array_equal(panel.lines_[name].get_ydata(), result[rate])
+            np.testing.assert_array_equal(panel.lines_[name].get_xdata(), result.threshold)
     assert display.ax_.get_position().y0 > display.false_rate.ax_.get_position().y1
     assert display.ax_.get_shared_x_axes().joined(display.ax_, display.false_rate.ax_)
     colours = [panel.lines_["b"].get_color() for panel in (display, display.false_rate)]
@@ -498,9 +500,9 @@ def test_the_figure_has_no_empty_panel(probes, drawn, why):
     assert len(panel.lines_) == 1
     assert panel.ax_.get_ylabel().endswith(drawn)
     assert panel.ax_.get_xlabel().startswith("Threshold")
-    said = " ".join(text.get_text() for text in panel.ax_.texts)
-    assert why in " ".join(said.split())
-    assert "dots" not in said or drawn == "mReP"
+    below = " ".join(text.get_text() for text in panel.ax_.texts)
+    assert why in " ".join(below.split())
+    assert "dots" not in below or drawn == "mReP"
     assert display.why_empty == ""
 
 
@@ -512,8 +514,10 @@ def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
     known = str(tmp_path / "known.npz")
     assert main(["gom", known, "--plots", "--out", "g"]) == 0
     why = "the identity of every query is in the gallery: FAR is not defined"
-    said = capsys.readouterr().err
-    assert f"dir-far is not drawn: {why}" in said and f"dir-far-log is not drawn: {why}" in said
+    message = capsys.readouterr().err
+    assert (
+        f"dir-far is not drawn: {why}" in message and f"dir-far-log is not drawn: {why}" in message
+    )
     drawn = {path.name for path in Path("g").glob("*.png")}
     assert drawn == {"cmc.png", "gom.png"}
     assert (

@@ -29,17 +29,17 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "name", "label", "camera", "others"), CASES)
-def test_published_names(pattern, name, label, camera, others):
-    found = be.parse_names([name], pattern)
-    assert found.label.dtype == np.int64 and found.label.tolist() == [label]
+@pytest.mark.parametrize(("pattern", "name", "label", "camera", "other_fields"), CASES)
+def test_published_names(pattern, name, label, camera, other_fields):
+    result = be.parse_names([name], pattern)
+    assert result.label.dtype == np.int64 and result.label.tolist() == [label]
     if camera is None:
         with pytest.raises(DataError, match="have no camera; they have label, image"):
-            _ = found.camera
+            _ = result.camera
     else:
-        assert found.camera.dtype == np.int64 and found.camera.tolist() == [camera]
-    for key, value in others.items():
-        assert found.meta[key].tolist() == [value]
+        assert result.camera.dtype == np.int64 and result.camera.tolist() == [camera]
+    for key, value in other_fields.items():
+        assert result.meta[key].tolist() == [value]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -83,9 +83,9 @@ def test_names_as_numpy_has_them():
 def test_many_names():
     """Every name is looked at once: a million take seconds."""
     names = [f"{i % 1502:04d}_c{i % 6 + 1}s1_{i:06d}_00.jpg" for i in range(100_000)]
-    found = be.parse_names(names * 3, "market1501")
-    np.testing.assert_array_equal(found.label, np.tile(np.arange(100_000) % 1502, 3))
-    np.testing.assert_array_equal(found.camera, np.tile(np.arange(100_000) % 6 + 1, 3))
+    result = be.parse_names(names * 3, "market1501")
+    np.testing.assert_array_equal(result.label, np.tile(np.arange(100_000) % 1502, 3))
+    np.testing.assert_array_equal(result.camera, np.tile(np.arange(100_000) % 6 + 1, 3))
 
 
 # ------------------------------------------------------------------------ lists
@@ -133,8 +133,8 @@ def test_lists_of_names_on_the_command_line(features, capsys):
     sides += ["--gallery-labels", str(features.with_name("g.txt"))]
     keys = ["--embeddings", "x", "--gallery-embeddings", "g", "--metric", "l2", "--json"]
     assert main(["run", str(features), *keys, *sides, "--names-of", "market1501"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["gallery_templates"], found["gallery_subjects"]) == (3, 2)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["gallery_templates"], result["gallery_subjects"]) == (3, 2)
     assert main(["run", str(features), *keys, *sides]) == 2
     assert "give --names-of market1501 to read the identities" in capsys.readouterr().err
     assert main(["run", str(features), *keys, *sides, "--names-of", "veri776"]) == 2

@@ -57,26 +57,26 @@ def replicates(scores, cameras, case, counted, evaluate):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 naive_reid, "queries",
-                lambda *given, column=column, **options: [
+                lambda *args, column=column, **options: [
                     query
-                    for query, owner in zip(every(*given, **options), owners, strict=True)
+                    for query, owner in zip(every(*args, **options), owners, strict=True)
                     for _ in range(0 if owner is None else column[owner])
                 ],
             )  # fmt: skip
             yield evaluate(case.naive(), cameras)
 
 
-def assert_percentiles(found, name, drawn, counted):
+def assert_percentiles(result, name, drawn, counted):
     """Assert that the limits are percentiles of the replicates, or the bound by subjects."""
     drawn = np.array([np.asarray(x, dtype=float) for x in drawn])
-    value, people = found[name].values, len(set(counted))
+    value, people = result[name].values, len(set(counted))
     for end, share in (("low", 0.025), ("high", 0.975)):
         kept = [x[~np.isnan(x)] for x in drawn.reshape(len(drawn), -1).T]
         ends = np.array([np.quantile(x, share) if len(x) else np.nan for x in kept])
         ends = np.where(np.isnan(value), np.nan, ends.reshape(value.shape))
         both = open_limits(value, ends, ends, people if people > 1 else 0, 0.95)
         expected = both[end == "high"]
-        np.testing.assert_allclose(found[f"{name}_{end}"].values, expected, atol=1e-12)
+        np.testing.assert_allclose(result[f"{name}_{end}"].values, expected, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -86,19 +86,19 @@ def assert_percentiles(found, name, drawn, counted):
     st.sampled_from(("first-match", "allshots", "identity-dedup")),
     st.sampled_from(("skip", "zero")),
 )
-def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
+def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     from bioeval.studies.reid.convention import convention_of
     from bioeval.studies.reid.passes import RetrievalPass
     from bioeval.studies.reid.results import REID, ReidOptions, reid_dataset, reid_measures
 
-    case, cameras = given_
+    case, cameras = drawn
     scores = scores_of(case, cameras)
     rules = convention_of(
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
     tally, options = RetrievalPass(scores, rules).run(), ReidOptions(**rules.result_options())
     measures, people = reid_measures(tally, options), scores._codes.probe
-    found = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
+    result = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
@@ -112,7 +112,7 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
     means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision")
     means += tuple(name for name, _ in naive_reid.OF_LISTS)
     for name in ("precision_at_k", "recall_at_k", *means):
-        assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
+        assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     curve = measures.cmc
     hits, number = {}, {}
     for person in counted:
@@ -120,29 +120,29 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
     for query, rank, weight in zip(curve.query, curve.rank, curve.weight, strict=True):
         hits.setdefault(people[query], []).append((float(rank), float(weight)))
     trials = len(number) if len(number) > 1 else 0
-    ends = [(math.nan, math.nan)] * len(found.cmc)
+    ends = [(math.nan, math.nan)] * len(result.cmc)
     if trials:
         drawn = np.array([x.cmc for x in expected], dtype=float)
         ends = np.nanquantile(drawn, [0.025, 0.975], axis=0).T.tolist()
     points = [(float(k), *x) for k, x in enumerate(ends, 1)]
     limits = naive_few_errors.limits_along(hits, number, trials, points)
-    np.testing.assert_allclose(np.transpose([found.cmc_low, found.cmc_high]), limits, atol=1e-9)
+    np.testing.assert_allclose(np.transpose([result.cmc_low, result.cmc_high]), limits, atol=1e-9)
 
 
 @pytest.mark.slow
 @settings(max_examples=10)
 @given(cases(), st.integers(1, 4))
-def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
+def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     from bioeval.studies.reid.convention import convention_of
     from bioeval.studies.reid.passes import GomPass
     from bioeval.studies.reid.results import GOM, GomOptions, gom_dataset, gom_measures
 
-    case, cameras = given_
+    case, cameras = drawn
     scores = scores_of(case, cameras)
     taus = np.array([0.1, 0.5, 2.0])
-    job = GomPass(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
-    tally, options = job.run(), GomOptions(budget=budget, max_rank=3)
-    found = query_mean_intervals(
+    gom_pass = GomPass(scores, convention_of("market1501", junk="keep"), taus, normalize=False)
+    tally, options = gom_pass.run(), GomOptions(budget=budget, max_rank=3)
+    result = query_mean_intervals(
         gom_dataset(tally, options), gom_measures(tally, options), scores._codes.probe, GOM, OPTIONS
     )
     expected = list(
@@ -156,15 +156,15 @@ def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
     counted = scores._codes.probe[tally.matches.counts > 0].tolist()
     opened = scores._codes.probe[~tally.enrolled].tolist()
     for name in ("mrp", "mvp", "mrep", "precision", "recall", "f1", "ttr", "ttr_identity"):
-        assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
+        assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):
-        assert_percentiles(found, name, [getattr(x, name) for x in expected], opened)
+        assert_percentiles(result, name, [getattr(x, name) for x in expected], opened)
     for of, name in (("mrep", "max_mrep"), ("mvp", "max_mvp")):
-        assert_percentiles(found, name, [max(getattr(x, of)) for x in expected], counted)
+        assert_percentiles(result, name, [max(getattr(x, of)) for x in expected], counted)
     width = taus[-1] - taus[0]
     for of, name, people in (("mrep", "mrep_area", counted), ("mfr", "mfr_area", opened)):
         areas = [np.trapezoid(getattr(x, of), taus) / width for x in expected]
-        shares = found[[name, f"{name}_low", f"{name}_high"]] / width
+        shares = result[[name, f"{name}_low", f"{name}_high"]] / width
         assert_percentiles(shares, name, areas, people)
 
 
@@ -198,7 +198,9 @@ def test_closed_forms(scores):
     ds = be.reid(scores, interval="analytic", per_query=True)
     precision, mean = ds.average_precision.values, float(ds.mean_ap)
     people = [precision[scores._codes.probe == person] for person in range(30)]
-    variance = sum(sum(float(x) - mean for x in own) ** 2 for own in people) * 30 / 29 / 120**2
+    variance = (
+        sum(sum(float(x) - mean for x in values) ** 2 for values in people) * 30 / 29 / 120**2
+    )
     half = 1.959963984540054 * np.sqrt(variance)
     np.testing.assert_allclose([ds.mean_ap_low, ds.mean_ap_high], [mean - half, mean + half])
     binomial = be.reid(scores, interval="clopper-pearson")
@@ -241,15 +243,15 @@ def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
         path, distmat=scores.values, q_pids=scores.probe_labels, g_pids=scores.gallery_labels,
         **meta,
     )  # fmt: skip
-    given_ = [str(path), "--protocol", "market1501", "--interval", "subject-bootstrap-bca"]
-    given_ += ["--replicates", "100", "--seed", "4"]
-    assert main(["run", *given_]) == 0
+    args = [str(path), "--protocol", "market1501", "--interval", "subject-bootstrap-bca"]
+    args += ["--replicates", "100", "--seed", "4"]
+    assert main(["run", *args]) == 0
     low, high = 100 * float(ds.mean_ap_low), 100 * float(ds.mean_ap_high)
     assert f"[{low:.2f}, {high:.2f}]" in capsys.readouterr().out
-    assert main(["run", *given_, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["reid"]
-    assert found["mean_ap_low"] == float(ds.mean_ap_low)
-    assert found["ranks"][0]["cmc_high"] == float(ds.cmc_high[0])
+    assert main(["run", *args, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert result["mean_ap_low"] == float(ds.mean_ap_low)
+    assert result["ranks"][0]["cmc_high"] == float(ds.cmc_high[0])
     curve = be.plot.cmc(ds).curves
     (only,) = curve.values()
     np.testing.assert_array_equal(only.low, ds.cmc_low)

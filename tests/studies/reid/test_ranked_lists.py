@@ -16,8 +16,8 @@ LISTS = np.array([
 
 def drawn(**options):
     scores = be.Scores(LISTS, [1, 1, 1, 1, 9, 9], [1, 1, 1, 2, 3])
-    given = {"thresholds": [0.3, 0.6], "convention": "vehicleid", "budget": 5}
-    return plot.ranked_lists(scores, **{**given, **options})
+    defaults = {"thresholds": [0.3, 0.6], "convention": "vehicleid", "budget": 5}
+    return plot.ranked_lists(scores, **{**defaults, **options})
 
 
 @pytest.mark.slow

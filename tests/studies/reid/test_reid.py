@@ -60,8 +60,8 @@ def assert_close(ours, expected) -> None:
     st.sampled_from(("skip", "zero")),
     st.sampled_from(("no", "remove", "keep", "distractors")),
 )
-def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, ap, unmatched, junk):
-    case, cameras = given_
+def test_measures_are_those_of_the_sorted_lists(drawn, removed, counts, ties, ap, unmatched, junk):
+    case, cameras = drawn
     if counts == "identity-dedup" and ties == "expected":
         ties = "stable"
     numbered = not isinstance(case.naive()["probe_labels"][0], str)
@@ -74,7 +74,7 @@ def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, a
         case.naive(), cameras, removed=removed, counts=counts, over="smaller", **nobody, **options
     )
     scores = as_scores(case, cameras)
-    given_options: dict[str, Any] = {
+    keywords: dict[str, Any] = {
         **options, "removed": removed, "cmc": counts, "junk": "keep" if ids["keep"] else "remove",
         "junk_ids": ids["remove"] + ids["keep"], "distractor_ids": ids["distractors"],
         "rank_k": 3, "rank_k_over": "smaller", "per_query": True,
@@ -83,9 +83,9 @@ def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, a
         with pytest.raises(
             be.ProtocolError, match="no (query has a match|identity of the)|match nothing"
         ):
-            be.reid(scores, **given_options)
+            be.reid(scores, **keywords)
         return
-    ds = be.reid(scores, **given_options)
+    ds = be.reid(scores, **keywords)
     assert ds.queries == expected.queries
     assert ds.unmatched == expected.unmatched
     assert ds.skipped == (expected.unmatched if unmatched == "skip" else 0)
@@ -116,8 +116,8 @@ def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, a
     st.sampled_from(RULES),
     st.sampled_from(TIES),
 )
-def test_single_shots_are_the_mean_of_all_galleries(given_, removed, ties):
-    case, cameras = given_
+def test_single_shots_are_the_mean_of_all_galleries(drawn, removed, ties):
+    case, cameras = drawn
     expected = naive_reid.reid(
         case.naive(), cameras, removed=removed, counts="single-gallery-shot", ties=ties
     )
@@ -135,8 +135,8 @@ def test_single_shots_are_the_mean_of_all_galleries(given_, removed, ties):
     st.integers(1, 4),
     st.data(),
 )
-def test_gom_is_its_definition(given_, removed, budget, data):
-    case, cameras = given_
+def test_gom_is_its_definition(drawn, removed, budget, data):
+    case, cameras = drawn
     if case.kind == "similarity":
         taus = np.sort(-data.draw(strategies.thresholds(case)) + 0.0)
     else:
@@ -145,9 +145,11 @@ def test_gom_is_its_definition(given_, removed, budget, data):
     card = {"none": "vehicleid", "same-camera": "cuhk03"}.get(removed, "market1501")
     scores = as_scores(case, cameras)
     order = slice(None, None, -1 if case.kind == "similarity" else 1)
-    own = (-taus + 0.0)[order] if case.kind == "similarity" else taus
-    ds = be.gom(scores, thresholds=own, budget=budget, normalize=False, convention=card, max_rank=3)
-    assert ds.threshold.values.tolist() == own.tolist()
+    thresholds = (-taus + 0.0)[order] if case.kind == "similarity" else taus
+    ds = be.gom(
+        scores, thresholds=thresholds, budget=budget, normalize=False, convention=card, max_rank=3
+    )
+    assert ds.threshold.values.tolist() == thresholds.tolist()
     assert (ds.queries, ds.open_queries, ds.skipped) == (
         expected.queries,
         expected.open_queries,
@@ -157,8 +159,8 @@ def test_gom_is_its_definition(given_, removed, budget, data):
     for name in ("mrp", "mvp", "mrep", "mfr", *sets, "far", "ttr", "ttr_identity"):
         assert_close(ds[name], np.asarray(getattr(expected, name))[order])
     if expected.queries:
-        within = be.reid(scores, removed=removed, thresholds=own)
-        assert within.threshold.values.tolist() == own.tolist()
+        within = be.reid(scores, removed=removed, thresholds=thresholds)
+        assert within.threshold.values.tolist() == thresholds.tolist()
         for name in sets:
             assert_close(within[name], getattr(expected, name)[order])
     np.testing.assert_allclose(ds["dir"], np.asarray(expected.dir)[order], rtol=0, atol=1e-12)
@@ -170,8 +172,8 @@ def test_gom_is_its_definition(given_, removed, budget, data):
 
 @pytest.mark.slow
 @given(cases(nans=("raise",)), st.sampled_from(RULES))
-def test_ties_stand_in_order_and_measures_between_0_and_1(given_, removed):
-    case, cameras = given_
+def test_ties_stand_in_order_and_measures_between_0_and_1(drawn, removed):
+    case, cameras = drawn
     scores = as_scores(case, cameras)
     results = {
         ties: be.reid(scores, removed=removed, ties=ties, unmatched="zero", max_rank=6)
@@ -200,8 +202,8 @@ def test_ties_stand_in_order_and_measures_between_0_and_1(given_, removed):
 
 @pytest.mark.slow
 @given(cases(layouts=("rectangular",), nans=("raise", "reject")), st.sampled_from(TIES))
-def test_without_removal_the_cmc_is_closed_set(given_, ties):
-    case, cameras = given_
+def test_without_removal_the_cmc_is_closed_set(drawn, ties):
+    case, cameras = drawn
     scores = as_scores(case, cameras)
     options: dict[str, Any] = {"ties": ties, "max_rank": 5}
     closed = be.closed_set(scores, unmated="skip", **options)
@@ -305,13 +307,13 @@ def test_streamed_features_and_parts_of_a_matrix():
     x = np.round(4 * rng.normal(size=(70, 6)))
     labels = np.arange(70) % 9
     cameras = rng.integers(0, 3, 70)
-    given_: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "probe": x[:25], "probe_labels": labels[:25], "gallery": x[25:],
         "gallery_labels": labels[25:], "metric": "l1", "probe_meta": {"camera": cameras[:25]},
         "gallery_meta": {"camera": cameras[25:]},
     }  # fmt: skip
-    matrix = be.Scores.from_embeddings(**given_)
-    streamed = be.Scores.from_embeddings(**given_, memory_limit=1)
+    matrix = be.Scores.from_embeddings(**fields)
+    streamed = be.Scores.from_embeddings(**fields, memory_limit=1)
     assert streamed._streams
     for name in ("market1501", "cuhk03", "identity-dedup", "open-reid"):
         assert be.reid(matrix, name, per_query=True).equals(be.reid(streamed, name, per_query=True))
@@ -337,17 +339,17 @@ def test_the_same_on_any_number_of_threads():
     scores = be.Scores(
         rng.integers(0, 50, (600, 600)).astype(np.float32), labels, probe_meta={"camera": cameras}
     )
-    found = {}
+    result = {}
     for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        found[threads] = [
+        result[threads] = [
             *(be.reid(scores, name, per_query=True) for name in ("market1501", "cuhk03")),
             be.reid(scores, "identity-dedup", per_query=True),
             be.reid(scores, "cuhk03", sampling=3),
             be.gom(scores, per_query=True),
         ]
     numba.set_num_threads(1)
-    for one, other in zip(*(found[t] for t in (min(found), max(found))), strict=True):
+    for one, other in zip(*(result[t] for t in (min(result), max(result))), strict=True):
         assert one.identical(other)
 
 
@@ -361,8 +363,8 @@ def test_memory_maps_and_other_layouts(tmp_path):
         np.asfortranarray(scores.values),
         np.repeat(scores.values, 2, axis=1)[:, ::2],
     ):
-        given_ = be.Scores(values, scores.probe_labels, scores.gallery_labels, **meta)
-        assert be.reid(given_, per_query=True).equals(expected)
+        changed = be.Scores(values, scores.probe_labels, scores.gallery_labels, **meta)
+        assert be.reid(changed, per_query=True).equals(expected)
     words = be.Scores(
         scores.values, scores.probe_labels.astype(str), scores.gallery_labels.astype(str), **meta
     )
@@ -433,18 +435,18 @@ def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
     """Query 7 has its match at rank 3, behind junk; the query that is junk has no list."""
     distances = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]])
     scores = be.Scores(distances, [7, -1], [7, -1, -1])
-    given_options = {"removed": "none", "unmatched": unmatched, **options}
-    ds = be.reid(scores, **given_options)
+    keywords = {"removed": "none", "unmatched": unmatched, **options}
+    ds = be.reid(scores, **keywords)
     assert (ds.queries, ds.left_out, ds.unmatched, ds.not_in_gallery) == (1, 1, 0, 0)
     assert float(ds.mean_ap) == 1 / 3 and ds.cmc.values.tolist()[:3] == [0, 0, 1]
     index = np.argsort(distances, axis=1)
     lists = be.TopKScores(index, [7, -1], [7, -1, -1], distances=np.sort(distances, axis=1))
-    of_lists = be.reid(lists, **given_options)
+    of_lists = be.reid(lists, **keywords)
     assert (of_lists.queries, of_lists.left_out, of_lists.skipped) == (1, 1, 0)
     assert float(of_lists.mean_ap) == 1 / 3
-    for found in (ds, of_lists):
-        assert "1 queries bear an id of" in found.attrs["warnings"]
-    within = be.reid(scores, thresholds=[1.5, 3.5], **given_options)
+    for result in (ds, of_lists):
+        assert "1 queries bear an id of" in result.attrs["warnings"]
+    within = be.reid(scores, thresholds=[1.5, 3.5], **keywords)
     assert within.micro_f1.values.tolist() == [0, 0.5]
     if options.get("junk") == "keep":
         kept = be.apply_convention(scores, removed="none", junk="keep")
@@ -460,15 +462,15 @@ def test_queries_that_all_are_junk_are_refused():
 def test_junk_and_distractors_are_in_no_set_of_gom():
     scores = be.Scores([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [1.0, 1.0, 1.0]], [7, -1, 8], [7, -1, -1])
     alone = scores.select(probes=[0, 2])
-    given_options = {
+    keywords = {
         "convention": "vehicleid",
         "normalize": False,
         "thresholds": [1.5, 3.5],
         "budget": 4,
     }
     for variant in ("paper", "reference"):
-        ds = be.gom(scores, variant=variant, **given_options)
-        expected = be.gom(alone, variant=variant, **given_options)
+        ds = be.gom(scores, variant=variant, **keywords)
+        expected = be.gom(alone, variant=variant, **keywords)
         assert (ds.queries, ds.open_queries, ds.skipped, ds.left_out) == (
             expected.queries, expected.open_queries, expected.skipped, 1
         )  # fmt: skip
@@ -487,9 +489,9 @@ def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     keys = {"probe_labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
     read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", **keys)
     for scores in (read, read.select(probes=[1, 0], gallery=[1, 0])):
-        found = be.reid(scores)
-        assert found.attrs["reading"].endswith("distractors: identity 0")
-        assert "1 queries bear an id of distractors (0)" in found.attrs["warnings"]
+        result = be.reid(scores)
+        assert result.attrs["reading"].endswith("distractors: identity 0")
+        assert "1 queries bear an id of distractors (0)" in result.attrs["warnings"]
 
 
 def test_single_shot_by_hand():
@@ -517,11 +519,11 @@ def test_thresholds_on_the_scale_of_the_scores():
     tau = np.array([-np.inf, -2.0, 0.0, 1e-9, 0.3, 0.5, 1.0, 7.0, np.inf])
     for low, span in ((-1.0, 2.0), (0.0, 3.7), (-1e-310, 1.0), (5.0, 1e-9), (-1e200, 1e200),
                       *zip(rng.normal(size=20), rng.random(20) + 0.01, strict=True)):  # fmt: skip
-        found = unscaled(tau, low, span)
-        inner = found[1:-1]
+        result = unscaled(tau, low, span)
+        inner = result[1:-1]
         assert ((inner - low) / span <= tau[1:-1]).all()
         assert ((np.nextafter(inner, np.inf) - low) / span > tau[1:-1]).all()
-        assert found[0] == -np.inf and found[-1] == np.inf
+        assert result[0] == -np.inf and result[-1] == np.inf
 
 
 def test_gom_by_hand():
@@ -637,8 +639,8 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
     scores = be.Scores([[1, 2]], [1], [1, 2])
     with pytest.raises(be.ProtocolError, match='mine has expected ties.*give ties="stable"'):
         be.gom(scores, convention=tmp_path / "mine.toml")
-    found = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
-    assert found.attrs["ties"] == "stable"
+    result = be.gom(scores, convention=tmp_path / "mine.toml", ties="stable")
+    assert result.attrs["ties"] == "stable"
 
 
 def test_the_rule_of_market1501_is_an_exclusion_by_camera():
@@ -663,18 +665,18 @@ def test_top_k_lists_by_a_convention(card, k):
     sides = {name: getattr(scores, name) for name in ("probe_meta", "gallery_meta")}
     order = np.argsort(scores.values, axis=1, kind="stable")[:, :k]
     lists = be.TopKScores(order, *(getattr(scores, name) for name in names), **sides)
-    whole, found = (be.reid(x, card, per_query=True) for x in (scores, lists))
-    ranks = found.sizes["rank"]
+    whole, result = (be.reid(x, card, per_query=True) for x in (scores, lists))
+    ranks = result.sizes["rank"]
     assert 20 < ranks <= whole.sizes["rank"]
-    np.testing.assert_array_equal(found.cmc, whole.cmc[:ranks])
+    np.testing.assert_array_equal(result.cmc, whole.cmc[:ranks])
     for name in ("queries", "skipped"):
-        assert found[name] == whole[name]
+        assert result[name] == whole[name]
     if "rank_k_mean_ap" in whole:
-        np.testing.assert_allclose(found.rank_k_mean_ap, whole.rank_k_mean_ap, rtol=1e-12)
+        np.testing.assert_allclose(result.rank_k_mean_ap, whole.rank_k_mean_ap, rtol=1e-12)
     for name in ("convention", "removes", "junk", "ap", "cmc_counts", "unmatched_queries"):
-        assert found.attrs[name] == whole.attrs[name]
+        assert result.attrs[name] == whole.attrs[name]
     tree = be.evaluate(lists, card)
-    np.testing.assert_array_equal(tree["reid"].cmc, found.cmc)
+    np.testing.assert_array_equal(tree["reid"].cmc, result.cmc)
     assert tree["reid"].attrs["protocol"] == card
 
 
@@ -754,8 +756,8 @@ def test_results_survive_a_file(tmp_path):
 def test_cards_in_plain_words():
     from bioeval.protocol import explain, load
 
-    for name, said in itertools.product(conventions(), ("ties", "unmatched", "removed")):
-        assert said in explain(load(name))
+    for name, word in itertools.product(conventions(), ("ties", "unmatched", "removed")):
+        assert word in explain(load(name))
 
 
 # ------------------------------------------------------------------------ command line, files
@@ -783,15 +785,15 @@ def test_a_run_by_a_convention(on_disk, capsys):
     assert main([*RUN, *CAMERAS, "--protocol", "market1501"]) == 0
     shown = capsys.readouterr().out
     ds = be.reid(on_disk)
-    for said in ("mAP", "mINP", "Rank 1 ", "Rank 5 ", "Rank 10", "Rank 20", f"{ds.mean_ap:.1%}"[:4],
+    for text in ("mAP", "mINP", "Rank 1 ", "Rank 5 ", "Rank 10", "Rank 20", f"{ds.mean_ap:.1%}"[:4],
                  f"{int(ds.queries)} queries; {int(ds.skipped)} skipped",
                  f"{int(ds.removed):,} comparisons removed"):  # fmt: skip
-        assert said in shown
+        assert text in shown
     file = np.load("reid.npz")
     np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
     assert main([*RUN, "--protocol", "market1501"]) == 2
-    said = capsys.readouterr().err
-    assert "no column 'camera'" in said and "--meta probe_camera=KEY" in said
+    message = capsys.readouterr().err
+    assert "no column 'camera'" in message and "--meta probe_camera=KEY" in message
 
 
 @pytest.mark.parametrize("matrix", ["distmat", "dist"])
@@ -817,8 +819,8 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     for options in ({}, {"scores_key": matrix}, {"kind": "distance"}):
         assert be.reid(be.load(place, **options)).mean_ap == expected.mean_ap
     assert main(["run", str(place), "--protocol", "market1501", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["reid"]
-    assert found["mean_ap"] == float(expected.mean_ap)
+    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert result["mean_ap"] == float(expected.mean_ap)
     other = be.load(place, meta={"probe_camera": names[0], "gallery_camera": names[1]})
     np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
 
@@ -830,9 +832,9 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     features = be.load(place, embeddings_key="qf", gallery_embeddings_key="gf", metric="l2")
     np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
     np.savez(place, **arrays, who=scores.probe_labels + 1)
-    found = be.load(place, probe_labels_key="who")
-    np.testing.assert_array_equal(found.probe_labels, scores.probe_labels + 1)
-    np.testing.assert_array_equal(found.probe_meta["camera"], scores.probe_meta["camera"])
+    result = be.load(place, probe_labels_key="who")
+    np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
+    np.testing.assert_array_equal(result.probe_meta["camera"], scores.probe_meta["camera"])
     np.savez(place, **{name: x for name, x in arrays.items() if name != names[3]})
     with pytest.raises(be.ProtocolError, match="no column 'camera' in gallery_meta;"):
         be.reid(be.load(place))
@@ -850,8 +852,8 @@ def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
         text = "".join(f"{a},{b}\n" for a, b in rows)
         (tmp_path / f"dist.{side}.csv").write_text(f"pid,{camera}\n{text}")
     assert main(["run", str(tmp_path / "dist.npy"), "--protocol", "market1501", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["tasks"]["reid"]
-    assert found["mean_ap"] == float(be.reid(scores).mean_ap)
+    result = json.loads(capsys.readouterr().out)["tasks"]["reid"]
+    assert result["mean_ap"] == float(be.reid(scores).mean_ap)
 
 
 @pytest.mark.slow
@@ -1015,12 +1017,14 @@ def test_the_sorting_of_the_benchmarks_gives_the_same():
     from benchmarks.sorted_rows_kernel import average_precision_by_sorting
 
     scores = population()
-    found = np.empty(40)
+    result = np.empty(40)
     average_precision_by_sorting(
         np.asarray(scores.values), scores.probe_labels, scores.gallery_labels,
-        scores.probe_meta["camera"], scores.gallery_meta["camera"], found,
+        scores.probe_meta["camera"], scores.gallery_meta["camera"], result,
     )  # fmt: skip
-    np.testing.assert_allclose(found, be.reid(scores, per_query=True).average_precision, atol=1e-12)
+    np.testing.assert_allclose(
+        result, be.reid(scores, per_query=True).average_precision, atol=1e-12
+    )
 
 
 # ------------------------------------------------------------------------ precision and recall
@@ -1123,8 +1127,8 @@ def test_the_rank_k_warning_is_that_of_matrices_and_of_lists(places, tmp_path):
         order = np.argsort(scores.values, axis=1)[:, :places]
         scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels)
     with pytest.warns(be.BioevalWarning, match=r"queries have more matches .* 4 places of a cut"):
-        found = be.reid(scores, "cityflow", rank_k=4)
-    assert "even a perfect list" in found.attrs["warnings"]
+        result = be.reid(scores, "cityflow", rank_k=4)
+    assert "even a perfect list" in result.attrs["warnings"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         be.reid(scores, "cityflow", rank_k=4, rank_k_over="smaller")
@@ -1140,7 +1144,7 @@ def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
     missing = rng.random(len(labels)) < 0.1
     values[:, missing] = np.nan
     known = ~missing
-    found = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
+    result = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
     expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
     for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "ndcg"):
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+        np.testing.assert_array_equal(result[name], expected[name], err_msg=name)

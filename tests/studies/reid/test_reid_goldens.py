@@ -82,8 +82,8 @@ def load(folder, name: str) -> tuple[be.Scores, dict[str, np.ndarray]]:
         probe_meta={"camera": arrays["q_camids"]},
         gallery_meta={"camera": arrays["g_camids"]},
     )
-    found = {k.removeprefix("ref/"): v for k, v in arrays.items() if k.startswith("ref/")}
-    return scores, found
+    result = {k.removeprefix("ref/"): v for k, v in arrays.items() if k.startswith("ref/")}
+    return scores, result
 
 
 class Ours:
@@ -130,37 +130,37 @@ def hold(results, output: str, reference: np.ndarray, key: str, *, unsure: bool)
 def split(key: str) -> tuple[str, str, dict[str, str]]:
     """Return the function, the output and the marks of a key."""
     body, *marks = key.split("|")
-    said, tail = {}, ""
+    settings, tail = {}, ""
     for mark in marks:
         mark, _, rest = mark.partition("/")
         name, _, value = mark.partition("=")
-        said[name] = value
+        settings[name] = value
         tail = rest or tail
     for function in sorted([*SAME, "voc_reid/eval_results"], key=len, reverse=True):
         if body == function or body.startswith(function + "/"):
-            return function, tail or body[len(function) + 1 :], said
-    return "", "", said
+            return function, tail or body[len(function) + 1 :], settings
+    return "", "", settings
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.cases(4)
 def test_rankers(folder, name):
-    scores, found = load(folder, name)
+    scores, result = load(folder, name)
     ours = Ours(scores)
     held = 0
-    for key, reference in found.items():
-        function, output, said = split(key)
+    for key, reference in result.items():
+        function, output, settings = split(key)
         if function not in SAME or output not in OUTPUT or "cuhk03/cmc" in key:
             continue
         if function == "open_reid/mean_ap":
             output = "mAP"
         convention, options = SAME[function]
         options = dict(options)
-        if "gallery" in said:
+        if "gallery" in settings:
             options["removed"] = "same-camera"
-        if "ties" in said:
+        if "ties" in settings:
             options["ties"] = {"positives_first": "optimistic", "positives_last": "pessimistic"}[
-                said["ties"]
+                settings["ties"]
             ]
         if OUTPUT[output] == "cmc":
             options["max_rank"] = len(reference)
@@ -170,8 +170,8 @@ def test_rankers(folder, name):
         def results(ties: str, convention=convention, options=options):
             return ours(convention, **{"ties": ties, **options})
 
-        backwards = function.startswith("layumi") and bool(said)
-        unsure = said.get("sort") == "default" or backwards
+        backwards = function.startswith("layumi") and bool(settings)
+        unsure = settings.get("sort") == "default" or backwards
         hold(results, OUTPUT[output], reference, key, unsure=unsure)
         held += 1
     assert held >= 3
@@ -180,22 +180,22 @@ def test_rankers(folder, name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.cases(4)
 def test_open_reid_with_its_flags(folder, name):
-    scores, found = load(folder, name)
-    for key, reference in found.items():
+    scores, result = load(folder, name)
+    for key, reference in result.items():
         if not key.startswith("open_reid/cmc/") or key.endswith(("standard_error", "n_calls")):
             continue
         flags, *marks = key.removeprefix("open_reid/cmc/").removesuffix("/mean").split("|")
-        given = {k: v == "1" for k, v in (word.split("=") for word in flags.split(","))}
+        chosen = {k: v == "1" for k, v in (word.split("=") for word in flags.split(","))}
 
         length = len(reference)
 
-        def results(ties: str, given=given, length=length):
-            return be.reid(scores, "open-reid", max_rank=length, ties=ties, **given)
+        def results(ties: str, chosen=chosen, length=length):
+            return be.reid(scores, "open-reid", max_rank=length, ties=ties, **chosen)
 
         if key.endswith("/mean"):
-            error = found[key.removesuffix("mean") + "standard_error"]
+            error = result[key.removesuffix("mean") + "standard_error"]
             # With first_match_break the ten draws are added up, not averaged.
-            scale = 10.0 if given["first_match_break"] else 1.0
+            scale = 10.0 if chosen["first_match_break"] else 1.0
             exact = results("stable").cmc.values
             assert (
                 np.abs(exact - reference / scale) <= np.maximum(5 * error / scale, 5e-3)
@@ -206,10 +206,10 @@ def test_open_reid_with_its_flags(folder, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_single_shots_of_torchreid(folder, name):
-    scores, found = load(folder, name)
-    for key, reference in found.items():
+    scores, result = load(folder, name)
+    for key, reference in result.items():
         if "eval_cuhk03" in key and key.endswith("/mean"):
-            error = found[key.removesuffix("mean") + "standard_error"]
+            error = result[key.removesuffix("mean") + "standard_error"]
             length = min(len(reference), len(np.unique(scores.gallery_labels)))
             exact = be.reid(scores, "cuhk03-torchreid", max_rank=length).cmc.values
             allowed = np.maximum(5 * error[:length], 5e-3)
@@ -220,8 +220,8 @@ def test_single_shots_of_torchreid(folder, name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.cases(4)
 def test_cut_lists(folder, name):
-    scores, found = load(folder, name)
-    for key, reference in found.items():
+    scores, result = load(folder, name)
+    for key, reference in result.items():
         if not key.startswith(("voc_reid/eval_results/", "trec_eval/top_K_run/")):
             continue
         if np.isnan(reference).all():
@@ -250,8 +250,8 @@ def test_cut_lists(folder, name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.cases(4)
 def test_gom_program(folder, name):
-    scores, found = load(folder, name)
-    for key, reference in found.items():
+    scores, result = load(folder, name)
+    for key, reference in result.items():
         if key.startswith("gom/evaluate_closed") and not key.endswith("cmc"):
 
             def results(ties: str):
@@ -279,19 +279,19 @@ def test_gom_program(folder, name):
             ds = be.gom(strangers, normalize=False, convention="vehicleid", budget=budget)
             np.testing.assert_allclose(ds.mfr, reference, rtol=0, atol=1e-12, err_msg=key)
             if name == "open_set_queries":
-                own = be.gom(scores, normalize=False, variant="reference", budget=budget)
-                np.testing.assert_allclose(own.mfr, reference, rtol=0, atol=1e-12)
+                computed = be.gom(scores, normalize=False, variant="reference", budget=budget)
+                np.testing.assert_allclose(computed.mfr, reference, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.cases(4)
 def test_roc_of_the_pairs_that_are_kept(folder, name):
-    scores, found = load(folder, name)
-    positive, negative = found["fast_reid/evaluate_roc/n_pos_n_neg"]
+    scores, result = load(folder, name)
+    positive, negative = result["fast_reid/evaluate_roc/n_pos_n_neg"]
     kept = be.apply_convention(scores, junk="keep")
     ds = be.verification(kept, auc=False)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (positive, negative)
-    reference = found.get("fast_reid/evaluate_roc/tpr_at_fpr_1e-4_1e-3_1e-2")
+    reference = result.get("fast_reid/evaluate_roc/tpr_at_fpr_1e-4_1e-3_1e-2")
     if reference is None or not positive:
         return
     # The program takes non-matches as the positive class: its FPR is FRR, its TPR is GRR, read
@@ -339,7 +339,7 @@ def test_published_table_from_the_published_curves(shared):
     cells = 0
     with np.load(shared / "gom" / "market1501_supervised.npz") as curves:
         for i, method in enumerate(curves["methods"].tolist()):
-            found = gom_from_curves(
+            result = gom_from_curves(
                 curves["thresholds"],
                 mrep=curves["mReP"][i],
                 mfr=curves["mFR"][i],
@@ -350,10 +350,10 @@ def test_published_table_from_the_published_curves(shared):
             )
             row = about["rows"][method]
             for name, ours, scale in (
-                ("CMC@1", found.cmc.sel(rank=1), 100), ("mAP", found.mean_ap, 100),
-                ("mVP_max", found.max_mvp, 100), ("mReP_max", found.max_mrep, 100),
-                ("tau_max", found.tau_max, 1),
-                ("MREP", found.mrep_area, 100), ("MFR", found.mfr_area, 100),
+                ("CMC@1", result.cmc.sel(rank=1), 100), ("mAP", result.mean_ap, 100),
+                ("mVP_max", result.max_mvp, 100), ("mReP_max", result.max_mrep, 100),
+                ("tau_max", result.tau_max, 1),
+                ("MREP", result.mrep_area, 100), ("MFR", result.mfr_area, 100),
             ):  # fmt: skip
                 assert scale * float(ours) == pytest.approx(row["from_curves"][name], abs=2e-6)
                 assert round(scale * float(ours), 2 if scale == 1 else 1) == pytest.approx(
@@ -409,9 +409,9 @@ def test_the_numbers_of_the_page(folder):
 @pytest.mark.cases(4)
 def test_published_numbers_are_found_by_the_names_of_their_cards(folder, name):
     """The mAP of each reference program, printed to two digits, names its card or departure."""
-    scores, found = load(folder, name)
+    scores, result = load(folder, name)
     checked = 0
-    for key, reference in found.items():
+    for key, reference in result.items():
         program, _, output = key.rpartition("/")
         if program not in SAME or OUTPUT.get(output) != "mean_ap" or reference.ndim:
             continue

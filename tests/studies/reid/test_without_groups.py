@@ -168,8 +168,8 @@ def test_means_on_any_number_of_threads_and_in_any_blocks(card, monkeypatch):
     try:
         for number in range(1, threads + 1):
             numba.set_num_threads(number)
-            for room in (1, 1 << 10, 1 << 21):
-                monkeypatch.setattr(without_groups, "ROOM", room)
+            for most in (1, 1 << 10, 1 << 21):
+                monkeypatch.setattr(without_groups, "COUNTS_IN_MEMORY", most)
                 for name, values in measured(scores, convention, groups).items():
                     np.testing.assert_array_equal(values, expected[name])
     finally:

@@ -45,16 +45,16 @@ def test_probes_at_two_sites(folder, tmp_path, capsys):
     files = []
     for site in SITES:
         out = tmp_path / f"{site}.tally"
-        given = ["tally", folder / f"{site}.npz", "--site", site, "--key-file", folder / "key"]
+        args = ["tally", folder / f"{site}.npz", "--site", site, "--key-file", folder / "key"]
         grid = ["--thresholds", folder / "grid.txt", "--points", "--out", out]
-        assert main([*map(str, [*given, *grid])]) == 0
+        assert main([*map(str, [*args, *grid])]) == 0
         assert "all 48 genuine scores" in capsys.readouterr().out
         files.append(out)
-    found = document(capsys, "merge", *files)["tasks"]
+    result = document(capsys, "merge", *files)["tasks"]
     whole = document(capsys, "run", folder / "whole.npz", "--thresholds", folder / "grid.txt")
     for node, task in whole["tasks"].items():
         known = {k: v for k, v in task.items() if k not in ("d_prime", "warnings")}
-        assert {k: found[node][k] for k in known} == known
+        assert {k: result[node][k] for k in known} == known
     assert main(["merge", *map(str, files)]) == 0
     shown = capsys.readouterr().out
     assert "EER" in shown and "System    north + south" in shown
@@ -76,8 +76,8 @@ def test_tallies_of_other_systems_are_merged_on_request_alone(folder, tmp_path, 
         files = []
         for site in SITES:
             files.append(str(tmp_path / f"{name}-{site}.tally"))
-            given = ["tally", folder / f"{site}.npz", *grid, *more, "--out", files[-1]]
-            assert main([*map(str, given)]) == 0
+            args = ["tally", folder / f"{site}.npz", *grid, *more, "--out", files[-1]]
+            assert main([*map(str, args)]) == 0
         capsys.readouterr()
         return files
 
@@ -103,9 +103,9 @@ def test_tallies_of_other_systems_are_merged_on_request_alone(folder, tmp_path, 
 def test_a_site_goes_on_from_its_checkpoint(folder, tmp_path):
     for command, more in (("best-mates", []), ("tally", ["--points"])):
         for name, kept in (("plain", []), ("new", [command]), ("again", [command])):
-            given = [command, folder / "part-north.npz", *more, "--out", tmp_path / name, "--force"]
+            args = [command, folder / "part-north.npz", *more, "--out", tmp_path / name, "--force"]
             place = [x for path in kept for x in ("--checkpoint", tmp_path / path)]
-            assert main([*map(str, [*given, *place])]) == 0
+            assert main([*map(str, [*args, *place])]) == 0
             assert (tmp_path / name).read_bytes() == (tmp_path / "plain").read_bytes()
         assert list((tmp_path / command).glob("*.part"))
 
@@ -116,8 +116,8 @@ def test_workers_write_the_file_of_one_process(folder, tmp_path, command, monkey
     optional_import("distributed")
     monkeypatch.setattr("bioeval.cli.cluster_options._faster_here", lambda *_: "")
     for name, place in (("one", []), ("two", ["--workers", "2"])):
-        given = [command, folder / "part-north.npz", "--out", tmp_path / name, *place]
-        assert main([*map(str, given)]) == 0
+        args = [command, folder / "part-north.npz", "--out", tmp_path / name, *place]
+        assert main([*map(str, args)]) == 0
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -125,22 +125,22 @@ def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
     mates, tallies = [], []
     for site in SITES:
         mates.append(tmp_path / f"{site}.mates")
-        given = ["best-mates", folder / f"part-{site}.npz", "--site", site]
-        assert main([*map(str, [*given, "--out", mates[-1]])]) == 0
+        args = ["best-mates", folder / f"part-{site}.npz", "--site", site]
+        assert main([*map(str, [*args, "--out", mates[-1]])]) == 0
     assert "the score of its nearest mate" in capsys.readouterr().out
     both = tmp_path / "all.mates"
     assert document(capsys, "merge", *mates, "--out", both)["file"] == str(both)
     for site in SITES:
         tallies.append(tmp_path / f"{site}.tally")
-        given = ["tally", folder / f"part-{site}.npz", "--site", site, "--mates", both]
-        assert main([*map(str, [*given, "--out", tallies[-1]])]) == 0
+        args = ["tally", folder / f"part-{site}.npz", "--site", site, "--mates", both]
+        assert main([*map(str, [*args, "--out", tallies[-1]])]) == 0
     assert main(["merge", str(tallies[0])]) == 2
     assert "1 of 2 parts of a gallery" in capsys.readouterr().err
-    given = ["merge", *tallies, "--union-of-galleries", "--same-system"]
-    found = document(capsys, *given)["tasks"]
+    args = ["merge", *tallies, "--union-of-galleries", "--same-system"]
+    result = document(capsys, *args)["tasks"]
     whole = document(capsys, "run", folder / "whole.npz")["tasks"]
     for node in ("open_set", "closed_set"):
-        assert {k: found[node][k] for k in whole[node] if k != "warnings"} == {
+        assert {k: result[node][k] for k in whole[node] if k != "warnings"} == {
             k: v for k, v in whole[node].items() if k != "warnings"
         }
     assert main(["merge", str(mates[0]), str(tallies[0])]) == 2
@@ -151,7 +151,7 @@ def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
 
 def test_sites_go_on_from_a_checkpoint(folder, tmp_path, capsys):
     for name in ("best-mates", "tally"):
-        given = [
+        args = [
             name,
             folder / "north.npz",
             "--site",
@@ -160,21 +160,21 @@ def test_sites_go_on_from_a_checkpoint(folder, tmp_path, capsys):
             tmp_path / f"{name}.kept",
         ]
         for again in (False, True):
-            assert main([*map(str, given), "--out", str(tmp_path / f"{name}-{again:d}")]) == 0
+            assert main([*map(str, args), "--out", str(tmp_path / f"{name}-{again:d}")]) == 0
             assert ("going on from 1 finished block" in capsys.readouterr().err) == again
         assert (tmp_path / f"{name}-0").read_bytes() == (tmp_path / f"{name}-1").read_bytes()
 
 
 def test_sharing(folder, tmp_path, capsys):
     out = tmp_path / "x.tally"
-    given = ["tally", folder / "north.npz", "--thresholds", folder / "grid.txt", "--out", out]
-    found = document(capsys, *given, "--share", "--min-count", "3", "--salt-file", folder / "key")
-    assert any("from 1 to 2" in line for line in found["discloses"])
+    args = ["tally", folder / "north.npz", "--thresholds", folder / "grid.txt", "--out", out]
+    result = document(capsys, *args, "--share", "--min-count", "3", "--salt-file", folder / "key")
+    assert any("from 1 to 2" in line for line in result["discloses"])
     tally = be.Tally.load(out)
-    assert tally.shared.salted and found["discloses"] == tally.disclosed()
-    assert main([*map(str, given), "--fold"]) == 2
+    assert tally.shared.salted and result["discloses"] == tally.disclosed()
+    assert main([*map(str, args), "--fold"]) == 2
     assert "would be replaced; give --force" in capsys.readouterr().err
-    small = document(capsys, *given, "--fold", "--max-rank", "3", "--force")
+    small = document(capsys, *args, "--fold", "--max-rank", "3", "--force")
     assert any("counts between 11 thresholds" in line for line in small["discloses"])
     shown = document(capsys, "merge", out)["tasks"]["open_set"]
     assert "eer_at_least" in shown

@@ -51,13 +51,14 @@ def parts_of(scores: be.Scores, where: np.ndarray) -> list[be.Scores]:
 def both_rounds(parts, protocol, *, mates_options=None, sites=None, **options) -> be.Tally:
     """Count a gallery in parts."""
     sites = sites or [""] * len(parts)
-    given = mates_options or {}
-    found = [
-        best_mates(x, protocol, site=site, **given) for x, site in zip(parts, sites, strict=True)
+    shared_options = mates_options or {}
+    result = [
+        best_mates(x, protocol, site=site, **shared_options)
+        for x, site in zip(parts, sites, strict=True)
     ]
-    mates = reduce(lambda a, b: a.merge(b), found)
+    mates = reduce(lambda a, b: a.merge(b), result)
     tallies = [
-        be.tally(x, protocol, mates=mates, site=site, **given, **options)
+        be.tally(x, protocol, mates=mates, site=site, **shared_options, **options)
         for x, site in zip(parts, sites, strict=True)
     ]
     return reduce(lambda a, b: a.merge(b, union_of_galleries=True), tallies)
@@ -119,13 +120,13 @@ def test_the_rank_of_a_mate_by_hand():
     second = be.Scores([[2.0, 3], [2, 2]], ["a", "b"], ["e", "b"])
     card = card_of("probe-against-gallery", "pessimistic")
     union = both_rounds([first, second], card, sites=["north", "south"])
-    found = union.parts["closed_set"].tally
-    np.testing.assert_array_equal(found.mate, [3, 2])
-    np.testing.assert_array_equal(found.closer, [2, 1])  # 1 and 2; 0
-    np.testing.assert_array_equal(found.tied, [2, 2])  # d and b; a and e
-    np.testing.assert_array_equal(found.others, [4, 4])
+    result = union.parts["closed_set"].tally
+    np.testing.assert_array_equal(result.mate, [3, 2])
+    np.testing.assert_array_equal(result.closer, [2, 1])  # 1 and 2; 0
+    np.testing.assert_array_equal(result.tied, [2, 2])  # d and b; a and e
+    np.testing.assert_array_equal(result.others, [4, 4])
     # Probe a: the mate is the first template of the first site. Probe b: it is the last of all.
-    np.testing.assert_array_equal(found.other, [1, 0])
+    np.testing.assert_array_equal(result.other, [1, 0])
     cms = union.dataset("closed_set").cms_count
     np.testing.assert_array_equal(cms, [0, 0, 0, 1, 2])
     single = union.dataset("verification/single")
@@ -206,8 +207,8 @@ def test_tasks_that_fuse_scores_of_several_sites_are_left_out():
 def test_parts_are_not_the_whole(tmp_path):
     scores = be.simulate(6, 3, random_state=1)
     parts = parts_of(scores, np.arange(18) % 3)
-    found = [best_mates(x) for x in parts]
-    mates = reduce(lambda a, b: a.merge(b), found)
+    result = [best_mates(x) for x in parts]
+    mates = reduce(lambda a, b: a.merge(b), result)
     a, b, c = (be.tally(x, mates=mates) for x in parts)
     with pytest.raises(be.MergeError, match="1 of 3 parts of a gallery"):
         a.dataset("closed_set")
@@ -222,7 +223,7 @@ def test_parts_are_not_the_whole(tmp_path):
     ab.save(path)
     whole = be.Tally.load(path).merge(c, union_of_galleries=True)
     same(whole, be.tally(scores))
-    two = found[0].merge(found[1])
+    two = result[0].merge(result[1])
     with pytest.raises(be.MergeError, match="do not know this part"):
         be.tally(parts[2], mates=two)
     other = be.tally(parts[0], mates=two)
@@ -231,11 +232,11 @@ def test_parts_are_not_the_whole(tmp_path):
     with pytest.raises(be.MergeError, match="best_mates at each site.*given as mates"):
         be.tally(parts[0]).merge(be.tally(parts[1]), union_of_galleries=True)
     with pytest.raises(be.MergeError, match="6 templates of the gallery are in both parts"):
-        two.merge(found[1])
+        two.merge(result[1])
     with pytest.raises(be.MergeError, match="different probes"):
-        found[0].merge(best_mates(parts[1].select(probes=range(17))))
+        result[0].merge(best_mates(parts[1].select(probes=range(17))))
     with pytest.raises(be.MergeError, match="different keys"):
-        found[0].merge(best_mates(parts[1], key="k"))
+        result[0].merge(best_mates(parts[1], key="k"))
     with pytest.raises(be.MergeError, match="found under protocol course-all-vs-all, not x"):
         be.tally(parts[0], replace(load("course-all-vs-all"), name="x"), mates=mates)
 

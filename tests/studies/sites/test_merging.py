@@ -105,13 +105,13 @@ def test_galleries_of_the_same_labels_differ_by_position_and_metadata():
 )
 def test_other_labels_or_metadata_are_other_probes(other):
     """At least one probe of each differs in one respect from that at the same position."""
-    given = {"probe_labels": [1, 2, 3], "probe_meta": {"camera": [7, 7, 7]}}
+    fields = {"probe_labels": [1, 2, 3], "probe_meta": {"camera": [7, 7, 7]}}
     d, gallery = np.arange(9.0).reshape(3, 3), [1, 2, 4]
-    a = be.tally(be.Scores(d, gallery_labels=gallery, **given).select(probes=[2]))
-    b = be.tally(be.Scores(d, gallery_labels=gallery, **(given | other)).select(probes=[2]))
+    a = be.tally(be.Scores(d, gallery_labels=gallery, **fields).select(probes=[2]))
+    b = be.tally(be.Scores(d, gallery_labels=gallery, **(fields | other)).select(probes=[2]))
     assert a.merge(b).dataset("verification/single").attrs["probes"] == 2
     with pytest.raises(be.MergeError, match="would count twice"):
-        a.merge(be.tally(be.Scores(d, gallery_labels=gallery, **given)))
+        a.merge(be.tally(be.Scores(d, gallery_labels=gallery, **fields)))
 
 
 def test_sites_are_told_apart_by_name():
@@ -205,12 +205,12 @@ def test_digests_are_those_of_the_definition():
     """Sites compare them: they are the same on every platform and for every width of integers."""
     labels, days = [5, "Zoë"], [1.5, None]
     scores = be.Scores([[0.0, 1.0], [1.0, 0.0]], labels, probe_meta={"day": days})
-    found = be.tally(scores, site="A", key="secret").counted.probes.tolist()
+    result = be.tally(scores, site="A", key="secret").counted.probes.tolist()
     for i, (label, day) in enumerate(zip(labels, days, strict=True)):
         digest = keyed("secret", "label", repr(label))
         digest = mixed(digest, keyed("secret", "metadata day", repr(day)))
         digest = mixed(digest, i)
-        assert found[i] == mixed(digest, keyed("secret", "site", "A"))
+        assert result[i] == mixed(digest, keyed("secret", "site", "A"))
     narrow, wide = (
         be.tally(be.Scores(np.eye(2), np.array([5, 6], dtype=width))).counted
         for width in ("int16", "int64")

@@ -25,11 +25,11 @@ def population(layout="probe-against-gallery", seed=1) -> be.Scores:
 
 def of_rows(scores, rows, **changed) -> be.Scores:
     """The rows of another file, in its own order."""
-    given = {"probe_labels": scores.probe_labels[rows], "gallery_labels": scores.gallery_labels}
-    return be.Scores(**{"values": scores.values[rows], **given, **changed})
+    fields = {"probe_labels": scores.probe_labels[rows], "gallery_labels": scores.gallery_labels}
+    return be.Scores(**{"values": scores.values[rows], **fields, **changed})
 
 
-def said(tally: be.Tally) -> str:
+def warnings_of(tally: be.Tally) -> str:
     return str(tally.dataset(NODE).attrs["warnings"])
 
 
@@ -72,8 +72,8 @@ def test_the_command_refuses_them_in_any_order(tmp_path, capsys):
     for a, b in (("whole", "half"), ("half", "whole"), ("whole", "other")):
         capsys.readouterr()
         assert main(["merge", files[a], files[b], "--same-system"]) == 2
-        found = capsys.readouterr().err
-        assert f"{files[b]}: 36 of the " in found and "by label, metadata and scores" in found
+        result = capsys.readouterr().err
+        assert f"{files[b]}: 36 of the " in result and "by label, metadata and scores" in result
 
 
 def test_copies_of_templates_and_their_order_in_a_subject_do_not_matter():
@@ -101,8 +101,8 @@ def test_probes_that_agree_in_less_are_warned_of(how):
     a, b = of_rows(scores, range(40), **first), of_rows(scores, rows, **changed)
     both = be.tally(a, site="A").merge(be.tally(b, site="B"))
     warned = "10 probes (numbers 30, 31, 32, 33, 34, ...) have the same scores as probes of another"
-    assert (warned in said(both)) == (how != "scores")
-    assert NOT_CHECKED not in said(both)
+    assert (warned in warnings_of(both)) == (how != "scores")
+    assert NOT_CHECKED not in warnings_of(both)
 
 
 @pytest.mark.parametrize("distinct", [19, 20])
@@ -114,15 +114,17 @@ def test_the_twentieth_distinct_score_decides(distinct):
         with pytest.raises(be.MergeError, match=r"1 of the 1 probes \(number 0\) is among"):
             a.merge(b)
     else:
-        assert "1 probe (number 0) has the same scores as probes of another" in said(a.merge(b))
+        assert "1 probe (number 0) has the same scores as probes of another" in warnings_of(
+            a.merge(b)
+        )
 
 
 def test_a_row_that_occurs_twice_at_one_site_is_named():
     scores = population()
     twice = be.tally(of_rows(scores, [*range(40), 3, 17, 3]))
-    assert "3 of the 43 probes repeat an earlier one" in said(twice)
-    assert "(numbers 40, 41, 42); these attempts count twice" in said(twice)
-    assert "twice" not in said(be.tally(of_rows(scores, range(40))))
+    assert "3 of the 43 probes repeat an earlier one" in warnings_of(twice)
+    assert "(numbers 40, 41, 42); these attempts count twice" in warnings_of(twice)
+    assert "twice" not in warnings_of(be.tally(of_rows(scores, range(40))))
 
 
 def test_disjoint_sites_merge_in_any_tree_and_others_in_none():
@@ -131,28 +133,28 @@ def test_disjoint_sites_merge_in_any_tree_and_others_in_none():
     whole = be.tally(of_rows(scores, range(72)))
     chained = reduce(lambda a, b: a.merge(b), parts)
     paired = parts[2].merge(parts[0]).merge(parts[3].merge(parts[1]))
-    for found in (chained, paired):
-        assert found.dataset(NODE).cms.equals(whole.dataset(NODE).cms)
-        assert NOT_CHECKED not in said(found)
-        np.testing.assert_array_equal(np.sort(found.counted.scores), np.sort(whole.counted.scores))
+    for result in (chained, paired):
+        assert result.dataset(NODE).cms.equals(whole.dataset(NODE).cms)
+        assert NOT_CHECKED not in warnings_of(result)
+        np.testing.assert_array_equal(np.sort(result.counted.scores), np.sort(whole.counted.scores))
         for part in parts:
             with pytest.raises(be.MergeError, match="18 of the 72 probes"):
-                found.merge(part)
+                result.merge(part)
 
 
 @pytest.mark.parametrize("levels", [2, 30, None])
 def test_other_probes_do_not_collide(levels):
     """Rows of whole numbers from a few, permuted or with two cells changed, are other rows."""
-    rng, n, found = np.random.default_rng(0), 40, []
+    rng, n, result = np.random.default_rng(0), 40, []
     for _ in range(6):
         row = rng.random(n) if levels is None else rng.integers(0, levels, n) + 0.0
         rows = [row, row[::-1], np.roll(row, 1), np.where(np.arange(n) < 2, row + 1, row)]
         rows += [rng.permutation(row) for _ in range(60)]
         rows = np.unique(np.array(rows), axis=0)
         scores = be.Scores(rows, np.arange(len(rows)), np.arange(n))
-        found.append(digests(scores))
-        assert len(np.unique(found[-1])) == len(rows)
-    assert len(np.unique(np.concatenate(found))) == sum(map(len, found))
+        result.append(digests(scores))
+        assert len(np.unique(result[-1])) == len(rows)
+    assert len(np.unique(np.concatenate(result))) == sum(map(len, result))
     # Templates of one label, where only the scores decide: (2, 4) and (3, 3) have one mean.
     pairs = np.array(list(itertools.combinations_with_replacement(range(12), 2)), dtype=float)
     alike = be.Scores(pairs, np.zeros(len(pairs)), np.zeros(2))
@@ -170,7 +172,7 @@ def expected(scores: be.Scores, key: str, used=None, sample=64) -> list[int]:
         naive.described(key, label, **{k: v.tolist()[j] for k, v in meta.items()})
         for j, label in enumerate(scores.gallery_labels.tolist())
     ]
-    found = []
+    result = []
     for i in range(scores.shape[0]):
         attempts = []
         for j in range(scores.shape[1]):
@@ -180,8 +182,8 @@ def expected(scores: be.Scores, key: str, used=None, sample=64) -> list[int]:
             if x != x and scores.nan == "exclude":
                 continue
             attempts.append((keys[j], np.inf if x != x else sign * x))
-        found.append(naive.of_attempts(key, attempts, keys, sample))
-    return found
+        result.append(naive.of_attempts(key, attempts, keys, sample))
+    return result
 
 
 def cases():
@@ -225,11 +227,13 @@ def test_digests_are_those_of_the_definition(name, sample, monkeypatch):
     """Of a sample of 22 templates, some probes have 20 distinct scores and others not."""
     scores, used = CASES[name]
     monkeypatch.setattr(template_digests, "SAMPLE", sample)
-    found = be.tally(scores, site="A", key="secret").counted
-    assert found.scores.tolist() == expected(scores, "secret", used, sample)
+    result = be.tally(scores, site="A", key="secret").counted
+    assert result.scores.tolist() == expected(scores, "secret", used, sample)
     for i in (0, 7):
         meta = {k: v.tolist()[i] for k, v in scores.probe_meta.items()}
-        assert found.people[i] == naive.described("secret", scores.probe_labels.tolist()[i], **meta)
+        assert result.people[i] == naive.described(
+            "secret", scores.probe_labels.tolist()[i], **meta
+        )
 
 
 @pytest.mark.parametrize(
@@ -265,13 +269,13 @@ def test_digests_do_not_depend_on_the_way_of_counting(name, sample, monkeypatch,
 def test_the_same_scores_in_another_dtype_are_the_same():
     scores = population()
     whole = np.round(scores.values * 16) / 16
-    found = [
+    result = [
         digests(of_rows(scores, range(40), values=whole[:40].astype(x)))
         for x in ("float16", "float32", "float64")
     ]
-    found.append(digests(of_rows(scores, range(40), values=(whole[:40] + 0.0).astype("float64"))))
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0], other)
+    result.append(digests(of_rows(scores, range(40), values=(whole[:40] + 0.0).astype("float64"))))
+    for other in result[1:]:
+        np.testing.assert_array_equal(result[0], other)
 
 
 def test_other_protocols_and_drawn_galleries_know_their_probes():
@@ -307,7 +311,7 @@ def test_one_shared_person_among_a_thousand_is_found_by_a_sample():
     alone = be.tally(of_rows(scores, rows[:500]), site="A")
     other = be.tally(of_rows(scores, rows[500:]), site="B")
     both = alone.merge(other)
-    assert NOT_CHECKED not in said(both) and "same scores" not in said(both)
+    assert NOT_CHECKED not in warnings_of(both) and "same scores" not in warnings_of(both)
     shared = be.tally(of_rows(scores, rows[499:]), site="B")
     with pytest.raises(be.MergeError, match=r"1 of the 500 probes \(number 499\) is among the 501"):
         alone.merge(shared)
@@ -338,9 +342,9 @@ def test_rows_of_few_distinct_scores_are_known_by_all_of_them():
     values[:, :25] = np.random.default_rng(0).random((4, 25))
     values[3] = values[2]
     scores = be.Scores(values, [0, 1, 2, 2], np.arange(500))
-    found = be.tally(scores)
-    assert "1 of the 4 probes repeats an earlier one" in said(found)
-    assert found.counted.scores.tolist() == [
+    result = be.tally(scores)
+    assert "1 of the 4 probes repeats an earlier one" in warnings_of(result)
+    assert result.counted.scores.tolist() == [
         naive.of_attempts(
             "bioeval",
             list(zip(keys, x, strict=True)),
@@ -361,19 +365,21 @@ def test_embeddings_are_known_whatever_the_last_digit_of_their_scores(dtype, lim
     """The last digits of a product depend on its size: the probe is known by its embedding."""
     rng = np.random.default_rng(0)
     probes, gallery = rng.normal(size=(72, 16)), rng.normal(size=(90, 16))
-    people, others = np.repeat(np.arange(18), 4), np.repeat(np.arange(18), 5)
+    people, gallery_people = np.repeat(np.arange(18), 4), np.repeat(np.arange(18), 5)
 
-    def at(rows, site, **given):
+    def at(rows, site, **changed):
         rows = list(rows)
-        options = {"dtype": dtype, "memory_limit": limit} | given
-        scores = be.Scores.from_embeddings(probes[rows], people[rows], gallery, others, **options)
+        options = {"dtype": dtype, "memory_limit": limit} | changed
+        scores = be.Scores.from_embeddings(
+            probes[rows], people[rows], gallery, gallery_people, **options
+        )
         return be.tally(scores, site=site)
 
     a, b = at(range(40), "A"), at(range(30, 72), "B")
     with pytest.raises(be.MergeError, match=r"10 of the 40 probes \(numbers 30"):
         a.merge(b)
     both = a.merge(at(range(40, 72), "B", memory_limit="1 GiB"))
-    assert NOT_CHECKED not in said(both)
+    assert NOT_CHECKED not in warnings_of(both)
     assert both.counted.scores.tolist() == [
         naive.of_embedding("bioeval", x, varied=True) for x in probes
     ]
@@ -387,7 +393,7 @@ def test_embeddings_and_a_matrix_are_not_compared_in_silence():
     one = be.Scores.from_embeddings(x[:30], who[:30], x[30:], who[30:])
     other = be.Scores(one.values[::-1].copy(), who[:30][::-1], who[30:])
     both = be.tally(one, site="A").merge(be.tally(other, site="B"))
-    assert f"{NOT_CHECKED}" in said(both) and "digests of embeddings" in said(both)
+    assert f"{NOT_CHECKED}" in warnings_of(both) and "digests of embeddings" in warnings_of(both)
 
 
 # -- what keeps the digests, and what has none
@@ -407,7 +413,7 @@ def test_files_keep_the_digests_and_shares_do_not(tmp_path):
         shared = [x.share(grid, salt=salt, min_count=0) for x in tallies]
         shared[0].save(tmp_path / "shared")
         both = be.Tally.load(tmp_path / "shared").merge(shared[1])
-        assert (NOT_CHECKED if salt else "was not checked") in said(both)
+        assert (NOT_CHECKED if salt else "was not checked") in warnings_of(both)
         assert both.counted is None or both.counted.scores is None
         assert not any("all scores" in x for x in both.disclosed())
 
@@ -436,10 +442,10 @@ def test_pairs_have_positions_alone():
 )
 @pytest.mark.cases(1)
 def test_damaged_digests_are_refused(change, tmp_path):
-    found = be.tally(population())
+    result = be.tally(population())
     for name, value in change.items():
-        object.__setattr__(found.counted, name, value)
-    found.save(tmp_path / "x.tally")
+        object.__setattr__(result.counted, name, value)
+    result.save(tmp_path / "x.tally")
     with pytest.raises(be.DataError, match="the digests of its probes are damaged"):
         be.Tally.load(tmp_path / "x.tally")
 

@@ -29,24 +29,24 @@ def counted(seed: int = 0, **options) -> be.Tally:
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_folded_counts_are_those_of_the_probes(layout, kind):
-    given = be.simulate(12, 3, layout=layout, random_state=4)
-    sides = (given.probe_labels,) if layout == "all-against-all" else (
-        given.probe_labels, given.gallery_labels
+    simulated = be.simulate(12, 3, layout=layout, random_state=4)
+    sides = (simulated.probe_labels,) if layout == "all-against-all" else (
+        simulated.probe_labels, simulated.gallery_labels
     )  # fmt: skip
-    values = given.values if kind == "distance" else -given.values
+    values = simulated.values if kind == "distance" else -simulated.values
     whole = be.tally(be.Scores(values, *sides, kind=kind))
     folded = whole.folded(max_rank=4)
     some = {"rank": slice(1, 4)}
     for node in ("open_set", "closed_set"):
-        exact, found = whole.dataset(node).sel(some), folded.dataset(node)
-        shared = [name for name in found.data_vars if name in exact]
+        exact, result = whole.dataset(node).sel(some), folded.dataset(node)
+        shared = [name for name in result.data_vars if name in exact]
         assert {"tied"} < set(shared)
         for name in shared:
-            assert exact[name].equals(found[name]), name
-    exact, found = whole.dataset("open_set").sel(some), folded.dataset("open_set")
-    assert found.eer_at_least - 1e-12 <= exact.eer <= found.eer_at_most + 1e-12
-    assert (found.dir_at_far_at_least <= exact.dir_at_far).all()
-    assert (found.dir_at_far_at_most >= exact.dir_at_far).all()
+            assert exact[name].equals(result[name]), name
+    exact, result = whole.dataset("open_set").sel(some), folded.dataset("open_set")
+    assert result.eer_at_least - 1e-12 <= exact.eer <= result.eer_at_most + 1e-12
+    assert (result.dir_at_far_at_least <= exact.dir_at_far).all()
+    assert (result.dir_at_far_at_most >= exact.dir_at_far).all()
     node = "verification/single"
     assert folded.dataset(node).identical(whole.dataset(node))
 
@@ -102,13 +102,13 @@ def test_what_is_shared_has_counts_alone(tmp_path):
         assert digest not in text
     shared = be.Tally.load(path)
     for node in ("verification/single", "verification/multi"):
-        exact, found = whole.dataset(node), shared.dataset(node)
+        exact, result = whole.dataset(node), shared.dataset(node)
         for name in ("ga", "fa", "gar", "far", "genuine_attempts", "subjects"):
-            assert exact[name].equals(found[name]), name
+            assert exact[name].equals(result[name]), name
         for name in ("eer", "auc"):
-            assert found[f"{name}_at_least"] <= exact[name] <= found[f"{name}_at_most"]
-        assert (found.frr_at_far_at_least <= exact.frr_at_far[:4] + 1e-12).all()
-        assert (found.frr_at_far_at_most >= exact.frr_at_far[:4] - 1e-12).all()
+            assert result[f"{name}_at_least"] <= exact[name] <= result[f"{name}_at_most"]
+        assert (result.frr_at_far_at_least <= exact.frr_at_far[:4] + 1e-12).all()
+        assert (result.frr_at_far_at_most >= exact.frr_at_far[:4] - 1e-12).all()
 
 
 def test_shared_tallies_merge_by_their_salt():
@@ -132,9 +132,9 @@ def test_shared_tallies_merge_by_their_salt():
 def test_without_digests_sites_are_told_apart_by_name():
     a, b = counted(0).share(GRID, min_count=0), counted(1).share(GRID, min_count=0)
     merged = a.merge(b)
-    found = merged.dataset("verification/single")
-    assert "was not checked" in found.attrs["warnings"]
-    assert int(found.genuine_attempts) == 2 * 30 * 2 * 3 and "subjects" not in found
+    result = merged.dataset("verification/single")
+    assert "was not checked" in result.attrs["warnings"]
+    assert int(result.genuine_attempts) == 2 * 30 * 2 * 3 and "subjects" not in result
     with pytest.raises(be.MergeError, match="sites with one name"):
         a.merge(merged)
     with pytest.raises(be.MergeError, match="one tally was shared, and the other not"):
@@ -159,10 +159,10 @@ def test_no_count_is_small(least, tmp_path):
     if least > 2:
         assert "open_set and closed_set left out: 2 probes behind rank 1" in kept.attrs["warnings"]
         return
-    found = shared.dataset("open_set")
-    ranks = found["rank"].values
-    assert found.dir.equals(
-        whole.dataset("open_set").dir.sel(threshold=found.threshold.values, rank=ranks)
+    result = shared.dataset("open_set")
+    ranks = result["rank"].values
+    assert result.dir.equals(
+        whole.dataset("open_set").dir.sel(threshold=result.threshold.values, rank=ranks)
     )
     both = shared.merge(counted(1).share(GRID, max_rank=20, min_count=least))
     exact_both = whole.merge(counted(1)).dataset(node)
@@ -257,18 +257,18 @@ def queries(seed: int, people: int = 16) -> be.Scores:
     )  # fmt: skip
 
 
-def assert_within(found, whole) -> float:
+def assert_within(result, whole) -> float:
     """Hold bounds to the exact result; return the largest width."""
     width = 0.0
-    names = {str(x).removesuffix("_at_least") for x in found if str(x).endswith("_at_least")}
+    names = {str(x).removesuffix("_at_least") for x in result if str(x).endswith("_at_least")}
     assert names
     for name in names:
-        low, high = found[f"{name}_at_least"].values, found[f"{name}_at_most"].values
-        exact = whole[name].sel({dim: found[dim] for dim in found[f"{name}_at_least"].dims})
+        low, high = result[f"{name}_at_least"].values, result[f"{name}_at_most"].values
+        exact = whole[name].sel({dim: result[dim] for dim in result[f"{name}_at_least"].dims})
         assert (low <= exact.values + 1e-12).all() and (exact.values <= high + 1e-12).all(), name
         width = max(width, float((high - low).max(initial=0.0)))
     for name in ("queries", "skipped", "open_queries"):
-        assert name not in found or found[name] == whole[name]
+        assert name not in result or result[name] == whole[name]
     return width
 
 
@@ -283,18 +283,18 @@ CARDS = ("market1501", "market1501-original", "vehicleid", "gom-market1501")
 def test_shared_means_over_queries_are_bounded(card, seed, least):
     whole = be.tally(queries(seed), card)
     shared = whole.share(max_rank=8, min_count=least)
-    found, exact = shared.dataset(), whole.dataset()
-    width = assert_within(found, exact)
+    result, exact = shared.dataset(), whole.dataset()
+    width = assert_within(result, exact)
     tally = next(iter(shared.parts.values())).tally
     if least:
         assert not ((tally.values > 0) & (tally.values < least)).any()
     else:
         assert width <= 0.01 + 1e-12
-    if "rank" in found.dims:
-        known = np.isin(found["rank"], tally.ranks)
-        at = exact.cmc.sel(rank=found["rank"]).values
-        if "cmc" in found:
-            np.testing.assert_array_equal(found.cmc.values[known], at[known])
+    if "rank" in result.dims:
+        known = np.isin(result["rank"], tally.ranks)
+        at = exact.cmc.sel(rank=result["rank"]).values
+        if "cmc" in result:
+            np.testing.assert_array_equal(result.cmc.values[known], at[known])
         assert not least or not ((tally.first > 0) & (tally.first < least)).any()
 
 
@@ -303,15 +303,15 @@ def test_shared_means_over_queries_are_bounded(card, seed, least):
 @pytest.mark.cases(4)
 def test_shared_queries_merge(card, least, tmp_path):
     scores = queries(3)
-    given = {"normalize": (0.0, 20.0)} if card.startswith("gom") else {}
+    options = {"normalize": (0.0, 20.0)} if card.startswith("gom") else {}
     rows = np.arange(scores.shape[0])
     parts = [
-        be.tally(scores.select(probes=x), card, **given).share(min_count=least, salt="s")
+        be.tally(scores.select(probes=x), card, **options).share(min_count=least, salt="s")
         for x in (rows[::2], rows[1::2])
     ]
     parts[0].save(tmp_path / "a.tally")
     merged = be.Tally.load(tmp_path / "a.tally").merge(parts[1]).dataset()
-    whole = be.tally(scores, card, **given)
+    whole = be.tally(scores, card, **options)
     if not least:
         assert merged.equals(whole.share(salt="s", min_count=0).dataset())
     assert_within(merged, whole.dataset())
@@ -340,25 +340,25 @@ def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():
     tally = be.tally(queries(1), "market1501").share(max_rank=5, min_count=0)
     node, part = next(iter(tally.parts.items()))
     folded = part.tally.at_ranks(np.array([3, 5]))
-    found = folded_queries(folded)
+    result = folded_queries(folded)
     whole = tally.dataset().cmc.values
-    assert found["rank"].values.tolist() == [1, 2, 3, 4, 5] and whole[2] < whole[4]
-    np.testing.assert_array_equal(found.cmc, [np.nan, np.nan, whole[2], np.nan, whole[4]])
-    np.testing.assert_array_equal(found.cmc_at_least, [0, 0, whole[2], whole[2], whole[4]])
-    np.testing.assert_array_equal(found.cmc_at_most, [whole[2]] * 3 + [whole[4]] * 2)
-    rows = {row.measure: row.value for row in section(found).rows}
+    assert result["rank"].values.tolist() == [1, 2, 3, 4, 5] and whole[2] < whole[4]
+    np.testing.assert_array_equal(result.cmc, [np.nan, np.nan, whole[2], np.nan, whole[4]])
+    np.testing.assert_array_equal(result.cmc_at_least, [0, 0, whole[2], whole[2], whole[4]])
+    np.testing.assert_array_equal(result.cmc_at_most, [whole[2]] * 3 + [whole[4]] * 2)
+    rows = {row.measure: row.value for row in section(result).rows}
     assert rows["Rank 1, at least"] == 0 and rows["Rank 1, at most"] == whole[2]
     assert rows["Rank 5"] == whole[4]
-    assert task_document(found)["ranks"][0]["cmc_at_most"] == whole[2]
-    (line,) = be.plot.cmc(found).lines_.values()
+    assert task_document(result)["ranks"][0]["cmc_at_most"] == whole[2]
+    (line,) = be.plot.cmc(result).lines_.values()
     assert line.get_xdata().tolist() == [3, 5]
 
 
 def test_gom_is_shared_at_some_thresholds():
     whole = be.tally(queries(1), "gom-market1501")
-    found = whole.share([0.1, 0.2, 0.5], min_count=0).dataset()
-    assert found.threshold.values.tolist() == [0.1, 0.2, 0.5]
-    assert_within(found.drop_vars([x for x in found if not found[x].dims and "_at_" in str(x)]),
+    result = whole.share([0.1, 0.2, 0.5], min_count=0).dataset()
+    assert result.threshold.values.tolist() == [0.1, 0.2, 0.5]
+    assert_within(result.drop_vars([x for x in result if not result[x].dims and "_at_" in str(x)]),
                   whole.dataset())  # fmt: skip
     with pytest.raises(be.ProtocolError, match="give thresholds among those of the tally"):
         whole.share([0.105], min_count=0)
@@ -402,7 +402,7 @@ def test_damaged_folded_queries_are_refused(tmp_path):
 def test_the_commands_of_shared_queries(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     be.save(queries(2), "a.npz")
-    for card, said in (("market1501", "mAP, at least"), ("gom-market1501", "MREP, at most")):
+    for card, text in (("market1501", "mAP, at least"), ("gom-market1501", "MREP, at most")):
         args = [
             "tally",
             "a.npz",
@@ -418,7 +418,7 @@ def test_the_commands_of_shared_queries(tmp_path, capsys, monkeypatch):
         assert main([*args, *(["--normalize", "0,20"] if "gom" in card else [])]) == 0
         assert "counts of queries by hundredths" in capsys.readouterr().out.replace("\n    ", " ")
         assert main(["merge", "t.tally"]) == 0
-        assert said in capsys.readouterr().out
+        assert text in capsys.readouterr().out
 
 
 def test_no_count_is_from_one_to_four_by_default():
@@ -427,5 +427,5 @@ def test_no_count_is_from_one_to_four_by_default():
         return np.concatenate([x.ravel() for x in tally.tables().values()])
 
     for options, some in (({}, False), ({"min_count": 0}, True)):
-        found = counts(counted().share(GRID, **options))
-        assert ((found > 0) & (found < 5)).any() == some
+        result = counts(counted().share(GRID, **options))
+        assert ((result > 0) & (result < 5)).any() == some

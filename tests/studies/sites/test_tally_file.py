@@ -93,10 +93,10 @@ def test_saved_counts_of_all_tasks():
 
 
 def test_saved_counts_of_reidentification():
-    found = saved("reid").dataset("reid")
+    result = saved("reid").dataset("reid")
     alone = be.reid(scattered(), removed="same-id-same-camera")
-    assert found.mean_ap == pytest.approx(alone.mean_ap.item())
-    np.testing.assert_array_equal(found.cmc, alone.cmc[: len(found.cmc)])
+    assert result.mean_ap == pytest.approx(alone.mean_ap.item())
+    np.testing.assert_array_equal(result.cmc, alone.cmc[: len(result.cmc)])
 
 
 def test_saved_counts_that_were_shared():
@@ -211,7 +211,7 @@ def test_counts_that_disagree_are_named(tmp_path, name, change, says):
 
 
 @pytest.mark.parametrize(
-    ("what", "change", "says"),
+    ("changed", "change", "says"),
     [
         ("genuine", lambda x: x[:0], "false rejects at the operating points disagree"),
         ("genuine", lambda x: x + 9, "false rejects at the operating points disagree"),
@@ -220,19 +220,19 @@ def test_counts_that_disagree_are_named(tmp_path, name, change, says):
         ("unenrolled", lambda x: np.array([np.nan]), "more than the impostor attempts"),
     ],
 )
-def test_numbers_of_attempts_that_disagree_are_named(tmp_path, what, change, says):
+def test_numbers_of_attempts_that_disagree_are_named(tmp_path, changed, change, says):
     """Although the totals of the file are those of the changed counts."""
-    found = be.tally(be.simulate(6, 3, random_state=1), points=True)
-    single = found.parts["verification/single"].tally
-    if what == "rows_fa":
+    result = be.tally(be.simulate(6, 3, random_state=1), points=True)
+    single = result.parts["verification/single"].tally
+    if changed == "rows_fa":
         single.points = replace(single.points, rows_fa=change(single.points.rows_fa))
-    elif what == "given":
+    elif changed == "given":
         edges = np.array([3.0, 5.0])
         counts = np.diff(single.impostor.at_most(np.append(edges, np.inf)), prepend=0)
         single.given = ThresholdCounts(edges, change(counts))
     else:
-        setattr(single, what, change(getattr(single, what)))
-    found.save(tmp_path / "x.tally")
+        setattr(single, changed, change(getattr(single, changed)))
+    result.save(tmp_path / "x.tally")
     with pytest.raises(be.DataError, match=f"verification/single: .*{says}"):
         be.Tally.load(tmp_path / "x.tally")
 
@@ -247,9 +247,9 @@ def test_numbers_of_attempts_that_disagree_are_named(tmp_path, what, change, say
     ],
 )
 def test_searches_that_are_none_are_named(tmp_path, option, value, says):
-    found = be.tally(be.simulate(6, 3, random_state=1))
-    found.parts["open_set"].options[option] = value
-    found.save(tmp_path / "x.tally")
+    result = be.tally(be.simulate(6, 3, random_state=1))
+    result.parts["open_set"].options[option] = value
+    result.save(tmp_path / "x.tally")
     with pytest.raises(be.DataError, match=f"the tally is damaged: {says}"):
         be.Tally.load(tmp_path / "x.tally")
 
@@ -259,8 +259,8 @@ def test_a_command_names_what_disagrees(tmp_path, capsys):
     be.tally(be.simulate(6, 3, random_state=1)).save(path)
     edited(path, lambda x: x[:0], "tallies.0.genuine")
     assert main(["merge", str(path)]) == 2
-    said = capsys.readouterr().err
+    message = capsys.readouterr().err
     assert (
-        "x.tally: the tally is damaged: the array 'tallies.0.genuine'" in said
-        and said.count("\n") == 1
+        "x.tally: the tally is damaged: the array 'tallies.0.genuine'" in message
+        and message.count("\n") == 1
     )

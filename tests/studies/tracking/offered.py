@@ -19,12 +19,12 @@ OTHER_CALLS = dict.fromkeys(("tracking", "check_tracks"), "takes boxes")
 def tracked(i: int, **options: Any) -> Any:
     truth = [(f, k, 20 * k, 0, 10, 10) for f in range(1, 21) for k in (1, 2, 3)]
     shift = np.random.default_rng(i).normal(0, 1 + 0.3 * i, len(truth))
-    found = [
+    result = [
         (f, k + 10 * (f > 12 and k == 2), x + dx, y, w, h)
         for (f, k, x, y, w, h), dx in zip(truth, shift, strict=True)
         if (f + k) % 7
     ]
-    return be.tracking(truth, found, **options)
+    return be.tracking(truth, result, **options)
 
 
 def two_boxes() -> xr.Dataset:

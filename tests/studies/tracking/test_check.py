@@ -23,52 +23,52 @@ def truth():
 
 
 def tracked():
-    found = truth()
-    found[:, 2:4] += np.random.default_rng(0).normal(0, 2, (len(found), 2))
-    return found
+    result = truth()
+    result[:, 2:4] += np.random.default_rng(0).normal(0, 2, (len(result), 2))
+    return result
 
 
 def planted(fault):
-    found = tracked()
+    result = tracked()
     match fault:
         case "half":
-            found[:, 2:] /= 2
+            result[:, 2:] /= 2
         case "unit":
-            found[:, [2, 4]] /= 1920
-            found[:, [3, 5]] /= 1080
+            result[:, [2, 4]] /= 1920
+            result[:, [3, 5]] /= 1080
         case "corners":
-            found[:, 4:] += found[:, 2:4]
+            result[:, 4:] += result[:, 2:4]
         case "centres":
-            found[:, 2:4] += found[:, 4:] / 2
+            result[:, 2:4] += result[:, 4:] / 2
         case "late":
-            found[:, 0] += 1
+            result[:, 0] += 1
         case "far":
-            found[:, 0] += 500
+            result[:, 0] += 500
         case "thirds":
-            found = found[found[:, 0] % 3 == 0]
+            result = result[result[:, 0] % 3 == 0]
         case "halves":
-            found = found[found[:, 0] % 2 == 0]
+            result = result[result[:, 0] % 2 == 0]
         case "one away":
-            found[found[:, 1] == 3, 3] += 5000
+            result[result[:, 1] == 3, 3] += 5000
         case "detections":
-            found[:, 1] = np.arange(len(found))
+            result[:, 1] = np.arange(len(result))
         case "away":
-            found[:, 2] += 50_000
+            result[:, 2] += 50_000
         case "twice":
-            found = np.concatenate([found, found[:3]])
+            result = np.concatenate([result, result[:3]])
         case "strangers":
-            found = np.concatenate([found, found + [0, 100, 5000, 0, 0, 0]])
-    return found
+            result = np.concatenate([result, result + [0, 100, 5000, 0, 0, 0]])
+    return result
 
 
 def test_sound_tracks_have_no_finding():
-    found = be.check_tracks(truth(), tracked())
-    assert [x.check for x in found] == CHECKS
-    assert not found.misleads and found.in_words() == "nothing found"
+    result = be.check_tracks(truth(), tracked())
+    assert [x.check for x in result] == CHECKS
+    assert not result.misleads and result.in_words() == "nothing found"
 
 
 @pytest.mark.parametrize(
-    ("fault", "check", "severity", "said", "remedy"),
+    ("fault", "check", "severity", "message", "remedy"),
     [
         ("half", "boxes", "error", "another scale, 100.00 % have", "left and width by 2,"),
         ("unit", "boxes", "error", "another scale, 100.00 % have", "left and width by 19"),
@@ -91,12 +91,12 @@ def test_sound_tracks_have_no_finding():
         ("strangers", "identities", "warning", "5 of 10 identities never overlap", "detector"),
     ],
 )
-def test_a_planted_fault_is_found(fault, check, severity, said, remedy):
-    found = be.check_tracks(truth(), planted(fault))
-    one = found[check]
-    assert one.severity == severity and said in one.message and remedy in one.remedy
-    assert found.misleads is (severity == "error")
-    alone = [x.check for x in found.of("error") if x.check != "identities"]
+def test_a_planted_fault_is_found(fault, check, severity, message, remedy):
+    result = be.check_tracks(truth(), planted(fault))
+    one = result[check]
+    assert one.severity == severity and message in one.message and remedy in one.remedy
+    assert result.misleads is (severity == "error")
+    alone = [x.check for x in result.of("error") if x.check != "identities"]
     assert fault in ("far", "strangers", "one away") or alone == [check]
 
 
@@ -106,20 +106,20 @@ def test_one_of_many_identities_away_from_its_target_is_a_warning():
     many = np.concatenate([many + [0, 10 * k, 0, 400 * k, 0, 0] for k in range(3)])
     away = many.copy()
     away[away[:, 1] == 14, 2] += 5000
-    found = be.check_tracks(many, away)["identities"]
-    assert found.severity == "warning" and found.where == "identity 14"
-    assert "identity 14 is in the frames of target 14" in found.message
+    result = be.check_tracks(many, away)["identities"]
+    assert result.severity == "warning" and result.where == "identity 14"
+    assert "identity 14 is in the frames of target 14" in result.message
     alarm = np.concatenate([many, [[1, 99, 9000, 9000, 5, 5]]])
-    found = be.check_tracks(many, alarm)["identities"]
-    assert found.severity == "note" and "in the frames" not in found.message
+    result = be.check_tracks(many, alarm)["identities"]
+    assert result.severity == "note" and "in the frames" not in result.message
 
 
 def test_frames_that_were_not_labelled_are_found():
     """Where the result has about as many boxes there as elsewhere; a false alarm is none."""
     labelled = truth()[truth()[:, 0] % 2 == 0]
-    found = be.check_tracks(labelled, tracked())["frames"]
-    assert found.severity == "error" and found.where == "frame 1, 3, 5, ..."
-    assert found.message.startswith("20 of 40 frames of the result have boxes as many")
+    result = be.check_tracks(labelled, tracked())["frames"]
+    assert result.severity == "error" and result.where == "frame 1, 3, 5, ..."
+    assert result.message.startswith("20 of 40 frames of the result have boxes as many")
     most = truth()[truth()[:, 0] % 4 > 0]
     assert be.check_tracks(most, tracked())["frames"].severity == "warning"
     alarms = np.concatenate([tracked()[np.isin(tracked()[:, 0], labelled[:, 0])],
@@ -128,10 +128,10 @@ def test_frames_that_were_not_labelled_are_found():
 
 
 def test_frames_and_identities_are_named():
-    found = be.check_tracks({"a": truth(), "b": truth()}, {"a": tracked(), "b": planted("thirds")})
-    assert found["frames"].where == "frame b: 1, b: 2, b: 4"
-    assert found["frames"].count == 27 and found["frames"].severity == "warning"
-    assert "2 sequences" in found.data
+    result = be.check_tracks({"a": truth(), "b": truth()}, {"a": tracked(), "b": planted("thirds")})
+    assert result["frames"].where == "frame b: 1, b: 2, b: 4"
+    assert result["frames"].count == 27 and result["frames"].severity == "warning"
+    assert "2 sequences" in result.data
     twice = be.check_tracks(truth(), planted("twice"))["duplicates"]
     assert twice.where.startswith("id 1 in frame 1")
     nothing = be.check_tracks(truth(), np.zeros((0, 6)))
@@ -141,9 +141,9 @@ def test_frames_and_identities_are_named():
 @given(scenes())
 def test_any_scene_is_checked(drawn):
     assume(all(drawn))
-    found = be.check_tracks(*drawn, columns=COLUMNS)
-    assert [x.check for x in found] == CHECKS
-    assert all(x.remedy for x in found.of("error"))
+    result = be.check_tracks(*drawn, columns=COLUMNS)
+    assert [x.check for x in result] == CHECKS
+    assert all(x.remedy for x in result.of("error"))
 
 
 @pytest.mark.parametrize("name", ["iou", "ignored", "parts", "progress"])
@@ -160,10 +160,10 @@ def test_the_command(tmp_path, capsys):
         code = main(["check", *map(str, words)])
         return code, capsys.readouterr()
 
-    code, said = run(tmp_path / "gt.txt", tmp_path / "good.txt")
-    assert code == 0 and "nothing found" in said.out
-    code, said = run(tmp_path / "gt.txt", tmp_path / "half.txt", "--json")
-    document = json.loads(said.out)
+    code, output = run(tmp_path / "gt.txt", tmp_path / "good.txt")
+    assert code == 0 and "nothing found" in output.out
+    code, output = run(tmp_path / "gt.txt", tmp_path / "half.txt", "--json")
+    document = json.loads(output.out)
     assert code == 1 and document["misleads"] and document["protocol"] == "tracking"
     assert [x["check"] for x in document["findings"] if x["severity"] == "error"] == [
         "boxes", "identities"
@@ -173,5 +173,5 @@ def test_the_command(tmp_path, capsys):
     assert sorted(x.name for x in folder.iterdir()) == [
         "findings.csv", "summary.json", "table.txt"
     ]  # fmt: skip
-    code, said = run(tmp_path / "gt.txt", "--columns", "motchallenge")
-    assert code == 2 and "give a ground truth and a result" in said.err
+    code, output = run(tmp_path / "gt.txt", "--columns", "motchallenge")
+    assert code == 2 and "give a ground truth and a result" in output.err

@@ -128,8 +128,8 @@ def test_bounds_and_relations(scene):
 def test_a_perfect_tracker(scene):
     truth = [(*row[:7], 1, 1) for row in scene[0]]
     ds = of_columns(truth, truth)
-    found = [float(ds[name]) for name in PARTS]
-    assert found == ([1.0] * 8 if truth else pytest.approx([math.nan] * 8, nan_ok=True))
+    result = [float(ds[name]) for name in PARTS]
+    assert result == ([1.0] * 8 if truth else pytest.approx([math.nan] * 8, nan_ok=True))
 
 
 @given(scene=scenes())
@@ -254,8 +254,8 @@ def arranged() -> list[list[tuple[float, ...]]]:
 
 def assert_as_trackeval(ds: xr.Dataset, name: str, prefix: str = "", **at: str) -> None:
     means, tp = TRACKEVAL[name]
-    found = {part: ds[prefix + part].sel(at).item() for part in PARTS}
-    assert found == pytest.approx(dict(zip(PARTS, means, strict=True)), abs=1e-12)
+    result = {part: ds[prefix + part].sel(at).item() for part in PARTS}
+    assert result == pytest.approx(dict(zip(PARTS, means, strict=True)), abs=1e-12)
     assert ds[f"{prefix}tp_by_threshold"].sel(at).values.tolist() == tp
 
 

@@ -158,8 +158,8 @@ def test_as_the_naive_twin(scene, iou, pairing, mostly_tracked, ignored, order):
         assume(False)
     order.shuffle(truth)  # rows may stand in any order
     order.shuffle(result)
-    given_rows = [np.array(rows, dtype=float).reshape(-1, 9) for rows in (truth, result)]
-    ds = be.tracking(*given_rows, iou=iou, columns=COLUMNS, **options)
+    tables = [np.array(rows, dtype=float).reshape(-1, 9) for rows in (truth, result)]
+    ds = be.tracking(*tables, iou=iou, columns=COLUMNS, **options)
     assert_same(ds, expected)
     assert int(ds.target_switches.sum()) == expected["idsw"]
     assert int(ds.target_fragmentations.sum()) == expected["fragmentations"]
@@ -176,7 +176,7 @@ def test_pairing_at_once_changes_no_assignment(seed, pairing):
     weight = np.zeros((len(truth), len(result)))
     weight[overlaps.truth, overlaps.row] = overlaps.iou
     serial = serials(truth, result, np.zeros(12, dtype=np.int64))
-    found = match(truth, result, overlaps, serial, pairing)
+    matched = match(truth, result, overlaps, serial, pairing)
     last: dict[int, int] = {}
     competing = 0
     for f in range(12):
@@ -192,7 +192,7 @@ def test_pairing_at_once_changes_no_assignment(seed, pairing):
         a, b = linear_sum_assignment(worth, maximize=True)
         expected = np.full(len(rows), -1)
         expected[a[worth[a, b] > 0]] = columns[b[worth[a, b] > 0]]
-        assert found[rows].tolist() == expected.tolist()
+        assert matched[rows].tolist() == expected.tolist()
         competing += int((np.count_nonzero(part, axis=1) > 1).sum())
         if pairing == "previous-frame":
             last = {}
@@ -205,14 +205,14 @@ def test_pairing_at_once_changes_no_assignment(seed, pairing):
 def test_overlaps_as_of_the_definition():
     truth, result = crowd(5, 3, 8)
     overlaps = find_overlaps(truth, result, 3).at_least(0.1)
-    found = dict(zip(zip(overlaps.truth, overlaps.row, strict=True), overlaps.iou, strict=True))
+    values = dict(zip(zip(overlaps.truth, overlaps.row, strict=True), overlaps.iou, strict=True))
     for i in range(len(truth)):
         for j in range(len(result)):
             a, b = [(0, 0, 0, *boxes.box[k]) for boxes, k in ((truth, i), (result, j))]
             value = float(naive_mot.overlap(a, b)) if truth.frame[i] == result.frame[j] else 0
             if value >= 0.1:
-                assert found.pop((i, j)) == pytest.approx(value, abs=1e-13)
-    assert not found
+                assert values.pop((i, j)) == pytest.approx(value, abs=1e-13)
+    assert not values
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30))
@@ -442,10 +442,10 @@ def folders(tmp_path) -> tuple[Path, Path]:
     """Two sequences as MOTChallenge lays them out, the second with its length."""
     truth, result = tmp_path / "truth", tmp_path / "tracks"
     result.mkdir()
-    for name, rows, found in (("walk", TRUTH, RESULT), ("b", TRUTH[:2], RESULT[:1])):
+    for name, rows, paths in (("walk", TRUTH, RESULT), ("b", TRUTH[:2], RESULT[:1])):
         (truth / name / "gt").mkdir(parents=True)
         write(truth / name / "gt" / "gt.txt", [(*row, 1, 1, 1) for row in rows])
-        write(result / f"{name}.txt", [(*row, -1, -1, -1, -1) for row in found])
+        write(result / f"{name}.txt", [(*row, -1, -1, -1, -1) for row in paths])
     (truth / "b" / "seqinfo.ini").write_text("[Sequence]\nname = b\nseqLength = 10\n")
     (truth / "README.txt").write_text("not a sequence\n")
     return truth, result
@@ -775,9 +775,9 @@ def test_published_sequences(shared, name):
     folder = shared / "mot_tud"
     expected = json.loads((folder / "README.json").read_text())["computed_with_motmetrics_1_4_0"]
     ds = be.tracking(folder / f"{name}_gt.txt", folder / f"{name}_test.txt")
-    found = {key: float(ds[MOTMETRICS[key]]) for key in expected[name] if key in MOTMETRICS}
-    assert len(found) == 15
-    assert found == pytest.approx({key: expected[name][key] for key in found}, abs=1e-12)
+    result = {key: float(ds[MOTMETRICS[key]]) for key in expected[name] if key in MOTMETRICS}
+    assert len(result) == 15
+    assert result == pytest.approx({key: expected[name][key] for key in result}, abs=1e-12)
 
 
 def reference_runs() -> list[tuple[str, str]]:
@@ -817,9 +817,9 @@ def test_reference_programs(shared, sequence, program):
         assert expected.pop("idfp") == 0
         assert expected.pop("idp") == 1
     ds = be.tracking(folder / about["gt"], folder / about["pred"], **options)
-    found = {key: float(ds[name]) for key, name in names.items() if key in expected}
-    assert len(found) >= 17
-    assert found == pytest.approx({key: expected[key] for key in found}, abs=1e-12)
+    result = {key: float(ds[name]) for key, name in names.items() if key in expected}
+    assert len(result) >= 17
+    assert result == pytest.approx({key: expected[key] for key in result}, abs=1e-12)
     far = about["results"].get(f"{program}/far")
     if far:
         assert float(ds.far) == pytest.approx(far["FN_plus_FP_plus_IDSW_per_frame"])
@@ -858,9 +858,9 @@ def in_folder(folders, tmp_path, monkeypatch) -> None:
 
 def test_the_table(in_folder, capsys):
     assert run("tracking", "truth", "tracks", "--targets") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    lines = said.out.splitlines()
+    output = capsys.readouterr()
+    assert output.err == ""
+    lines = output.out.splitlines()
     assert re.match(r"Truth +2 targets, boxes: 5$", lines[0])
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
     first, second = [line for line in lines if line.startswith("all") and "%" in line]
@@ -983,7 +983,7 @@ def test_options_of_the_command(in_folder, capsys):
 )
 def test_wrong_usage(in_folder, capsys, args, says):
     assert run("tracking", *args) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert re.search(says, said.err), said.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert re.search(says, output.err), output.err
