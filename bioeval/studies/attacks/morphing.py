@@ -27,8 +27,8 @@ from bioeval.base import (
 from bioeval.results import (
     Block,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -507,9 +507,9 @@ for _rate in (
         NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield MMPMR of each system, and the morphing attack potential."""
-    ds = found[""]
+    ds = results[""]
     yield Title("Morphing attacks")
     each = {str(ds.attrs["system"]): ds}
     if "system" in ds.dims:
@@ -577,4 +577,4 @@ def blocks(found: Found) -> Iterator[Block]:
             f"In brackets {level:g} % intervals over people, {ds.attrs['interval_method']}",
             exact=True,
         )
-    yield Warnings(found)
+    yield Warnings(results)

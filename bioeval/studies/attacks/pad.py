@@ -26,8 +26,8 @@ from bioeval.base import (
 from bioeval.results import (
     Block,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -408,9 +408,9 @@ for _rate in list(NAMES):
             NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the errors by species, at APCER targets, and at the threshold."""
-    ds = found[""]
+    ds = results[""]
     attrs, species = ds.attrs, ds["species"].values.tolist()
     attacks = int(ds["presentations_of_species"].sum())
     side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
@@ -481,7 +481,7 @@ def blocks(found: Found) -> Iterator[Block]:
             f"{attrs['interval_method']}",
             exact=True,
         )
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}

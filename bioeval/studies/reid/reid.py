@@ -28,10 +28,10 @@ from bioeval.evaluation import distributable
 from bioeval.protocol import load, with_exclusions
 from bioeval.results import (
     Block,
-    Found,
     Intervals,
     Note,
     QueryMeasures,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -573,11 +573,11 @@ def apply_convention(
 _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
 
 
-def gom_blocks(found: Found) -> Iterator[Block]:
+def gom_blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield a line for each system, with the columns of the tables in the paper on GOM."""
     yield Title("GOM")
     counts = {}
-    for name, ds in found.items():
+    for name, ds in results.items():
         counts[name] = int(ds["queries"]), int(ds["open_queries"]), int(ds["skipped"])
     alike = len(set(counts.values())) == 1
     lines = []
@@ -585,13 +585,13 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         said = f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
         if not alike:
             said = f"{name}: {said}"
-        lines += [_options(found[name].attrs), said]
+        lines += [_options(results[name].attrs), said]
     yield from map(Note, dict.fromkeys(lines))
-    if text := excluded({name: ds.attrs for name, ds in found.items()}):
+    if text := excluded({name: ds.attrs for name, ds in results.items()}):
         yield Note(f"Excluded: {text}")
     yield Sentence()
     rows = []
-    for name, ds in found.items():
+    for name, ds in results.items():
         if "interval_method" in ds.attrs:
             limits = {"_low": "  from", "_high": "  to"}
         else:
@@ -620,8 +620,8 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         "All in per cent except tau_max. MREP and MFR are the areas under mReP and mFR.",
         indented=False,
     )
-    yield Intervals(found, "From, to", ", for each alone")
-    yield Warnings(found)
+    yield Intervals(results, "From, to", ", for each alone")
+    yield Warnings(results)
 
 
 def _options(attrs: Mapping[Any, Any]) -> str:

@@ -65,9 +65,9 @@ class StudyReport:
                             rows.append((name, text))
                     yield _placed(grid(rows), block)
                 case DataHeader():
-                    yield indented(grid(about(block.found)))
+                    yield indented(grid(about(block.results)))
                 case Intervals():
-                    for line in intervals(block.found, block.where, block.more):
+                    for line in intervals(block.results, block.where, block.more):
                         yield Text(line, style="dim")
                 case Table():
                     yield from self._table(block, options.max_width)
@@ -85,7 +85,7 @@ class StudyReport:
                     heads, rows = self._said(block)
                     lines += _lines(heads, rows, block.widths)
                 case Intervals():
-                    for dataset in block.found.values():
+                    for dataset in block.results.values():
                         if "interval_method" in dataset.attrs:
                             lines.append(f"intervals: {interval_method(dataset.attrs)}")
                 case Warnings():
@@ -107,13 +107,13 @@ class StudyReport:
         if isinstance(text, str):
             return text
         if text.rates is None:
-            return dictionary(text.found.values())
-        return term_translator(next(iter(text.found.values()))).others(text.rates)
+            return dictionary(text.results.values())
+        return term_translator(next(iter(text.results.values()))).others(text.rates)
 
     def _warnings(self, block: Warnings) -> Iterator[str]:
         """Yield each warning, after the names of its systems unless it is of all."""
-        for text, names in warnings(block.found).items():
-            if len(names) < len(block.found):
+        for text, names in warnings(block.results).items():
+            if len(names) < len(block.results):
                 text = f"{', '.join(names)}: {text}"
             if block.reworded:
                 text = self._reword(text)
