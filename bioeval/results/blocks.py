@@ -51,14 +51,14 @@ class FactList:
 class Table:
     """Rows of cells below column headings; a narrow view leaves out cells that are None.
 
-    `said` names what a view puts into its words: ``"heads"``, ``"labels"``, the first cell of each
-    row, or nothing. A table that `folds` is written as lines where it is too wide. `widths` are
-    those of the columns in plain lines, negative ones flush left.
+    `reworded` names what a view puts into its words: ``"heads"``, ``"labels"``, the first cell of
+    each row, or nothing. A table that `folds` is written as lines where it is too wide. `widths`
+    are those of the columns in plain lines, negative ones flush left.
     """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str | None]]
-    said: str = "heads"
+    reworded: str = "heads"
     folds: bool = False
     indented: bool = True
     dim_last: bool = False

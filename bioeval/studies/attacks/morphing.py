@@ -548,7 +548,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
         heads = ["system", "chosen by", "threshold", "MMPMR"]
         if targets:
             heads.append("RMMR")
-        yield Table(heads, thresholds_in_one_precision(rows, 2), said="")
+        yield Table(heads, thresholds_in_one_precision(rows, 2), reworded="")
         if "rmmr_at_far" in ds:
             yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
     else:
@@ -562,7 +562,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
                 heads.append(f"{system}{head}")
                 for row, i in zip(rows, places.tolist(), strict=True):
                     row.append(percent(float(one[rate][i])))
-        yield Table(heads, thresholds_in_one_precision(rows, 0), said="")
+        yield Table(heads, thresholds_in_one_precision(rows, 0), reworded="")
     if "map" in ds:
         yield Sentence()
         yield Title("Morphing attack potential")
@@ -570,7 +570,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
         rows = []
         for attempt, potential in zip(ds["attempts"].values, ds["map"].values, strict=True):
             rows.append([counted(int(attempt), "attempts"), *map(percent, potential.tolist())])
-        yield Table(["at least", *heads], rows, said="")
+        yield Table(["at least", *heads], rows, reworded="")
     if "interval_method" in ds.attrs:
         level = 100 * float(ds.attrs["confidence"])
         yield Note(

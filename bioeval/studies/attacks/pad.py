@@ -443,7 +443,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
             ["APCER, pooled", rate_with_limits(ds, "apcer_pooled_at_threshold")],
             [no_measure, percent(float(ds["acer"]))],
         ]
-        yield Table(["", "rate"], rows, said="")
+        yield Table(["", "rate"], rows, reworded="")
         yield Sentence()
     yield Title("Attack instrument species")
     heads = ["species", "presentations", "APNRR"]
@@ -462,7 +462,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
     if used:
         cells.append("-")
     rows.append(cells)
-    yield Table(heads, rows, said="")
+    yield Table(heads, rows, reworded="")
     yield Sentence("APNRR of bona fide presentations is BPNRR.")
     yield Sentence()
     yield Title("Operating points, chosen on these data")
@@ -472,7 +472,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
         label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
         at = float(ds["threshold_at_apcer"][i])
         points.append([label, at, rate_with_limits(ds, "bpcer_at_apcer", i)])
-    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), said="")
+    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), reworded="")
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
         yield Note(

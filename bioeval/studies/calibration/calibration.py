@@ -440,7 +440,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
         if ratios or name.startswith("min_"):
             values = [number(float(ds.get(name, np.nan)), ".4f") for ds in results.values()]
             rows.append([label, *values])
-    yield Table(["", *results], rows, said="")
+    yield Table(["", *results], rows, reworded="")
     for name, ds in results.items():
         yield Sentence()
         miss = float(ds.attrs["cost_miss"])

@@ -301,7 +301,7 @@ def epc_blocks(results: ResultsBySystem) -> Iterator[Block]:
     rows = _rows_at_weights(results, "alpha", ("hter", "far", "frr"))
     if several:
         yield Sentence("HTER, %, on the test set")
-        yield Table([" ", *results], rows, said="")
+        yield Table([" ", *results], rows, reworded="")
     else:
         rows = thresholds_in_one_precision(rows, 1)
         yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
@@ -640,10 +640,10 @@ def epsc_blocks(results: ResultsBySystem) -> Iterator[Block]:
     rows = _rows_at_weights(results, "omega", rates)
     if several:
         yield Sentence("HTER_w = (far_w + FRR) / 2, %, on the test set")
-        yield Table([" ", *results], rows, said="")
+        yield Table([" ", *results], rows, reworded="")
     else:
         heads = [" ", "threshold", "HTER_w, %", "far_w, %", "FRR, %", "FAR, %", "IAPAR pooled, %"]
         for row in rows:
             row[1] = threshold_text(row[1])
-        yield Table(heads, rows, said="")
+        yield Table(heads, rows, reworded="")
     yield Warnings(results)

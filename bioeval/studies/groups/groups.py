@@ -404,7 +404,7 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
         between = _between(ds, name)
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]), within=within)
         rows.append([label, number(float(ds[name]), ".4f"), between])
-    yield Table(["", "", ""], rows, said="labels", folds=True)
+    yield Table(["", "", ""], rows, reworded="labels", folds=True)
     yield from _whether_groups_differ(ds)
     if not given:
         text = "The threshold was chosen on these data, so the rates are optimistic."
@@ -469,7 +469,7 @@ def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:
         for i, name in enumerate(names):
             rates = [_written(ds, "far", (i, j), ends=False) for j in range(len(names))]
             rows.append([name, *rates])
-        yield Table(["", *names], rows, said="", folds=True)
+        yield Table(["", *names], rows, reworded="", folds=True)
     else:
         return
     yield Sentence()

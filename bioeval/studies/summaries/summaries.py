@@ -194,4 +194,6 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
                 sd = there.std(ddof=1)
             cells = map(figure.written, (mean, sd, smallest, largest))
             rows.append([figure.label, *cells, f"{len(there):,}"])
-        yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")
+        yield Table(
+            ["", "mean", "sd", "smallest", "largest", "partitions"], rows, reworded="labels"
+        )

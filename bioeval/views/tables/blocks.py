@@ -122,11 +122,11 @@ class StudyReport:
     def _said(self, table: Table) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows in the terms of the view; cells that are None are empty."""
         heads, rows = list(table.heads), []
-        if table.said == "heads":
+        if table.reworded == "heads":
             heads = list(map(self._translate, heads))
         for given in table.rows:
             row = [cell or "" for cell in given]
-            if table.said == "labels":
+            if table.reworded == "labels":
                 row[0] = self._translate(row[0])
             rows.append(row)
         return heads, rows

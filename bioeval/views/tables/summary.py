@@ -37,7 +37,7 @@ def summary_blocks(results: Mapping[str, Any]) -> Iterator[Block]:
             if "threshold" in heads:
                 cells.append(threshold_text(None if figure.at is None else float(figure.at)))
             rows.append(cells)
-        yield Table(heads, rows, said="labels")
+        yield Table(heads, rows, reworded="labels")
         for name, number in numbers.items():
             if name.endswith("attempts") or name == "queries":
                 counts.append(f"{name.replace('_', ' ')}: {number:,}")
