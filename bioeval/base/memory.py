@@ -28,12 +28,12 @@ def physical_memory() -> int:
         return 0
 
 
-def require_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise :class:`DataError` where `what` takes more bytes than the machine has."""
+def require_memory(needed: int, data_name: str, remedy: str) -> None:
+    """Raise :class:`DataError` where some data take more bytes than the machine has."""
     there = physical_memory()
     if there and needed > there:
         raise DataError(
-            f"{what} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
+            f"{data_name} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
             f"{there / 2**30:,.0f} GiB; {remedy}"
         )
 

@@ -106,10 +106,10 @@ class AttemptsOfEach:
         """Return what was counted, whole numbers."""
         return {"all": self._all, "each": self._each}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Include the counts of other attempts."""
-        self._all += found["all"]
-        self._each += found["each"]
+        self._all += counts["all"]
+        self._each += counts["each"]
 
     def accepted(self) -> np.ndarray:
         """Return the attempts up to each layer: all of them, and those without each group.

@@ -30,7 +30,7 @@ _FEW = 20
 
 #: Lower and upper confidence limits, and those of variables by name.
 Limits = tuple[np.ndarray, np.ndarray]
-Found = Mapping[str, Limits]
+LimitsByName = Mapping[str, Limits]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,12 @@ class IntervalOptions:
         )
 
     def added_to(
-        self, dataset: Any, found: Found, names: Any, remarks: list[str], inside: Any = None
+        self,
+        dataset: Any,
+        limits_by_name: LimitsByName,
+        names: Any,
+        remarks: list[str],
+        inside: Any = None,
     ) -> Any:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings.
 
@@ -157,7 +162,7 @@ class IntervalOptions:
         from bioeval.stats.replicates import with_limits
 
         attrs = {**self.attrs(), "band": self.band}
-        return with_limits(dataset, found, names, inside or {}, attrs, remarks)
+        return with_limits(dataset, limits_by_name, names, inside or {}, attrs, remarks)
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""
