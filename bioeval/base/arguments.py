@@ -140,14 +140,14 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     return [Fraction(repr(value)) for value in array.tolist()]
 
 
-def require_flag(name: str, value: Any) -> bool:
+def require_flag(name: str, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
         raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
     return bool(value)
 
 
-def require_text(name: str, value: Any) -> str:
+def require_text(name: str, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
         raise DataError(f"{subject(name)} is {received(value)}; expected text")

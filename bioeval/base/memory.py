@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from bioeval.base.errors import DataError, received, subject
 
@@ -38,7 +38,7 @@ def require_memory(needed: int, data_name: str, remedy: str) -> None:
         )
 
 
-def require_bytes(name: str, value: Any) -> int:
+def require_bytes(name: str, value: object) -> int:
     """Return a number of bytes, given as such or as text with a unit.
 
     Examples

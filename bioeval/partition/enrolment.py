@@ -142,7 +142,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
     def _random_gallery(self) -> bool:
         return self.n_gallery is not None and self.quality is None
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats; the arguments are not needed."""
         return self.n_repeats
 
@@ -349,7 +349,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
         require_seed(random_state)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats, those of `probe_gallery` included."""
         return self.n_repeats * self.probe_gallery.n_repeats
 

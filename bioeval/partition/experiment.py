@@ -419,7 +419,7 @@ class Experiment(Division[ExperimentParts]):
             return "unenrolled"
         return "leave-subject-out"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats; the arguments are not needed."""
         return self.repeats
 
@@ -506,6 +506,6 @@ class Experiment(Division[ExperimentParts]):
         return part[gallery], part[probe]
 
 
-def _absent(size: Any) -> bool:
+def _absent(size: object) -> bool:
     """Whether there is no part of this size."""
     return size is None or (isinstance(size, int | float) and size == 0 and size is not False)

@@ -447,7 +447,7 @@ class OpenSetCounts:
 def open_set_dataset(
     tally: IdentificationTally,
     *,
-    thresholds: Any = None,
+    thresholds: np.ndarray | int | None = None,
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",

@@ -217,7 +217,7 @@ def at_rows(
     )
 
 
-def _one_or_many(rows: np.ndarray) -> Any:
+def _one_or_many(rows: np.ndarray) -> np.ndarray | int:
     """Return rows as xarray selects them: a single one without a dimension."""
     return rows if np.ndim(rows) else int(rows)
 

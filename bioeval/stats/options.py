@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.base.scalars import Name
 
 METHODS = INTERVALS
 
@@ -149,12 +154,12 @@ class IntervalOptions:
 
     def added_to(
         self,
-        dataset: Any,
+        dataset: xr.Dataset,
         limits_by_name: LimitsByName,
-        names: Any,
+        names: Mapping[str, Name],
         remarks: list[str],
-        inside: Any = None,
-    ) -> Any:
+        inside: Mapping[str, np.ndarray] | None = None,
+    ) -> xr.Dataset:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings.
 
         `inside` says at which points of a curve its limits are those of a simultaneous band.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -297,7 +297,7 @@ class Replicates:
         return open_limits(value, *limits, trials, confidence)
 
     @staticmethod
-    def on_the_data(points: VerificationPoints) -> dict[str, Any]:
+    def on_the_data(points: VerificationPoints) -> dict[str, float | np.ndarray]:
         """Return the operating points of the data themselves that have replicates."""
         at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
         return {

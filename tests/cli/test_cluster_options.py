@@ -22,7 +22,7 @@ import bioeval as be
 from bioeval.__main__ import main
 from bioeval.cli import cluster_options
 from bioeval.cli.cluster_options import _undisturbed
-from bioeval.evaluation.blocks.checkpoint import Pass
+from bioeval.evaluation.blocks.checkpoint import KeptPass
 from tests.optional import optional_import
 
 
@@ -176,20 +176,20 @@ def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
     assert main(given) == 0
     shown = capsys.readouterr()
     assert shown.out == expected
-    assert f"{parts[0]}: is damaged" in shown.err and "counted again" in shown.err
+    assert f"{parts[0]}: is empty" in shown.err and "counted again" in shown.err
 
 
 @pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt, 130), (be.EngineError("x"), 1)])
 def test_what_a_checkpoint_keeps_is_said_at_an_early_end(
     file, tmp_path, capsys, monkeypatch, end, code
 ):
-    folder, keep = tmp_path / "kept", Pass.keep
+    folder, keep = tmp_path / "kept", KeptPass.keep
 
     def ended(self, part):
         keep(self, part)
         raise end
 
-    monkeypatch.setattr(Pass, "keep", ended)
+    monkeypatch.setattr(KeptPass, "keep", ended)
     assert main(["run", file, "--checkpoint", str(folder)]) == code
     said = f"bioeval: {folder} keeps 1 finished block: the same command continues from there\n"
     assert said in capsys.readouterr().err

@@ -101,7 +101,7 @@ def test_arrays_that_arrive_at_any_byte_of_a_message_are_aligned():
         sent.append(there)
     assert sent and not any(array.flags.aligned for array in sent)
     found, _ = unpack(packed.data, sent)
-    assert all(x.flags.aligned for x in found.scores._base.given)
+    assert all(x.flags.aligned for x in found.scores._base.sides)
     np.testing.assert_array_equal(found.scores._base[3:9], scores._base[3:9])
 
 

@@ -37,7 +37,7 @@ def test_embeddings_come_back_as_they_were(tmp_path, ending, sides):
     path = tmp_path / f"out{ending}"
     assert main(["convert", str(tmp_path / "in.npz"), str(path), "--keep-embeddings"]) == 0
     again = be.load(path, keep_embeddings=True)
-    probe, gallery = again._base.given
+    probe, gallery = again._base.sides
     np.testing.assert_array_equal(probe, x)
     np.testing.assert_array_equal(gallery, x if y is None else y)
     assert probe.dtype == x.dtype
