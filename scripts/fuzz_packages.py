@@ -84,7 +84,7 @@ from bioeval import Scores
 from bioeval.base import Scalar
 from bioeval.scores import Format
 def lab_of_lies(): {call}
-def blocks(found): {blocks}
+def blocks(results): {blocks}
 def of_rates(far, frr): {of_rates}
 def with_doubts(tree, scores, protocol): {with_doubts}
 def why_undefined(scores, protocol): {why_undefined}

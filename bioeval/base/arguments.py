@@ -43,8 +43,8 @@ def require_integer(
     if whole is None or whole < low:
         raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
     if high is not None and whole > high:
-        said = f"is {whole}" if whole < 10**6 else "is too large"
-        raise DataError(f"{subject(name)} {said}; expected an integer from {low} to {high:,}")
+        problem = f"is {whole}" if whole < 10**6 else "is too large"
+        raise DataError(f"{subject(name)} {problem}; expected an integer from {low} to {high:,}")
     return whole
 
 
@@ -99,12 +99,12 @@ def number_in(text: str) -> float:
 
 def as_float64(name: str, values: Any) -> np.ndarray:
     """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
-    given = np.asarray(values)
+    array = np.asarray(values)
     with np.errstate(over="ignore"):
-        doubles = given.astype(np.float64)
+        doubles = array.astype(np.float64)
     # A list of integers and floats is rounded already where it becomes an array.
-    each = values if isinstance(values, (list, tuple)) else given.reshape(-1)
-    wide = given.dtype.kind == "O" or given.dtype.itemsize > 8
+    each = values if isinstance(values, (list, tuple)) else array.reshape(-1)
+    wide = array.dtype.kind == "O" or array.dtype.itemsize > 8
     doubtful = doubles == doubles if wide else abs(doubles) >= 2.0**53
     for i in np.flatnonzero(doubtful).tolist():
         number, near = each[i], doubles.reshape(-1)[i].item()
@@ -140,14 +140,14 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     return [Fraction(repr(value)) for value in array.tolist()]
 
 
-def require_flag(name: str, value: Any) -> bool:
+def require_flag(name: str, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
         raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
     return bool(value)
 
 
-def require_text(name: str, value: Any) -> str:
+def require_text(name: str, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
         raise DataError(f"{subject(name)} is {received(value)}; expected text")
@@ -185,19 +185,17 @@ def require_callable(name: str, value: Any) -> Any:
     return value
 
 
-def refuse_masked(name: str, values: Any) -> None:
-    """Raise :class:`DataError` where values are masked by numpy: they would lose their mask."""
+def require_array(name: str, values: Any) -> np.ndarray:
+    """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves.
+
+    Values masked by numpy are an error, too: they would lose their mask.
+    """
     if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
         raise DataError(
             f"{subject(name)} has {counted(int(hidden.sum()), 'masked values')}, the first at "
             f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
             "them by filled(value)"
         )
-
-
-def require_array(name: str, values: Any) -> np.ndarray:
-    """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves."""
-    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:  # the last of tensors with a gradient

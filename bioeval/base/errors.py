@@ -162,10 +162,6 @@ class Argument(NamedTuple):
 Naming = Callable[[str, str | None], str]
 
 
-def _in_python(name: str, value: str | None) -> str:
-    return name if value is None else f"{name}={value}"
-
-
 class BioevalError(Exception):
     """Base class of every error that bioeval raises on purpose."""
 
@@ -179,7 +175,7 @@ class BioevalError(Exception):
         return printable(_MARKED.sub(lambda match: naming(match[1], match[2] or None), text))
 
     def __str__(self) -> str:
-        return self.message(_in_python)
+        return self.message(lambda name, value: name if value is None else f"{name}={value}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -280,27 +276,28 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     return ""
 
 
-def subject(what: str) -> str:
-    """Return the subject of a message: an argument where `what` is a name, else `what` itself."""
-    return str(Argument(what)) if what.isidentifier() else what
+def subject(input_name: str) -> str:
+    """Return the subject of a message: an argument where it is a name, else the text itself."""
+    return str(Argument(input_name)) if input_name.isidentifier() else input_name
 
 
-def bad_choice(what: str, got: object, choices: Iterable[object]) -> str:
+def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:
-        return f"{subject(what)} is {received(got)}, but there is none."
+        return f"{subject(input_name)} is {received(got)}, but there is none."
     return (
-        f"{subject(what)} is {received(got)}; expected one of {listed}.{nearest_name(got, choices)}"
+        f"{subject(input_name)} is {received(got)}; expected one of {listed}."
+        f"{nearest_name(got, choices)}"
     )
 
 
-def require_choice(what: str, got: object, choices: Any, error: type = DataError) -> None:
+def require_choice(input_name: str, got: object, choices: Any, error: type = DataError) -> None:
     """Raise :class:`DataError` unless `got` is one of `choices` (perhaps a ``Literal``)."""
     choices = get_args(choices) or list(choices)
     if not isinstance(got, str) or got not in choices:
-        raise error(bad_choice(what, got, choices))
+        raise error(bad_choice(input_name, got, choices))
 
 
 def chosen_task(task: object, tasks: Iterable[W]) -> W:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from bioeval.base.errors import DataError, received, subject
 
@@ -28,17 +28,17 @@ def physical_memory() -> int:
         return 0
 
 
-def require_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise :class:`DataError` where `what` takes more bytes than the machine has."""
+def require_memory(needed: int, data_name: str, remedy: str) -> None:
+    """Raise :class:`DataError` where some data take more bytes than the machine has."""
     there = physical_memory()
     if there and needed > there:
         raise DataError(
-            f"{what} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
+            f"{data_name} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
             f"{there / 2**30:,.0f} GiB; {remedy}"
         )
 
 
-def require_bytes(name: str, value: Any) -> int:
+def require_bytes(name: str, value: object) -> int:
     """Return a number of bytes, given as such or as text with a unit.
 
     Examples

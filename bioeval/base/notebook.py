@@ -33,11 +33,11 @@ class NotebookProgress:
         shell.events.register("pre_run_cell", self.begin)
         shell.events.register("post_run_cell", self.end)
 
-    def begin(self, *_: Any) -> None:
+    def begin(self, *_: object) -> None:
         """Begin a cell."""
         self._handle, self._begun, self._written, self._now = None, time.monotonic(), 0.0, ""
 
-    def end(self, *_: Any) -> None:
+    def end(self, *_: object) -> None:
         """End the line at the end of a cell."""
         if self._handle is not None:
             text = f"ended after {self._written - self._shown:.0f} s"

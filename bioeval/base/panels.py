@@ -42,27 +42,23 @@ def panel(
                 f'opacity:0.75">{safe(name)}</th><td style="{_ROW}">{safe(text)}</td></tr>'
             )
     if table is not None:
-        more += _plain_table(*table)
+        heads, cells_of_rows = table
+        head = "".join(
+            f'<th scope="col" style="{_ROW};font-weight:normal;opacity:0.75">{safe(x)}</th>'
+            for x in heads
+        )
+        body = ""
+        for row in cells_of_rows:
+            cells = "".join(f'<td style="{_ROW}">{safe(x)}</td>' for x in row)
+            body += f'<tr style="{_PLAIN}">{cells}</tr>'
+        more += (
+            f'<table style="{_PLAIN};border-collapse:collapse;margin:0.4em 0 0 0">'
+            f'<tr style="{_PLAIN}">{head}</tr>{body}</table>'
+        )
     return (
         f'<div style="{_BOX}"><strong>{safe(title)}</strong>'
         f'<table style="{_PLAIN};border-collapse:collapse;margin:0.2em 0 0 0">{lines}</table>'
         f"{more}</div>"
-    )
-
-
-def _plain_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a plain table, for the end of a panel."""
-    head = "".join(
-        f'<th scope="col" style="{_ROW};font-weight:normal;opacity:0.75">{safe(x)}</th>'
-        for x in heads
-    )
-    body = ""
-    for row in rows:
-        cells = "".join(f'<td style="{_ROW}">{safe(x)}</td>' for x in row)
-        body += f'<tr style="{_PLAIN}">{cells}</tr>'
-    return (
-        f'<table style="{_PLAIN};border-collapse:collapse;margin:0.4em 0 0 0">'
-        f'<tr style="{_PLAIN}">{head}</tr>{body}</table>'
     )
 
 

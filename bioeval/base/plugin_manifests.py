@@ -40,7 +40,10 @@ def checked_manifests(
     points: tuple[EntryPoint, ...], shipped: list[StudyManifest]
 ) -> dict[str, StudyManifest]:
     """Return the manifests of other packages; what bioeval has keeps its name."""
-    taken = set(_names_of_core())
+    taken: set[tuple[str, str]] = set()
+    for package in ("bioeval", "bioeval.plot", "bioeval.stats"):
+        for core_name in modules_of(vars(importlib.import_module(package))["_NAMES"]):
+            taken.add((package.replace("bioeval", "be"), core_name))
     for study in shipped:
         taken |= {*_names(study)}
     manifests: dict[str, StudyManifest] = {}
@@ -119,14 +122,14 @@ def _wrong(study: StudyManifest) -> str:
         for names in getattr(study, field_name).values():
             if not isinstance(names, tuple):
                 return f"its {field_name} are {names!r}; expected a tuple of names for each module"
-    own = [command.name for command in study.commands]
-    if others := [name for name in study.not_options if name not in own]:
-        return f"its not_options are about {others[0]!r}; expected its own commands"
+    command_names = [command.name for command in study.commands]
+    if unknown := [name for name in study.not_options if name not in command_names]:
+        return f"its not_options are about {unknown[0]!r}; expected its own commands"
     for block in filter(None, study.examples.strip().split("\n\n")):
         lines = block.splitlines()
         for purpose, line in itertools.zip_longest(lines[::2], lines[1::2], fillvalue=""):
             if not purpose.startswith("# ") or line.split()[:2] not in [
-                ["bioeval", x] for x in own
+                ["bioeval", x] for x in command_names
             ]:
                 return (
                     f"its example {line or purpose!r} is no purpose, '# ...', above a command of it"
@@ -149,13 +152,6 @@ def _wrong_fields(offer: Any) -> str:
         if not isinstance(value, expected):
             return f"{field.name} of a {kind} is {value!r}; expected a {expected.__name__}"
     return ""
-
-
-def _names_of_core() -> Iterator[tuple[str, str]]:
-    """Yield the public names of the core, without those of studies."""
-    for package in ("bioeval", "bioeval.plot", "bioeval.stats"):
-        for name in modules_of(vars(importlib.import_module(package))["_NAMES"]):
-            yield package.replace("bioeval", "be"), name
 
 
 def _names(study: StudyManifest) -> Iterator[tuple[str, str]]:

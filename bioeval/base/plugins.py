@@ -266,10 +266,10 @@ def _working_directory() -> str:
 
 
 @contextlib.contextmanager
-def plugin_code(package: str, what: str) -> Iterator[None]:
+def plugin_code(package: str, code_name: str) -> Iterator[None]:
     """Run code of a package: what it prints goes to standard error, and the folder stays.
 
-    `what` is the code, as in "the function ``lab.rate``"; what it did that it must not do is
+    `code_name` is the code, as in "the function ``lab.rate``"; what it did that it must not do is
     reported. Raise :class:`ProgramEndedError` if it ends the program.
     """
     _process_state.begin()
@@ -281,11 +281,11 @@ def plugin_code(package: str, what: str) -> Iterator[None]:
         raise ProgramEndedError(error_line(error)) from error
     finally:
         for wrong in _process_state.end():
-            report(package, f"{what} {wrong}")
+            report(package, f"{code_name} {wrong}")
 
 
 def call_plugin(
-    package: str, what: str, function: Callable[..., Any], *arguments: Any, **options: Any
+    package: str, code_name: str, function: Callable[..., Any], *arguments: Any, **options: Any
 ) -> Any:
     """Return what a function of a package returns; see :func:`plugin_code`.
 
@@ -297,12 +297,12 @@ def call_plugin(
     from bioeval.base.errors import BioevalError, PluginError
 
     try:
-        with plugin_code(package, what):
+        with plugin_code(package, code_name):
             return function(*arguments, **options)
     except BioevalError:
         raise
     except Exception as error:
-        raise PluginError(f"{package}: {what} failed ({error_line(error)})") from error
+        raise PluginError(f"{package}: {code_name} failed ({error_line(error)})") from error
 
 
 def package_of_module(name: str) -> str:

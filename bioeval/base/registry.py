@@ -15,10 +15,10 @@ from functools import cached_property
 from bioeval.base.plugins import entry_points, offered_value
 from bioeval.base.scalars import (
     CMS,
+    CORE_SCALARS,
     COUNTS,
     DIR,
     FAR_UNENROLLED,
-    OWN,
     POINTS_OF_PARTS,
     SEEN,
     VERIFICATION_SCALARS,
@@ -32,13 +32,6 @@ from bioeval.base.variables import COORDINATES, TASKS, by_name
 
 #: Names of variables that no scalar of others may have.
 RESERVED = frozenset(itertools.chain(COORDINATES, *TASKS.values()))
-
-
-def _is_of_verification(scalar: Scalar) -> bool:
-    """Whether a scalar follows from the counts of verification at one threshold, or at all."""
-    if scalar.quotient:
-        return {*scalar.quotient[0], *scalar.quotient[1]} <= {*COUNTS}
-    return scalar.of_rates is not None
 
 
 class ScalarRegistry(Mapping[str, Scalar]):
@@ -77,7 +70,7 @@ class ScalarRegistry(Mapping[str, Scalar]):
             if study.package and study.scalars:
                 from bioeval.base.plugin_manifests import scalars_of
 
-                taken = {*RESERVED} | {scalar.name for scalar in (*OWN, *scalars)}
+                taken = {*RESERVED} | {scalar.name for scalar in (*CORE_SCALARS, *scalars)}
                 offered = value_of_plugin(study.package, study.scalars)
                 if offered is not None:  # else its error is reported
                     scalars += scalars_of(study.package, offered, taken, Scalar)
@@ -90,7 +83,12 @@ class ScalarRegistry(Mapping[str, Scalar]):
         """What other packages and :func:`bioeval.scalar` add to verification."""
         declared: list[Scalar] = []
         if entry_points("studies"):  # those of bioeval are not of verification, and stay closed
-            declared = [x for x in self.of_studies if _is_of_verification(x)]
+            for scalar in self.of_studies:
+                if scalar.quotient:
+                    if {*scalar.quotient[0], *scalar.quotient[1]} <= {*COUNTS}:
+                        declared.append(scalar)
+                elif scalar.of_rates is not None:
+                    declared.append(scalar)
         added: list[Scalar] = []
         for scalar in (*declared, *self._of_scripts.values()):
             added += scalar.with_threshold()
@@ -122,7 +120,7 @@ class ScalarRegistry(Mapping[str, Scalar]):
 
     @cached_property  # when one is first looked up, since studies import this module
     def _by_name(self) -> dict[str, Scalar]:
-        return {scalar.name: scalar for scalar in (*OWN, *self.of_studies, *self.added)}
+        return {scalar.name: scalar for scalar in (*CORE_SCALARS, *self.of_studies, *self.added)}
 
     @cached_property
     def compared(self) -> dict[str, Scalar]:
@@ -133,8 +131,8 @@ class ScalarRegistry(Mapping[str, Scalar]):
     def in_parts(self) -> tuple[Scalar, ...]:
         """Rates of a test part, with those that only some test parts have the counts of."""
         rates = self.at_threshold["folds"]
-        others = [x for x in self.of_studies if x.pooled and "folds" in x.results]
-        return (*rates, FAR_UNENROLLED, *SEEN, *(x for x in others if x not in rates))
+        pooled = [x for x in self.of_studies if x.pooled and "folds" in x.results]
+        return (*rates, FAR_UNENROLLED, *SEEN, *(x for x in pooled if x not in rates))
 
     @cached_property
     def averaged(self) -> dict[str, Scalar]:

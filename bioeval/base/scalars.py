@@ -58,13 +58,13 @@ class Name:
     iso: str = ""
 
     @cached_property
-    def _given(self) -> dict[str, str]:
-        given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
-        return {k: v for k, v in given.items() if v}
+    def _attrs(self) -> dict[str, str]:
+        attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
+        return {k: v for k, v in attrs.items() if v}
 
     def attrs(self) -> dict[str, str]:
         """Return the attributes of a variable of this name."""
-        return self._given.copy()
+        return self._attrs.copy()
 
     @property
     def symbol(self) -> str:
@@ -658,9 +658,9 @@ SEEN = tuple(
     Scalar(
         f"{name.upper()} of probes of subjects who are {also} in the training part",
         iso=iso,
-        name=f"{name}_{which}",
-        quotient=((f"{error}_{which}",), (f"{kind}_attempts_{which}",)),
-        label=f"{name.upper()}, {which} subjects",
+        name=f"{name}_{people}",
+        quotient=((f"{error}_{people}",), (f"{kind}_attempts_{people}",)),
+        label=f"{name.upper()}, {people} subjects",
         decimals="genuine" if name == "frr" else "impostor",
         results=("folds",),
     )
@@ -668,7 +668,7 @@ SEEN = tuple(
         ("frr", "FNMR", "fr", "genuine"),
         ("far", "FMR", "fa", "impostor"),
     )
-    for which, also in (("seen", "also"), ("unseen", "not"))
+    for people, also in (("seen", "also"), ("unseen", "not"))
 )
 
 #: GOM: the curves mReP, mVP and mFR over the thresholds as one number each.
@@ -733,7 +733,7 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 
 #: Every scalar of the tasks.
-OWN = (
+CORE_SCALARS = (
     *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_DCF),
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
     *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
@@ -775,9 +775,9 @@ QUERY_MEANS = {scalar.name: scalar for scalar in _QUERY_MEANS}
 MATCH_SUMS = {scalar.name: scalar for scalar in _QUERY_MEANS if scalar.of_match}
 
 
-def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def rates_of(scalars: Iterable[Scalar], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return rates that are not given, of counts that are; NaN without attempts."""
-    values_of = dict(given)
+    values_of = dict(known)
     for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
         if scalar.name in values_of:
             continue
@@ -789,4 +789,4 @@ def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, n
                 values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
         elif scalar.of_rates is not None:
             values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
-    return {name: values for name, values in values_of.items() if name not in given}
+    return {name: values for name, values in values_of.items() if name not in known}

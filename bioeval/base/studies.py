@@ -52,14 +52,14 @@ def manifests() -> Mapping[str, StudyManifest]:
 
 
 @functools.cache
-def offered(what: str, name: str) -> Any:
+def offered(offer_kind: str, name: str) -> Any:
     """Return the module that a study offers under a name, None without one.
 
-    `what` is one of :data:`bioeval.base.manifest.BY_NAME`, such as ``"counts"``, and `name` a form
-    of counts.
+    `offer_kind` is one of :data:`bioeval.base.manifest.BY_NAME`, such as ``"counts"``, and `name`
+    a form of counts.
     """
     for study in manifests().values():
-        if home := getattr(study, what).get(name):
+        if home := getattr(study, offer_kind).get(name):
             return import_offered(home)
     return None
 

@@ -16,17 +16,17 @@ from bioeval.base.scalars import (
 )
 
 
-def by_name(found: Iterable[Scalar]) -> dict[str, Name]:
+def by_name(scalars: Iterable[Scalar]) -> dict[str, Name]:
     """Describe scalars by their names, as variables of a task."""
-    return {scalar.name: of_task(scalar) for scalar in found}
+    return {scalar.name: of_task(scalar) for scalar in scalars}
 
 
 def of_task(scalar: Scalar) -> Name:
     """Describe a scalar as a variable of a task; with a best value, it is described as the best."""
     if not scalar.best:
         return scalar
-    which = {"max": "largest", "min": "smallest"}[scalar.best]
-    return Name(f"{scalar.long_name}; the {which} of any threshold", scalar.units, scalar.iso)
+    extreme = {"max": "largest", "min": "smallest"}[scalar.best]
+    return Name(f"{scalar.long_name}; the {extreme} of any threshold", scalar.units, scalar.iso)
 
 
 #: Methods of an interval that resample subjects.

@@ -32,20 +32,20 @@ class CardOption:
     of_experiment: bool = False
 
 
-def resolve(protocol: str, layout: str, given: Mapping[str, Any]) -> str | Protocol:
+def resolve(protocol: str, layout: str, given_options: Mapping[str, Any]) -> str | Protocol:
     """Return the protocol with its values replaced by the options that were given."""
-    if not given:
+    if not given_options:
         return protocol
     from bioeval.protocol.check import mark_checked
     from bioeval.protocol.loading import for_layout
 
-    experiment = any(entry.of_experiment and entry.name in given for entry in CARD_OPTIONS)
+    experiment = any(entry.of_experiment and entry.name in given_options for entry in CARD_OPTIONS)
     if protocol == "auto" and experiment:
         protocol = "course-experiment"
     card = for_layout(layout, protocol)
     for entry in CARD_OPTIONS:
-        if entry.name in given:
-            card = entry.change(card, given[entry.name])
+        if entry.name in given_options:
+            card = entry.change(card, given_options[entry.name])
     mark_checked(card)  # what uses a value of an option checks it, in the words of the option
     return card
 
@@ -54,16 +54,16 @@ def take_card_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of the card from a command's, and return those that were given."""
     require_assure(options)
     taken = {entry.name: options.pop(entry.name) for entry in CARD_OPTIONS if entry.name != "seed"}
-    given = {name: value for name, value in taken.items() if value is not None}
+    given_options = {name: value for name, value in taken.items() if value is not None}
     assurance, seed = options.pop("assurance"), options["random_state"]  # also of intervals
-    if "assure" in given:
-        given["assure"] = {"assure": given["assure"], "assurance": assurance}
-    if "claims" in given:
-        given["claims"] = {**given["claims"], "seed": seed}
+    if "assure" in given_options:
+        given_options["assure"] = {"assure": given_options["assure"], "assurance": assurance}
+    if "claims" in given_options:
+        given_options["claims"] = {**given_options["claims"], "seed": seed}
     source = click.get_current_context().get_parameter_source("random_state")
     if source is ParameterSource.COMMANDLINE:
-        given["seed"] = seed
-    return given
+        given_options["seed"] = seed
+    return given_options
 
 
 # ------------------------------------------------------------------------------------------ tasks

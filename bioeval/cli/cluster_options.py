@@ -239,7 +239,18 @@ def _undisturbed() -> Iterator[None]:
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
+    address: object = scheduler
+    if scheduler.endswith(".json"):
+        from bioeval.base.json_text import parse_json
+        from bioeval.scores.formats.files import MOST_SETTINGS, existing_file, read_bounded
+
+        file = existing_file(scheduler, "a scheduler file")
+        settings = parse_json(read_bounded(file, MOST_SETTINGS), scheduler)
+        address = settings.get("address") if isinstance(settings, dict) else None
+        if not isinstance(address, str):
+            raise DataError(
+                f"{scheduler}: has no address of a scheduler; expected a file that dask wrote"
+            )
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:
@@ -264,16 +275,3 @@ def _connected(scheduler: str) -> Iterator[Any]:
         raise EngineError(f"no cluster answers at {scheduler}: {reason}") from client
     with client:
         yield client
-
-
-def _address_in(file: str) -> str:
-    """Return the address in a scheduler file."""
-    from bioeval.base.json_text import parse_json
-    from bioeval.scores.formats.files import MOST_SETTINGS, existing_file, read_bounded
-
-    place = existing_file(file, "a scheduler file")
-    text = parse_json(read_bounded(place, MOST_SETTINGS), file)
-    address = text.get("address") if isinstance(text, dict) else None
-    if not isinstance(address, str):
-        raise DataError(f"{file}: has no address of a scheduler; expected a file that dask wrote")
-    return address

@@ -35,7 +35,7 @@ class ImageOptions:
         self._folder: str | None = options.pop("images_root")
 
     @property
-    def given(self) -> bool:
+    def requested(self) -> bool:
         """Whether one of the options is given."""
         return bool(self.column or self._folder)
 

@@ -29,12 +29,24 @@ def command(as_json: bool) -> None:
     """Print versions, and what other packages add: paste it into a report of a fault."""
     from bioeval.base.plugin_manifests import clashes
 
+    has = {"studies": _of_study, "formats": _formats, "protocols": _cards}
+    offers = [
+        {
+            "package": package_of(point),
+            "group": group,
+            "name": point.name,
+            "where": _place(point),
+            "has": [*has[group](point)],
+        }
+        for group in GROUPS
+        for point in entry_points(group)
+    ]
     document = {
         "bioeval": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.platform()}, {os.cpu_count()} processors",
         "packages": _versions(),
-        "from_other_packages": [*_offers()],
+        "from_other_packages": offers,
         "problems": [*problems, *clashes.values()],
     }
     if as_json:
@@ -62,20 +74,6 @@ def _versions() -> dict[str, str]:
             versions[name] = ""
     versions.pop(distribution(), None)  # extras that name other extras
     return versions
-
-
-def _offers() -> Iterator[dict[str, Any]]:
-    """Yield what each entry point of another package has, and where it is."""
-    has = {"studies": _of_study, "formats": _formats, "protocols": _cards}
-    for group in GROUPS:
-        for point in entry_points(group):
-            yield {
-                "package": package_of(point),
-                "group": group,
-                "name": point.name,
-                "where": _place(point),
-                "has": [*has[group](point)],
-            }
 
 
 def _formats(point: EntryPoint) -> Iterator[str]:

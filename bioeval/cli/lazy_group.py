@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import PluginError, nearest_name
-from bioeval.base.manifest import StudyManifest, Subcommand
+from bioeval.base.manifest import Subcommand
 from bioeval.base.plugins import (
     Terminated,
     error_line,
@@ -34,7 +34,7 @@ FROM_ELSEWHERE = "From other packages"
 #: The command that prints the help of the others.
 HELP_COMMAND = "help"
 
-_OWN = (
+_CORE_COMMANDS = (
     Subcommand(
         "example",
         "Write scores of real faces that come with bioeval.",
@@ -72,28 +72,26 @@ _OWN = (
 
 def _headings() -> dict[str, tuple[Subcommand, ...]]:
     """Return the commands of this package and of the studies under the headings of the help."""
-    listed = list(_OWN)
+    listed = list(_CORE_COMMANDS)
     elsewhere: dict[str, list[Subcommand]] = {}
     for study in manifests().values():
-        if study.package:
-            heading = f"{FROM_ELSEWHERE}: {study.package}"
-            elsewhere.setdefault(heading, []).extend(_of_package(study))
-        else:
+        if not study.package:
             listed += study.commands
+            continue
+        offered = elsewhere.setdefault(f"{FROM_ELSEWHERE}: {study.package}", [])
+        for command in study.commands:
+            if command.name in {HELP_COMMAND, *(core.name for core in _CORE_COMMANDS)}:
+                report(
+                    study.package,
+                    f"the command {command.name!r} is bioeval's own; "
+                    "that of the package is left out",
+                )
+            else:
+                offered.append(command)
     under: dict[str, list[Subcommand]] = {heading: [] for heading in _HEADINGS}
     for command in sorted(listed, key=lambda command: command.place):
         under.setdefault(command.heading, []).append(command)
     return {heading: tuple(x) for heading, x in (under | elsewhere).items() if x}
-
-
-def _of_package(study: StudyManifest) -> Iterator[Subcommand]:
-    """Yield the commands of a study of another package."""
-    for command in study.commands:
-        if command.name in {HELP_COMMAND, *(own.name for own in _OWN)}:
-            own = f"the command {command.name!r} is bioeval's own"
-            report(study.package, f"{own}; that of the package is left out")
-        else:
-            yield command
 
 
 #: The commands under the headings of the help, and all of them by name.

@@ -370,10 +370,14 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
         options[role] = second
     arguments = {name: options.pop(name) for name in _WORDS}
     arguments |= {f"{name}_key": options.pop(name) for name in _KEYS}
+    # Only files of arrays have names of these.
+    suffixes = ("", ".npz", ".mat", ".h5", ".hdf5", ".nc", ".zarr", ".safetensors")
+    has_names = Path(data).suffix.lower() in suffixes
     for name in _KEYS_OR_FILES:
         value = options.pop(name)
         if value is not None:
-            if value is not second and _is_key(value, data):
+            is_file = value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
+            if value is not second and has_names and not is_file:
                 name += "_key"
             arguments[name] = value
     arguments["meta"] = _by_name(options.pop("meta"))
@@ -389,13 +393,6 @@ def system_name(file: str, name: str | None, reading: dict[str, Any]) -> str:
     """Return the name of a system: as given, else that of the file and the chosen array."""
     array = reading["scores_key"] or reading["embeddings_key"]
     return name or ":".join(filter(None, (Path(file).stem, array)))
-
-
-def _is_key(value: str, data: str) -> bool:
-    """Whether a KEY or a file is a key: only files of arrays have names of these."""
-    suffixes = ("", ".npz", ".mat", ".h5", ".hdf5", ".nc", ".zarr", ".safetensors")
-    in_file = Path(data).suffix.lower() in suffixes
-    return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
 
 
 def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import errno
 import itertools
@@ -167,9 +166,14 @@ def write_folder(
             text = as_json({**document, "files": names})
             (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
         if new and not folder.exists():
-            with contextlib.suppress(FileExistsError, NotADirectoryError):
-                _rename(part, folder)
+            try:
+                move(os.rename, part, folder)
                 return names
+            except (FileExistsError, NotADirectoryError):
+                pass  # another run has taken the name
+            except OSError as error:
+                if error.errno != errno.ENOTEMPTY:
+                    raise
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
         # Another run may have written there in the meantime.
         with turn_at(folder / "results"), naming_writes(folder / SUMMARY):
@@ -185,18 +189,6 @@ def write_folder(
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
-
-
-def _rename(part: Path, folder: Path) -> None:
-    """Rename a folder; raise :class:`FileExistsError` where another has taken the name."""
-    from bioeval.scores.formats.files import move
-
-    try:
-        move(os.rename, part, folder)
-    except OSError as error:
-        if error.errno == errno.ENOTEMPTY:
-            raise FileExistsError(error.errno, error.strerror, str(folder)) from error
-        raise
 
 
 def write_results(
@@ -349,9 +341,9 @@ class MoreResults:
         return {}
 
     def of_all(
-        self, systems: Mapping[str, Scores], found: Mapping[str, xr.DataTree], target: str | None
+        self, systems: Mapping[str, Scores], results: Mapping[str, xr.DataTree], target: str | None
     ) -> dict[str, xr.Dataset]:
-        """Return results of several systems together by name; `found` has those of each."""
+        """Return results of several systems together by name; `results` has those of each."""
         return {}
 
 

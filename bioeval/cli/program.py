@@ -120,26 +120,26 @@ def _escaped() -> Iterator[None]:
 @contextlib.contextmanager
 def _heard() -> Iterator[None]:
     """Raise an interruption once more that Python only reports, as it does in a finaliser."""
-    before, over, told = sys.unraisablehook, threading.Event(), threading.Event()
+    before, over, reported = sys.unraisablehook, threading.Event(), threading.Event()
     lost: list[BaseException] = []
     threads: list[threading.Thread] = []
 
-    def hook(found: Any) -> None:
+    def hook(unraisable: Any) -> None:
         """Raise an interruption from another thread; report all else as before."""
-        if not isinstance(found.exc_value, KeyboardInterrupt | SystemExit):
-            before(found)
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt | SystemExit):
+            before(unraisable)
             return
-        lost.append(found.exc_value)
+        lost.append(unraisable.exc_value)
         if isinstance(lost[-1], KeyboardInterrupt):
             number = signal.SIGINT
         else:
             number = signal.SIGTERM
         threads.append(threading.Thread(target=again, args=(number,)))
         threads[-1].start()
-        told.set()
+        reported.set()
 
     def again(number: signal.Signals) -> None:
-        told.wait()  # in the hook, an interruption would be lost once more
+        reported.wait()  # in the hook, an interruption would be lost once more
         if not over.wait(0.01):  # by when the finaliser has ended
             _thread.interrupt_main(number)
 

@@ -95,9 +95,9 @@ def command(
     options["auc"] = not options.pop("no_auc")
     options["plots"] = options["plots"] or bool(plot_formats)
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
-    given = take_card_options(options)
+    given_options = take_card_options(options)
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
-    require_method(options["interval"], seed_of_draws=not given.keys() <= of_tasks)
+    require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
     output = Output.take(options)
     more = [add(options, data, output) for add in hooks("run_outputs")]
     read = [data, options.get("second")]
@@ -109,7 +109,7 @@ def command(
         scores = read_scores(data, reading, stages).replace(name=system_name(data, name, reading))
         for one in more:
             one.require(scores)
-        resolved = resolve(protocol, scores.layout, given)
+        resolved = resolve(protocol, scores.layout, given_options)
         stages("counting")
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
         if output.page is not None and options["checkpoint"] is None:

@@ -226,7 +226,7 @@ class StudyCommand:
     ) -> xr.DataTree:
         """Return results, doubtful ones with the findings of the data check.
 
-        Where thresholds are `given`, a rate of one class of attempts at them is a result, too.
+        Where thresholds are given, a rate of one class of attempts at them is a result, too.
         """
         return checked(tree, scores, protocol, self.stages, at_given_thresholds)
 
@@ -284,7 +284,7 @@ class StudyCommand:
 
     def finish(
         self,
-        found: xr.Dataset | dict[str, xr.Dataset],
+        results: xr.Dataset | dict[str, xr.Dataset],
         document: dict[str, Any],
         csv: Mapping[str, Table] | None = None,
         *,
@@ -303,11 +303,11 @@ class StudyCommand:
 
         drawn: Any
         saved: Any
-        if isinstance(found, dict):
-            drawn = {name: self.in_terms(ds) for name, ds in found.items()}
-            saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in found.items()})
+        if isinstance(results, dict):
+            drawn = {name: self.in_terms(ds) for name, ds in results.items()}
+            saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in results.items()})
         else:
-            drawn, saved = self.in_terms(found), found
+            drawn, saved = self.in_terms(results), results
         table = self.table(drawn)
         if apart:
             drawn = list(drawn.values())

@@ -23,7 +23,16 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
+from bioeval.results.blocks import (
+    Block,
+    DataHeader,
+    Note,
+    ResultsBySystem,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
 from bioeval.results.words import in_one_precision
@@ -396,11 +405,11 @@ def ranks(
 _LISTED, _OF_MATES = 20, ("identification_rank", "mate_distance", "nearest_other")
 
 
-def rank_blocks(found: Found) -> Iterator[Block]:
+def rank_blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the rank of the best mate of the first probes, and the scores beside it."""
-    ds = found[""]
+    ds = results[""]
     yield Title("Ranks of the best mates")
-    yield DataHeader(found)
+    yield DataHeader(results)
     yield Sentence()
     names, heads = _OF_MATES, ["probe", "rank", "best mate", "nearest other"]
     first = ds.isel(probe=slice(_LISTED))
@@ -410,4 +419,4 @@ def rank_blocks(found: Found) -> Iterator[Block]:
     left = ds.sizes["probe"] - _LISTED
     if left > 0:
         yield Note(f"... and {counted(left, 'probes')} more", exact=True)
-    yield Warnings(found)
+    yield Warnings(results)

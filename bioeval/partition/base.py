@@ -97,7 +97,7 @@ def _canonical_order(values: list) -> np.ndarray:
 class SplitInput:
     """The `n` samples that a splitter was given."""
 
-    def __init__(self, who: str, X: Any, y: Any, groups: Any, meta: Any):
+    def __init__(self, who: str, X: object, y: object, groups: object, meta: Any):
         """Take what :meth:`Division.split` was given; `who` is the splitter, for messages."""
         self.who = who
         if isinstance(X, Scores):
@@ -271,7 +271,7 @@ class SplitInput:
         return out
 
 
-def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
+def _of_scores(who: str, scores: Scores, y: object, groups: object, meta: Any) -> tuple:
     """Return the subjects and the metadata of scores unless `y`, `groups` and `meta` give some."""
     if are_pairs(scores):
         if groups is None:
@@ -356,7 +356,7 @@ class Parameters:
                     params |= {f"{name}__{k}": v for k, v in value.get_params().items()}
         return params
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Change constructor arguments, with the same checks; ``outer__inner`` reaches inside.
 
         Parameters
@@ -410,7 +410,12 @@ class Division(Parameters, ABC, Generic[Parts]):
         return False
 
     def split(
-        self, X: Any = None, y: Any = None, groups: Any = None, *, meta: Mapping | None = None
+        self,
+        X: object = None,
+        y: object = None,
+        groups: object = None,
+        *,
+        meta: Mapping | None = None,
     ) -> Iterator[Parts]:
         """Divide the samples.
 
@@ -470,7 +475,7 @@ class Division(Parameters, ABC, Generic[Parts]):
 
     n_splits: int
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return how many splits there are; the arguments are not needed."""
         return self.n_splits
 
@@ -495,7 +500,7 @@ class Splitter(Division[Parts]):
         return request
 
 
-def require_flag(who: str, name: str, value: Any) -> bool:
+def require_flag(who: str, name: str, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise DataError(f"{who}: {name} is {received(value)}; expected True or False")

@@ -113,8 +113,10 @@ class ClaimSampler(Parameters):
         genuine = self._genuine(scores, inside, draws)
         numbers = np.full(len(known), self.per_probe)
         numbers[genuine] -= 1
-        self._require_others(numbers, known, len(enrolled))
-        row, claimed = _others(numbers, np.where(known, place, -1), len(enrolled), draws)
+        self._require_enough_subjects(numbers, known, len(enrolled))
+        row, claimed = _draw_other_subjects(
+            numbers, np.where(known, place, -1), len(enrolled), draws
+        )
         row, claimed = np.append(row, genuine), np.append(claimed, place[genuine])
         order = np.lexsort((claimed, row))
         labels = scores._codes.values[enrolled[claimed[order]]]
@@ -135,7 +137,9 @@ class ClaimSampler(Parameters):
             )
         return able[draws.permutation(len(able))[:wanted]]
 
-    def _require_others(self, numbers: np.ndarray, known: np.ndarray, enrolled: int) -> None:
+    def _require_enough_subjects(
+        self, numbers: np.ndarray, known: np.ndarray, enrolled: int
+    ) -> None:
         for those, other_subjects in ((known, enrolled - 1), (~known, enrolled)):
             most = int(numbers[those].max(initial=0))
             if most > other_subjects:
@@ -162,8 +166,8 @@ def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
     return np.bincount(number[usable], minlength=len(probes)) > 0
 
 
-def _others(
-    numbers: np.ndarray, own_subject: np.ndarray, enrolled: int, draws: Stream
+def _draw_other_subjects(
+    numbers: np.ndarray, probe_subject: np.ndarray, enrolled: int, draws: Stream
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw distinct other subjects for each probe; return rows and places of the subjects.
 
@@ -173,7 +177,7 @@ def _others(
     rows, claimed = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for size in np.unique(numbers[numbers > 0]).tolist():
         row = np.flatnonzero(numbers == size)
-        known = own_subject[row] >= 0
+        known = probe_subject[row] >= 0
         total = enrolled - known
         taken = np.empty((len(row), size), dtype=np.int64)
         for i in range(size):
@@ -181,7 +185,7 @@ def _others(
             number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
             again = (taken[:, :i] == number[:, None]).any(axis=1)
             taken[:, i] = np.where(again, last, number)
-        taken += known[:, None] & (taken >= own_subject[row][:, None])
+        taken += known[:, None] & (taken >= probe_subject[row][:, None])
         rows.append(np.repeat(row, size))
         claimed.append(taken.ravel())
     return np.concatenate(rows), np.concatenate(claimed)

@@ -131,7 +131,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             )
         require_choice(f"{who}: too_few", too_few, TOO_FEW)
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
-        if n_repeats > 1 and not self._random:
+        if n_repeats > 1 and self.n_probe is None and not self._random_gallery:
             raise DataError(
                 f"{who}: n_repeats is {n_repeats}, but nothing is random; all repeats would be "
                 "the same"
@@ -139,14 +139,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         require_seed(random_state)
 
     @property
-    def _random(self) -> bool:
-        return self.n_probe is not None or self._random_gallery
-
-    @property
     def _random_gallery(self) -> bool:
         return self.n_gallery is not None and self.quality is None
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats; the arguments are not needed."""
         return self.n_repeats
 
@@ -242,7 +238,20 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         codes = samples.subjects.codes
         rank = np.zeros(samples.n)
         if self.quality is not None:
-            rank = -_as_quality(samples, self.quality)
+            values = samples.numbers(self.quality)
+            if values is None:
+                dtype = samples.column(self.quality).dtype
+                raise DataError(
+                    f"{samples.who}: meta[{self.quality!r}] has dtype {dtype}; expected numbers"
+                )
+            missing = np.isnan(values)
+            if missing.any():
+                raise DataError(
+                    f"{samples.who}: meta[{self.quality!r}] has {int(missing.sum())} missing "
+                    f"values, the first at position {int(np.argmax(missing))}; give -inf to what "
+                    "should not be enrolled"
+                )
+            rank = -values
         elif self._random_gallery:
             # By subject, so that only the order of a subject's own templates has an influence.
             rank[np.argsort(codes, kind="stable")] = draws.permutation(samples.n)
@@ -340,21 +349,21 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
         require_seed(random_state)
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats, those of `probe_gallery` included."""
         return self.n_repeats * self.probe_gallery.n_repeats
 
     def _splits(self, samples: SplitInput) -> Iterator[GalleryProbe]:
         """Yield all repeats of the inner division for each draw of the enrolled subjects."""
         inner, seed = self.probe_gallery, seed_sequence(self.random_state)
-        own_seed = None
+        inner_seed = None
         if inner.random_state is not None:
-            own_seed = seed_sequence(inner.random_state)
+            inner_seed = seed_sequence(inner.random_state)
         for repeat, turn in itertools.product(range(self.n_repeats), range(inner.n_repeats)):
-            if own_seed is None:
+            if inner_seed is None:
                 yield self.drawn(samples, seed, repeat, (seed, repeat * inner.n_repeats + turn))
             else:
-                yield self.drawn(samples, seed, repeat, (own_seed, turn))
+                yield self.drawn(samples, seed, repeat, (inner_seed, turn))
 
     def drawn(
         self,
@@ -369,54 +378,30 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         order = numbers.permutation(len(who))
         outside = np.zeros(len(who), dtype=bool)
         if self.enrolled is None:
-            outside[order[: self._number_out(samples)]] = True
+            size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
+            number = shuffling.units_of(size, len(who), up=True)
+            if number >= len(who):
+                raise DataError(
+                    f"{samples.who}: unenrolled is {self.unenrolled!r}: {number} of {len(who)} "
+                    "subjects; at least one has to be enrolled"
+                )
+            outside[order[:number]] = True
             unenrolled = outside
         else:
             few = inner.enough(samples).with_too_few
             able = order[~few[order]]
             outside[:] = True
-            outside[able[: self._number_in(samples, len(able))]] = False
+            size = shuffling.as_size(samples.who, "enrolled", self.enrolled)
+            number = shuffling.units_of(size, len(able), up=False)
+            if not 1 <= number <= len(able):
+                raise DataError(
+                    f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}: {number} "
+                    f"subjects, but {len(able)} of {len(who)} have templates enough to be "
+                    f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
+                )
+            outside[able[:number]] = False
             unenrolled = outside & ~few if inner.too_few == "drop" else outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
         gallery, probe = inner._roles(samples, ~outside, draws)
         return inner._indices(samples.who, gallery, probe | unenrolled[who.codes])
-
-    def _number_out(self, samples: SplitInput) -> int:
-        """Return the number of subjects drawn as unenrolled."""
-        total = len(samples.subjects)
-        size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
-        out = shuffling.units_of(size, total, up=True)
-        if out >= total:
-            raise DataError(
-                f"{samples.who}: unenrolled is {self.unenrolled!r}: {out} of {total} subjects; "
-                "at least one has to be enrolled"
-            )
-        return out
-
-    def _number_in(self, samples: SplitInput, able: int) -> int:
-        """Return the number of subjects drawn as enrolled, of those with templates enough."""
-        size = shuffling.as_size(samples.who, "enrolled", self.enrolled)
-        number = shuffling.units_of(size, able, up=False)
-        if not 1 <= number <= able:
-            raise DataError(
-                f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}: {number} "
-                f"subjects, but {able} of {len(samples.subjects)} have templates enough to be "
-                f"enrolled and to probe; expected 1 to {able}, or a larger proportion"
-            )
-        return number
-
-
-def _as_quality(samples: SplitInput, name: str) -> np.ndarray:
-    """Return the numbers of a metadata column, checked."""
-    values = samples.numbers(name)
-    if values is None:
-        dtype = samples.column(name).dtype
-        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {dtype}; expected numbers")
-    missing = np.isnan(values)
-    if missing.any():
-        raise DataError(
-            f"{samples.who}: meta[{name!r}] has {int(missing.sum())} missing values, the first at "
-            f"position {int(np.argmax(missing))}; give -inf to what should not be enrolled"
-        )
-    return values

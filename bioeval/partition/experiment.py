@@ -65,7 +65,8 @@ def parts_by_sample(
         chosen = place < train[who.codes]
         if strata is not None:
             _Strata(samples, str(stratify), strata, seen[who.codes], chosen).even_out()
-            place = _after(who, chosen, place)
+            every = np.ones(len(place), dtype=bool)  # the chosen ones first
+            place = place_in_subject(who, every, np.where(chosen, place, place + len(place)))
         held = (place < (train + validation)[who.codes]) & ~chosen
         test = ~chosen & ~held
         yield ThreeParts(np.flatnonzero(chosen), np.flatnonzero(held), np.flatnonzero(test))
@@ -112,12 +113,6 @@ def _places(who: LabelCodes, draws: Stream) -> np.ndarray:
     # By subject, so that only the order of a subject's own templates has an influence.
     rank[np.argsort(who.codes, kind="stable")] = draws.permutation(len(rank))
     return place_in_subject(who, np.ones(len(rank), dtype=bool), rank)
-
-
-def _after(who: LabelCodes, chosen: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Return the places of samples within their subjects, the chosen ones first."""
-    every = np.ones(len(place), dtype=bool)
-    return place_in_subject(who, every, np.where(chosen, place, place + len(place)))
 
 
 class _Strata:
@@ -424,7 +419,7 @@ class Experiment(Division[ExperimentParts]):
             return "unenrolled"
         return "leave-subject-out"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of repeats; the arguments are not needed."""
         return self.repeats
 
@@ -511,6 +506,6 @@ class Experiment(Division[ExperimentParts]):
         return part[gallery], part[probe]
 
 
-def _absent(size: Any) -> bool:
+def _absent(size: object) -> bool:
     """Whether there is no part of this size."""
     return size is None or (isinstance(size, int | float) and size == 0 and size is not False)

@@ -44,7 +44,7 @@ class _Folds(Splitter[TrainTest]):
                 "shuffle=True, or leave random_state out"
             )
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of splits: folds times repeats; the arguments are not needed."""
         return self.n_splits * self._n_repeats
 
@@ -309,7 +309,7 @@ class RepeatedSampleKFold(_SampleFolds):
         require_column(type(self).__name__, stratify)
 
 
-def require_column(who: str, stratify: Any) -> None:
+def require_column(who: str, stratify: object) -> None:
     """Raise :class:`DataError` unless `stratify` is None or a name."""
     if stratify is not None and not isinstance(stratify, str):
         raise DataError(
@@ -364,7 +364,7 @@ class _FoldsByColumn(Splitter[TrainTest]):
             )
         return order
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: object = None) -> int:
         """Return the number of folds; the arguments are not needed."""
         return self._n_splits
 

@@ -209,12 +209,13 @@ def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:
     """Find a rule of pairs in a card whose tasks need all comparisons."""
     task = values.get("verification", {})
     rule = task.get("pairs", "ordered")
-    others = [name for name in values if name in TASKS and name != "verification"]
-    if rule != "ordered" and (others or task.get("templates") != ("single",)):
+    other_tasks = [name for name in values if name in TASKS and name != "verification"]
+    if rule != "ordered" and (other_tasks or task.get("templates") != ("single",)):
         problems.add(
             ("verification", "pairs"),
             f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
-            f"beside it and no other task{f'; found {_brackets(others)}' if others else ''}",
+            "beside it and no other task"
+            f"{f'; found {_brackets(other_tasks)}' if other_tasks else ''}",
         )
 
 
@@ -358,9 +359,9 @@ def _unknown_field(section: str, key: str, value: object) -> str:
         hint = f" {key} is a field of {' and '.join(map('[{}]'.format, homes))}."
     else:
         hint = nearest_name(key, fields)
-    what = f"a field of [{section}]" if section else "a field above the sections"
+    place = f"a field of [{section}]" if section else "a field above the sections"
     return (
-        f"{write_toml_key(key)} = {shorten(value)} is not {what}; expected one of "
+        f"{write_toml_key(key)} = {shorten(value)} is not {place}; expected one of "
         f"{', '.join(fields)}{hint and f'.{hint}'}"
     )
 
@@ -393,9 +394,11 @@ def _check_section(
     for key, value in data.items():
         if key not in fields:
             problems.add((*prefix, key), _unknown_field(name, key, value))
-    given = [key for key in data if key in only_one_of]
-    if len(given) > 1:
-        problems.add((*prefix, given[-1]), f"holds {' and '.join(given)}; expected only one")
+    alternatives = [key for key in data if key in only_one_of]
+    if len(alternatives) > 1:
+        problems.add(
+            (*prefix, alternatives[-1]), f"holds {' and '.join(alternatives)}; expected only one"
+        )
     values = {}
     for key, field in fields.items():
         place = (*prefix, key)
@@ -403,7 +406,7 @@ def _check_section(
             if field.required:
                 problems.add(place, f"{key} is missing; expected {field.expected()}: {field.doc}")
             values[key] = field.default_for(layout)
-            if given and key in only_one_of:
+            if alternatives and key in only_one_of:
                 values[key] = None
         elif layout is not None and layout not in field.layouts:
             problems.add(

@@ -27,9 +27,11 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
         return functools.partial(_paragraph, width, lambda text: say(text, task))
 
     wrap = wrapped("")
+    source = protocol.source
+    year = f" ({source.year})" if source.year is not None else ""
     head = [
         *wrap(f"{layout}: {LAYOUTS[layout]}", "Layout"),
-        *wrap(_source_line(protocol.source), "Source"),
+        *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
     ]
     if protocol.exclude:
         head += wrap(f"exclude = {', '.join(protocol.exclude)}", "Left out")
@@ -53,14 +55,12 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
         if texts:
             block = wrap(lead)
             for text in texts:
-                block += _item(say(text, ""), width)
+                words = " ".join(say(text, "").split())
+                block += textwrap.wrap(
+                    words, width, initial_indent="  - ", subsequent_indent="    "
+                )
             blocks.append(block)
     return "\n\n".join(map("\n".join, blocks)) + "\n"
-
-
-def _source_line(source: Source) -> str:
-    year = f" ({source.year})" if source.year is not None else ""
-    return ". ".join(filter(None, [source.text + year, source.section, source.url]))
 
 
 def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
@@ -109,12 +109,6 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
 
 def _holds(value: object, word: str) -> bool:
     return word in value if isinstance(value, tuple) else value == word
-
-
-def _item(text: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split()), width, initial_indent="  - ", subsequent_indent="    "
-    )
 
 
 def _paragraph(

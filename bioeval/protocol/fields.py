@@ -151,19 +151,13 @@ def fields_of(owner: type) -> dict[str, Field]:
         described = {}
         for item in dataclasses.fields(owner):
             if "card" in item.metadata:
-                kind, many = _kind_of(str(item.type))
+                # The text of the type, such as ``tuple[int, ...] | None``: evaluating all of them
+                # would take longer than reading a card.
+                word = str(item.type).removeprefix("tuple[").split(",")[0].split(" ")[0]
+                kind, many = KINDS[word], str(item.type).startswith("tuple[")
                 described[item.name] = replace(item.metadata["card"], kind=kind, many=many)
         _FIELDS[owner] = described
     return _FIELDS[owner]
-
-
-def _kind_of(annotation: str) -> tuple[str, bool]:
-    """Return the kind of a type such as ``tuple[int, ...] | None``, and whether it is a list.
-
-    The text is read, as evaluating all of them would take longer than reading a card.
-    """
-    many = annotation.startswith("tuple[")
-    return KINDS[annotation.removeprefix("tuple[").split(",")[0].split(" ")[0]], many
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import xarray as xr
 
 #: Results by the name of their system, ``""`` for the only one.
-Found = Mapping[str, xr.Dataset]
+ResultsBySystem = Mapping[str, xr.Dataset]
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class FactList:
 class Table:
     """Rows of cells below column headings; a narrow view leaves out cells that are None.
 
-    `said` names what a view puts into its words: ``"heads"``, ``"labels"``, the first cell of each
-    row, or nothing. A table that `folds` is written as lines where it is too wide. `widths` are
-    those of the columns in plain lines, negative ones flush left.
+    `reworded` names what a view puts into its words: ``"heads"``, ``"labels"``, the first cell of
+    each row, or nothing. A table that `folds` is written as lines where it is too wide. `widths`
+    are those of the columns in plain lines, negative ones flush left.
     """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str | None]]
-    said: str = "heads"
+    reworded: str = "heads"
     folds: bool = False
     indented: bool = True
     dim_last: bool = False
@@ -69,14 +69,14 @@ class Table:
 class DataHeader:
     """The header of results: system, data, scores, protocol."""
 
-    found: Found
+    results: ResultsBySystem
 
 
 @dataclass(frozen=True)
 class Terms:
     """Names of rates in the other vocabulary, for a result or for these rates by task."""
 
-    found: Found
+    results: ResultsBySystem
     rates: Mapping[str, Sequence[str]] | None = None
 
 
@@ -84,7 +84,7 @@ class Terms:
 class Intervals:
     """The methods of the confidence intervals of results."""
 
-    found: Found
+    results: ResultsBySystem
     where: str = "In brackets"
     more: str = ""
 
@@ -93,7 +93,7 @@ class Intervals:
 class Warnings:
     """The warnings of results, with the names of their systems where not all have them."""
 
-    found: Found
+    results: ResultsBySystem
     reworded: bool = True  # with arguments named as options of the command
 
 

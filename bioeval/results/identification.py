@@ -37,7 +37,7 @@ RANK_LIMIT, DIR_LIMIT = 1_000_000, 2_000_000
 class ClosedSetCounts:
     """Counts of closed-set identification, of one gallery or expected over many."""
 
-    found: np.ndarray  # probes with a mate at each rank or better
+    identified: np.ndarray  # probes with a mate at each rank or better
     attempts: int
     skipped: int  # probes without a usable mate
     tied: Any  # attempts with a non-mate tied with the best mate
@@ -77,10 +77,10 @@ class ClosedSetCounts:
 
     def scalars(self, about: Provenance) -> Scalars:
         """Return CMS over the ranks, and the attempts."""
-        cms = rate(self.found, self.attempts)
+        cms = rate(self.identified, self.attempts)
         variables = {
             "cms": (("rank",), cms),
-            "cms_count": (("rank",), self.found),
+            "cms_count": (("rank",), self.identified),
             "recognition_rate": ((), cms[0]),
             "attempts": ((), np.int64(self.attempts)),
             "skipped": ((), np.int64(self.skipped)),
@@ -447,7 +447,7 @@ class OpenSetCounts:
 def open_set_dataset(
     tally: IdentificationTally,
     *,
-    thresholds: Any = None,
+    thresholds: np.ndarray | int | None = None,
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",

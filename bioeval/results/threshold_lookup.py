@@ -140,8 +140,8 @@ def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
         curves[name] = [ResultThresholds(leaf) for leaf in leaves if "threshold" in leaf.dims]
     every = list(itertools.chain.from_iterable(curves.values()))
     shared = {}
-    for name, own_points in curves.items():
-        units = {task.units for task in own_points}
+    for name, lookups in curves.items():
+        units = {task.units for task in lookups}
         points = [task.operating_points() for task in every if task.units in units]
         shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
     return shared
@@ -166,16 +166,6 @@ def check_places(threshold: Any) -> np.ndarray:
     return places
 
 
-def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
-    """Return the rows of increasing thresholds that apply at others, on the stricter side.
-
-    For distances that is -1, for similarities the number of rows.
-    """
-    if similar:
-        return np.searchsorted(grid, threshold, side="left")
-    return np.searchsorted(grid, threshold, side="right") - 1
-
-
 def rates_at(dataset: xr.Dataset, given_thresholds: np.ndarray | Rule) -> xr.Dataset:
     """Return a result at thresholds of any order, checked by :func:`check_places`, or by a rule."""
     if isinstance(given_thresholds, Rule):
@@ -183,12 +173,15 @@ def rates_at(dataset: xr.Dataset, given_thresholds: np.ndarray | Rule) -> xr.Dat
     else:
         threshold = given_thresholds
     similar, grid = _grid(dataset)
-    row, last = rows_at(grid, threshold, similar), len(grid) - 1
+    last = len(grid) - 1
+    # The row of a threshold is that of the nearest one on the stricter side, perhaps outside.
     if similar:
+        row = np.searchsorted(grid, threshold, side="left")
         looser = row - 1
         outside, inside = row > last, looser >= 0
         strictest, loosest = np.inf, -np.inf
     else:
+        row = np.searchsorted(grid, threshold, side="right") - 1
         looser = row + 1
         outside, inside = row < 0, looser <= last
         strictest, loosest = -np.inf, np.inf
@@ -224,7 +217,7 @@ def at_rows(
     )
 
 
-def _one_or_many(rows: np.ndarray) -> Any:
+def _one_or_many(rows: np.ndarray) -> np.ndarray | int:
     """Return rows as xarray selects them: a single one without a dimension."""
     return rows if np.ndim(rows) else int(rows)
 

@@ -86,7 +86,10 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
             array = _narrow(array)
     if array.ndim != 1:
         raise DataError(f"{input_name} has shape {array.shape}; expected one dimension")
-    if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
+    is_complex = array.dtype.kind == "O" and any(
+        issubclass(kind, complex | np.complexfloating) for kind in set(map(type, array.tolist()))
+    )
+    if array.dtype.kind not in "biufSUOMm" or is_complex:
         held = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
         raise DataError(
             f"{input_name} has {held}; expected hashable labels, such as real numbers or text"
@@ -156,14 +159,6 @@ def scalar_of(value: Any) -> Any:
     if isinstance(scalar, np.generic) and scalar.dtype.kind not in "mM":
         return scalar.item()
     return scalar  # item() of nanoseconds is a number, that of a masked value what is below
-
-
-def _types(array: np.ndarray) -> set[type]:
-    return set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
-
-
-def _is_complex(kind: type) -> bool:
-    return issubclass(kind, complex | np.complexfloating)
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

@@ -81,8 +81,8 @@ def rank_agreement(
     z = float(scipy.special.ndtri(0.5 + check_confidence(confidence) / 2))
     rated = _values("ratings", ratings)
     columns: dict[str, list[float]] = {}
-    for name, given in measures.items():
-        values = _values(f"measures[{name!r}]", given)
+    for name, numbers in measures.items():
+        values = _values(f"measures[{name!r}]", numbers)
         if len(values) != len(rated):
             raise DataError(
                 f"measures[{name!r}] has {counted(len(values), 'values')}, and there are "
@@ -108,8 +108,8 @@ def rank_agreement(
     return build(variables, AGREEMENT, {"measure": np.array([*map(str, measures)])}, attrs)
 
 
-def _values(name: str, given: Any) -> np.ndarray:
-    values = require_numbers(name, given)
+def _values(name: str, numbers: Any) -> np.ndarray:
+    values = require_numbers(name, numbers)
     if values.ndim != 1 or np.isinf(values).any():
         raise DataError(
             f"{name} has shape {values.shape}{' and infinite values' if values.ndim == 1 else ''}; "
@@ -134,8 +134,8 @@ def _coefficients(values: np.ndarray, ratings: np.ndarray, z: float) -> dict[str
         "pearson": 1 / (n - 3) if n > 3 else np.nan,
     }
     limits: dict[str, float] = {}
-    given = zip(_COEFFICIENTS, (spearman, kendall, pearson), strict=True)
-    for name, value in given:
+    coefficients = zip(_COEFFICIENTS, (spearman, kendall, pearson), strict=True)
+    for name, value in coefficients:
         r = float(np.clip(value, -1.0, 1.0))
         margin = z * np.sqrt(variances[name]) if abs(r) < 1 - 1e-12 else np.nan
         middle = np.arctanh(r) if abs(r) < 1 else np.nan

@@ -187,27 +187,27 @@ def _people(
     subjects: Any, pairs: Any, genuine: int, impostor: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return codes of the subject of each genuine, and both of each impostor, attempt."""
-    given, owner = require_array("pairs", pairs), require_array("subjects", subjects)
+    compared, owner = require_array("pairs", pairs), require_array("subjects", subjects)
     if owner.shape != (genuine,):
         raise DataError(
             f"subjects has shape {owner.shape}; expected ({genuine},), the subject of each genuine "
             "attempt"
         )
-    if given.size == 0:
-        given = given.reshape(0, 2)
-    if given.shape != (impostor, 2):
+    if compared.size == 0:
+        compared = compared.reshape(0, 2)
+    if compared.shape != (impostor, 2):
         raise DataError(
-            f"pairs has shape {given.shape}; expected ({impostor}, 2), the two subjects of each "
+            f"pairs has shape {compared.shape}; expected ({impostor}, 2), the two subjects of each "
             "impostor attempt"
         )
-    codes = Codes(as_labels(subjects, "subjects"), as_labels(given.ravel().tolist(), "pairs"))
+    codes = Codes(as_labels(subjects, "subjects"), as_labels(compared.ravel().tolist(), "pairs"))
     one, other = codes.gallery[::2], codes.gallery[1::2]
     if (one == other).any():
         same = one == other
         at = int(np.argmax(same))
         raise DataError(
             f"{int(same.sum())} impostor attempts compare a subject with itself, the first is "
-            f"pairs[{at}]: {given[at].tolist()}"
+            f"pairs[{at}]: {compared[at].tolist()}"
         )
     return codes.probe, one, other
 

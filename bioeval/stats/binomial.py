@@ -113,17 +113,17 @@ def clopper_pearson(
     return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
 
 
-def exact_lower(errors: np.ndarray, others: np.ndarray, miss: float) -> np.ndarray:
+def exact_lower(errors: np.ndarray, correct: np.ndarray, miss: float) -> np.ndarray:
     """Return the lower limits of Clopper and Pearson, which miss rates with this probability.
 
     Numbers of errors and of other attempts need not be whole. A limit is 0 without an error.
     """
-    return _beta_quantile(errors, others + 1, miss)
+    return _beta_quantile(errors, correct + 1, miss)
 
 
-def exact_upper(errors: np.ndarray, others: np.ndarray, confidence: float) -> np.ndarray:
+def exact_upper(errors: np.ndarray, correct: np.ndarray, confidence: float) -> np.ndarray:
     """Return the one-sided upper limits of Clopper and Pearson; 1 where all attempts are errors."""
-    return _beta_quantile(errors + 1, others, confidence)
+    return _beta_quantile(errors + 1, correct, confidence)
 
 
 def _beta_quantile(a: np.ndarray, b: np.ndarray, level: float) -> np.ndarray:

@@ -42,7 +42,7 @@ _LANES = 32
 _SPARSE = 24
 
 # Values of a temporary array.
-_ROOM = 1 << 22
+VALUES_AT_ONCE = 1 << 22
 
 
 class QuadraticForms:
@@ -80,9 +80,9 @@ class QuadraticForms:
         """Return the totals, whole numbers."""
         return self.totals.astype(np.int64)
 
-    def include_counts(self, found: np.ndarray) -> None:
+    def include_counts(self, counts: np.ndarray) -> None:
         """Add totals of other attempts."""
-        self._totals += _tiled(found)
+        self._totals += _tiled(counts)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
@@ -130,7 +130,7 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     # Sums of whole numbers are exact in any order.
     if np.count_nonzero(whole) * _SPARSE < whole.size and (whole == np.floor(whole)).all():
         whole = scipy.sparse.csr_array(whole)
-    step = max(1, _ROOM // max(len(weights), 1))
+    step = max(1, VALUES_AT_ONCE // max(len(weights), 1))
     for low in range(0, weights.shape[1], step):
         part = slice(low, low + step)
         out[:, part] = whole @ weights[:, part].astype(np.float64)
@@ -201,9 +201,9 @@ def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
     if n < 4:
         return float("nan")
     shared = float(((away.sum(axis=0) + away.sum(axis=1)) ** 2).sum())
-    itself = float((away * (away + away.T)).sum())
+    same_pair = float((away * (away + away.T)).sum())
     scale = n * (n - 1) / ((n - 2) * (n - 3)) / total**2
-    return max(shared - itself, 0.0) * scale or shared / total**2
+    return max(shared - same_pair, 0.0) * scale or shared / total**2
 
 
 def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
@@ -314,8 +314,8 @@ def subject_bootstrap(
 
 def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return errors and attempts as int64, by subject or by pair, with a diagonal of 0."""
-    given = {"errors": errors, "attempts": attempts}
-    for name, counts in given.items():
+    named_counts = {"errors": errors, "attempts": attempts}
+    for name, counts in named_counts.items():
         require_numbers(name, counts)
     x, n = np.array(errors), np.array(attempts)
     square = n.ndim == 2 and n.shape[0] == n.shape[1]
@@ -342,10 +342,6 @@ def independent_trials(attempts: np.ndarray) -> int:
         return IntervalOptions.trials_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)
     return disjoint_pairs(int(left.sum()), int(right.sum()), int((left | right).sum()))
-
-
-# Values of a temporary array.
-ROOM = 1 << 22
 
 
 class SubjectMeans:
@@ -404,7 +400,7 @@ class SubjectMeans:
             return open_limits(mean, *both, self.trials, self.options.confidence)
         if self._left_out is not None:
             return self._jackknifed(layers, self._left_out)
-        step = max(1, ROOM // self.weights.shape[1])
+        step = max(1, VALUES_AT_ONCE // self.weights.shape[1])
         before = np.zeros(self.weights.shape[1])
         lows, highs = [], []
         for low in range(0, len(layers), step):
@@ -429,7 +425,7 @@ class SubjectMeans:
             return undefined, undefined
         first = np.flatnonzero(np.diff(groups_of(people), prepend=-1))
         kept = self.attempts.sum() - np.add.reduceat(self.attempts[left_out], first)
-        step = max(1, ROOM // max(len(self.attempts), 1))
+        step = max(1, VALUES_AT_ONCE // max(len(self.attempts), 1))
         before = np.zeros(len(self.attempts))
         parts = []
         for low in range(0, len(layers), step):
@@ -471,20 +467,20 @@ class SubjectMeans:
         few = self.few(hits)
         ends = np.array([few[0].place, np.nextafter(-few[1].place, -np.inf)])
         ends = np.unique(ends[np.isfinite(ends)])
-        beside = (np.empty(0), np.empty(0))
+        at_ends = (np.empty(0), np.empty(0))
         if len(ends):
             layers = by_subject(hits.place, hits.person, ends, len(self.attempts), hits.weight)
-            beside = self.limits(layers[:-1])
+            at_ends = self.limits(layers[:-1])
         order = np.argsort(hits.place, kind="stable")
         taken = np.append(0.0, np.cumsum(hits.weight[order]))
         places = np.searchsorted(hits.place[order], np.append(at, ends), side="right")
         rate = _within_one(ratio(taken[places], np.array(self.attempts.sum(), dtype=np.float64)))
         rate = np.concatenate([rate, [few[0].most, 1 - few[1].most]])
         if missed:
-            rate, beside, few = 1 - rate, (1 - beside[1], 1 - beside[0]), few[::-1]
+            rate, at_ends, few = 1 - rate, (1 - at_ends[1], 1 - at_ends[0]), few[::-1]
         unknown = np.full(2, np.nan)  # there few err
-        low = np.concatenate([limits[0], beside[0], unknown])
-        high = np.concatenate([limits[1], beside[1], unknown])
+        low = np.concatenate([limits[0], at_ends[0], unknown])
+        high = np.concatenate([limits[1], at_ends[1], unknown])
         low, high = without_contradiction(rate, (low, high), few, self.options.confidence)
         return low[: len(at)], high[: len(at)]
 
@@ -506,7 +502,7 @@ class SubjectMeans:
         do not contradict each other. They are added to a `band`.
         """
         # Bounds memory; the ranks before are one layer.
-        step = max(1, ROOM // max(len(self.attempts), 1))
+        step = max(1, VALUES_AT_ONCE // max(len(self.attempts), 1))
         lows, highs = [], []
         for first in range(0, count, step):
             last = min(first + step, count)

@@ -342,14 +342,14 @@ class ErringPairs:
             "rejected": ConcatenatedRows((self._ends[1].entries,)),
         }
 
-    def include_counts(self, found: Mapping[str, Any]) -> None:
+    def include_counts(self, counts: Mapping[str, Any]) -> None:
         """Include the counts of other attempts."""
-        self._attempts += found["attempts"]
-        self._number += found["number"]
-        self._same += found["same"]
-        self._open = np.concatenate([self._open, found["open"].array()])
+        self._attempts += counts["attempts"]
+        self._number += counts["number"]
+        self._same += counts["same"]
+        self._open = np.concatenate([self._open, counts["open"].array()])
         for end, name in zip(self._ends, ("accepted", "rejected"), strict=True):
-            end.add(*found[name].array().T)
+            end.add(*counts[name].array().T)
 
     def few(self, copies: int = 1) -> tuple[FewErrors, FewErrors]:
         """Return where few pairs are accepted, and where few are rejected, each in `copies`."""

@@ -22,7 +22,7 @@ from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import RuleOf
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
-from bioeval.stats.bootstrap import ROOM, SubjectMeans, linear_forms, ratio
+from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, ratio
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
 from bioeval.stats.options import IntervalOptions
@@ -112,7 +112,7 @@ class _Rate:
         draws = Stream(options.seed, 0).resampled(people, options.replicates).astype(np.float64)
         draws = (draws - 1) * np.sqrt(people / (people - 1))
         rates = np.minimum(_summed(hits, self.hits.weight, count) / max(self.attempts, 1), 1.0)
-        step = max(1, ROOM // max(people, options.replicates))
+        step = max(1, VALUES_AT_ONCE // max(people, options.replicates))
         for first, layers in self._lost(losses, count, step):
             rate = rates[first : first + len(layers)]
             without = (rate[:, None] * self.attempts - layers) / self.without
@@ -185,39 +185,42 @@ class _Rate:
             ends = ends[0], np.maximum.accumulate(np.fmax(ends[1], high))
         return rate, ends
 
-    def _limits_of_logits(self, counted: np.ndarray, losses: np.ndarray, others: Limits) -> Limits:
+    def _limits_of_logits(
+        self, counted: np.ndarray, losses: np.ndarray, fallback: Limits
+    ) -> Limits:
         """Return limits by the spread of the logits of the rates without each person.
 
-        Where some person has all errors, or all attempts without one, the spread is unknown. There
-        are the `others`, as wide at least as the bound of independent trials of which one erred.
+        Where some person has all errors, or all attempts without one, the spread is unknown. The
+        limits there are the `fallback`, as wide at least as the bound of independent trials of
+        which one erred.
         """
         people, count = len(self.without), len(counted)
         low, high = np.empty((2, count))
         quantile = scipy.special.stdtrit(people - 1, 0.5 + self.options.confidence / 2)
         one = float(clopper_pearson(1, self.trials, self.options.confidence)[1])
-        for first, lost in self._lost(losses, count, max(1, ROOM // people)):
+        for first, lost in self._lost(losses, count, max(1, VALUES_AT_ONCE // people)):
             part = slice(first, first + len(lost))
-            found = counted[part, None] - lost
-            some = (found > _HALF).all(axis=1)
-            not_all = (found < self.without - _HALF).all(axis=1)
+            remaining = counted[part, None] - lost
+            some = (remaining > _HALF).all(axis=1)
+            not_all = (remaining < self.without - _HALF).all(axis=1)
             known = some & not_all
-            moved = scipy.special.logit(found[known] / self.without)
+            moved = scipy.special.logit(remaining[known] / self.without)
             half = quantile * moved.std(axis=1) * np.sqrt(people - 1)
             middle = scipy.special.logit(counted[part][known] / self.attempts)
-            low[part] = np.where(not_all, others[0][part], np.minimum(others[0][part], 1 - one))
-            high[part] = np.where(some, others[1][part], np.maximum(others[1][part], one))
+            low[part] = np.where(not_all, fallback[0][part], np.minimum(fallback[0][part], 1 - one))
+            high[part] = np.where(some, fallback[1][part], np.maximum(fallback[1][part], one))
             low[part][known] = scipy.special.expit(middle - half)
             high[part][known] = scipy.special.expit(middle + half)
         return low, high
 
-    def _errors(self, found: np.ndarray, place: np.ndarray) -> np.ndarray:
+    def _errors(self, hits: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Return the standard error at each place.
 
-        The rate without person ``s`` is ``(found - lost[s]) * share[s]``. What is summed over the
+        The rate without person ``s`` is ``(hits - lost[s]) * share[s]``. What is summed over the
         people are products of ``share - mean(share)`` and ``lost * share``, which change only where
         somebody has a loss.
         """
-        person, weight, count = self.losses.person, self.losses.weight, len(found)
+        person, weight, count = self.losses.person, self.losses.weight, len(hits)
         people, share = len(self.without), 1 / self.without
         uneven = share - share.mean()
         taken = np.cumsum(weight)
@@ -230,8 +233,8 @@ class _Rate:
         steps = (taken**2 - before**2) * share_of_loss**2
         squares = _summed(place, steps, count)
         sizes = _summed(place, np.abs(steps), count)
-        constant = found**2 * (uneven**2).sum()
-        spread = constant - 2 * found * both + squares - lost**2 / people
+        constant = hits**2 * (uneven**2).sum()
+        spread = constant - 2 * hits * both + squares - lost**2 / people
         spread = np.where(spread > _ROUNDING * (constant + sizes), spread, 0.0)
         return np.sqrt(spread * (people - 1) / people)
 
@@ -268,18 +271,18 @@ class NewPeople:
             IntervalOptions.trials_of(int((by_person > 0).sum())),
             options,
         )
-        others = tally.impostor_probes(tally.impostor_role(impostors))
-        person, nearest = left_out.person[others], left_out.nearest[others]
-        second = left_out.second[others]
+        impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
+        person, nearest = left_out.person[impostor_rows], left_out.nearest[impostor_rows]
+        second = left_out.second[impostor_rows]
         #: Of each impostor attempt: its person, that of the nearest candidate, the distance of the
         #: latter, and that of the nearest candidate of any further person.
-        self._searches = person, nearest, tally.other[others], second
+        self._searches = person, nearest, tally.other[impostor_rows], second
         only = np.isnan(second)  # without that subject there is nobody to be taken for
-        one = np.ones(len(others))
-        accepted = person, tally.other[others], one, one
+        one = np.ones(len(impostor_rows))
+        accepted = person, tally.other[impostor_rows], one, one
         losses = (
             accepted,
-            (nearest, tally.other[others], one, one),
+            (nearest, tally.other[impostor_rows], one, one),
             (nearest[~only], second[~only], one[~only], -one[~only]),
         )
         by_person = np.bincount(person, minlength=self.people)
@@ -289,9 +292,9 @@ class NewPeople:
         self.impostor = _Rate(
             Hits(*accepted),
             Hits.joined(*losses),
-            len(others),
+            len(impostor_rows),
             by_person,
-            len(others) - without,
+            len(impostor_rows) - without,
             pairs,
             options,
             of_logits=True,
@@ -559,13 +562,13 @@ def open_set_intervals(
     options = _of_population(options, left_out)
     inside: dict[str, np.ndarray] = {}
     if left_out is not None or options.by_subject:
-        given = str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
+        settings = str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
         by_person: NewPeople | _ProbeSubjects
         if left_out is not None:
-            by_person = NewPeople(tally, left_out, *given)
+            by_person = NewPeople(tally, left_out, *settings)
             remarks = _without_limits(left_out, ranks)
         else:
-            by_person = _ProbeSubjects(tally, subjects, *given)
+            by_person = _ProbeSubjects(tally, subjects, *settings)
             remarks = options.few_people(by_person.people)
             if not options.resamples:
                 remarks.append(CHOSEN.format("DIR at a FAR"))
@@ -577,7 +580,18 @@ def open_set_intervals(
         limits |= by_person.points(dataset, ranks)
         remarks += _without_lower_limit(limits, dataset)
     else:
-        limits = _independent_open_set(dataset, ranks, options)
+        genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
+
+        def at_ranks(name: str) -> Limits:
+            return options.independent_limits(dataset[name].values[:, :ranks] * genuine, genuine)
+
+        identified = at_ranks("dir")
+        limits = {
+            "dir": identified,
+            "frr": (1 - identified[1][:, 0], 1 - identified[0][:, 0]),
+            "far": options.independent_limits(dataset["fa"].values, impostor),
+            "dir_at_far": at_ranks("dir_at_far"),
+        }
         remarks = [options.independence("probes", "of one")]
     for name in ("dir", "dir_at_far"):
         low, high = limits[name]
@@ -624,22 +638,6 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
 
 
 # ------------------------------------------------------------------------- independent attempts
-
-
-def _independent_open_set(
-    dataset: xr.Dataset, ranks: int, options: IntervalOptions
-) -> dict[str, Limits]:
-    """Return the limits of open set where attempts are independent."""
-    genuine = int(dataset["genuine_attempts"])
-    impostor = int(dataset["impostor_attempts"])
-    dir_ = options.independent_limits(dataset["dir"].values[:, :ranks] * genuine, genuine)
-    at_far = options.independent_limits(dataset["dir_at_far"].values[:, :ranks] * genuine, genuine)
-    return {
-        "dir": dir_,
-        "frr": (1 - dir_[1][:, 0], 1 - dir_[0][:, 0]),
-        "far": options.independent_limits(dataset["fa"].values, impostor),
-        "dir_at_far": at_far,
-    }
 
 
 # ------------------------------------------------------------------------- by subject
@@ -693,10 +691,10 @@ class _ProbeSubjects:
         probes, ranks, weights = tally.rank_weights(chosen, ties)
         self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
         genuine_of = np.bincount(person[chosen], minlength=n)
-        others = tally.impostor_probes(tally.impostor_role(impostors))
-        ones = np.ones(len(others))
-        self.impostor = _sorted(person[others], tally.other[others], ones, ones)
-        impostor_of = np.bincount(person[others], minlength=n)
+        impostor_rows = tally.impostor_probes(tally.impostor_role(impostors))
+        ones = np.ones(len(impostor_rows))
+        self.impostor = _sorted(person[impostor_rows], tally.other[impostor_rows], ones, ones)
+        impostor_of = np.bincount(person[impostor_rows], minlength=n)
         self.weights = options.weights(len(no_person), no_person)
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
@@ -767,7 +765,7 @@ class _ProbeSubjects:
         # Equal scores are accepted together: a limit is the first of its value.
         value = np.searchsorted(other.distance, other.distance, side="right") - 1
         below = np.append(np.searchsorted(mate.distance, other.distance), len(mate.distance))
-        step = max(1, ROOM // (len(threshold) + len(mate.distance) + 1))
+        step = max(1, VALUES_AT_ONCE // (len(threshold) + len(mate.distance) + 1))
         for low in range(0, columns, step):
             part = slice(low, low + step)
             weights = self.weights[:, part].astype(np.float64)

@@ -8,7 +8,7 @@ account for most of it: hence Student's distribution, with degrees of freedom af
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import scipy
@@ -106,10 +106,10 @@ class AttemptsOfEach:
         """Return what was counted, whole numbers."""
         return {"all": self._all, "each": self._each}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: Mapping[str, np.ndarray]) -> None:
         """Include the counts of other attempts."""
-        self._all += found["all"]
-        self._each += found["each"]
+        self._all += counts["all"]
+        self._each += counts["each"]
 
     def accepted(self) -> np.ndarray:
         """Return the attempts up to each layer: all of them, and those without each group.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.base.scalars import Name
 
 METHODS = INTERVALS
 
@@ -30,7 +35,7 @@ _FEW = 20
 
 #: Lower and upper confidence limits, and those of variables by name.
 Limits = tuple[np.ndarray, np.ndarray]
-Found = Mapping[str, Limits]
+LimitsByName = Mapping[str, Limits]
 
 
 @dataclass(frozen=True)
@@ -148,8 +153,13 @@ class IntervalOptions:
         )
 
     def added_to(
-        self, dataset: Any, found: Found, names: Any, remarks: list[str], inside: Any = None
-    ) -> Any:
+        self,
+        dataset: xr.Dataset,
+        limits_by_name: LimitsByName,
+        names: Mapping[str, Name],
+        remarks: list[str],
+        inside: Mapping[str, np.ndarray] | None = None,
+    ) -> xr.Dataset:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings.
 
         `inside` says at which points of a curve its limits are those of a simultaneous band.
@@ -157,7 +167,7 @@ class IntervalOptions:
         from bioeval.stats.replicates import with_limits
 
         attrs = {**self.attrs(), "band": self.band}
-        return with_limits(dataset, found, names, inside or {}, attrs, remarks)
+        return with_limits(dataset, limits_by_name, names, inside or {}, attrs, remarks)
 
     def few_people(self, people: int) -> list[str]:
         """Return a warning where too few subjects make intervals by subject unreliable."""

@@ -110,7 +110,11 @@ def limits_of(
         return np.full(estimate.shape, np.nan), np.full(estimate.shape, np.nan)
     tail = (1 - confidence) / 2
     if method.endswith("logit"):
-        low, high = _logit(estimate, drawn, tail)
+        there = ~np.isnan(drawn)
+        number = np.maximum(there.sum(axis=-1), 1)
+        mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
+        spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
+        low, high = logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(spread))
     elif method.endswith("bca"):
         low, high = _bca(estimate, drawn, values[..., 1 + replicates :], tail)
     else:
@@ -134,15 +138,6 @@ def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
     first = np.take_along_axis(ordered, below[..., None], axis=-1)[..., 0]
     second = np.take_along_axis(ordered, above[..., None], axis=-1)[..., 0]
     return np.where(np.isnan(level), np.nan, first + (place - below) * (second - first))
-
-
-def _logit(estimate: np.ndarray, drawn: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a normal interval on the logit scale, with the replicates' standard error."""
-    there = ~np.isnan(drawn)
-    number = np.maximum(there.sum(axis=-1), 1)
-    mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
-    spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
-    return logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(spread))
 
 
 def logit_limits(estimate: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -202,19 +197,19 @@ def open_limits(
 
 def with_limits(
     dataset: xr.Dataset,
-    found: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    limits_by_name: Mapping[str, tuple[np.ndarray, np.ndarray]],
     names: Mapping[str, Name],
     inside: Mapping[str, np.ndarray],
     attrs: Mapping[str, Any],
     remarks: list[str],
 ) -> xr.Dataset:
     """Return a dataset with confidence limits of its variables, more attributes, and warnings."""
-    over = {name: tuple(map(str, dataset[name].dims)) for name in {**found, **inside}}
+    over = {name: tuple(map(str, dataset[name].dims)) for name in {**limits_by_name, **inside}}
     variables: dict[str, Any] = {}
     for name, there in inside.items():
         key = f"{name}_in_band"
         variables[key] = (over[name], there.astype(np.int64), names[key].attrs())
-    for name, both in found.items():
+    for name, both in limits_by_name.items():
         for side, values in zip(("low", "high"), both, strict=True):
             key = f"{name}_{side}"
             limits = np.asarray(values, dtype=np.float64)

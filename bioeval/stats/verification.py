@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.registry import names_of, scalar_registry
-from bioeval.base.scalars import Scalar
 from bioeval.results.support import ComparedPeople, RuleOf
 from bioeval.stats.bootstrap import QuadraticForms, SubjectMeans, linear_forms, ratio, variance
 from bioeval.stats.few_errors import (
@@ -84,7 +83,7 @@ def _independent(
 ) -> tuple[dict[str, Limits], list[str]]:
     """Return intervals that assume independent attempts."""
     genuine = int(dataset[f"{'genuine'}_attempts"])
-    impostor = int(dataset[f"{'impostor'}_attempts"])
+    impostor = int(dataset["impostor_attempts"])
     limits = {
         "frr": options.independent_limits(dataset["fr"].values, genuine),
         "far": options.independent_limits(dataset["fa"].values, impostor),
@@ -119,11 +118,11 @@ class ErrorColumns:
         attempts: SubjectAttempts,
         thresholds: np.ndarray,
         weights: np.ndarray,
-        others: Sequence[MergingSink] = (),
+        sinks: Sequence[MergingSink] = (),
     ) -> ErrorColumns:
-        """Return the rates of attempts; `others` count the impostor attempts beside them."""
+        """Return the rates of attempts; `sinks` count the impostor attempts beside them."""
         forms = QuadraticForms(weights, len(thresholds) + 1)
-        sink = MergingSinks((forms, *others))
+        sink = MergingSinks((forms, *sinks))
         genuine = attempts.pass_over(thresholds, sink)
         accepted = np.cumsum(forms.totals, axis=0)
         columns = cls(ratio(accepted[:-1], accepted[-1]), np.empty(0), genuine, weights)
@@ -193,16 +192,16 @@ class ErrorColumns:
 
     def points(self, points: VerificationPoints, exact: bool) -> dict[str, np.ndarray]:
         """Return the EER, the rates at the targets, and the AUC where all scores are known."""
-        found = {"eer": self.equal_error(), "frr_at_far": np.empty((0, self.far.shape[1]))}
+        rates = {"eer": self.equal_error(), "frr_at_far": np.empty((0, self.far.shape[1]))}
         for name, targets, at in (
             ("frr_at_far", points.far_target, self.frr_at_far),
             ("far_at_frr", points.frr_target, self.far_at_frr),
         ):
             if len(targets):
-                found[name] = np.stack([at(float(x), exact) for x in targets])
+                rates[name] = np.stack([at(float(x), exact) for x in targets])
         if points.every_score:
-            found["auc"] = self.area()
-        return found
+            rates["auc"] = self.area()
+        return rates
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule."""
@@ -275,8 +274,11 @@ class Replicates:
             chosen |= {x.name: x.over_points(*corners) for x in scalar_registry().optima}
         on_the_data = cls.on_the_data(points)
         without = replicates.without.points(points, exact)
-        for found, values in ((chosen, replicates.values), (without, replicates.values_without)):
-            for name, value in found.items():  # an undefined point is so in every column
+        for estimates, values in (
+            (chosen, replicates.values),
+            (without, replicates.values_without),
+        ):
+            for name, value in estimates.items():  # an undefined point is so in every column
                 moved = np.asarray(on_the_data[name])[..., None] - value[..., :1]
                 values[name] = np.clip(value + moved, *scalar_registry().compared[name].bounds)
                 values[name][..., 0] = on_the_data[name]
@@ -295,7 +297,7 @@ class Replicates:
         return open_limits(value, *limits, trials, confidence)
 
     @staticmethod
-    def on_the_data(points: VerificationPoints) -> dict[str, Any]:
+    def on_the_data(points: VerificationPoints) -> dict[str, float | np.ndarray]:
         """Return the operating points of the data themselves that have replicates."""
         at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
         return {
@@ -316,10 +318,10 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
-    given = np.empty(0) if tally.given is None else tally.given.thresholds
+    given_thresholds = np.empty(0) if tally.given is None else tally.given.thresholds
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
-    return np.concatenate([*chosen, given if len(given) <= 64 else []])
+    return np.concatenate([*chosen, given_thresholds if len(given_thresholds) <= 64 else []])
 
 
 def _resampled(
@@ -334,10 +336,11 @@ def _resampled(
     # Percentiles hold rates of few people, and an AUC close to 1, too seldom.
     jackknife = options.method == "subject-bootstrap"
     mixed = min(drawn.subjects, drawn.pairs)
-    limits = {
-        name: _scaled_limits(scalar_registry().compared[name], values, mixed, options)
-        for name, values in drawn.values.items()
-    }
+    limits: dict[str, Limits] = {}
+    for name, values in drawn.values.items():
+        scalar = scalar_registry().compared[name]
+        low, high = options.limits(scalar.scaled(values), mixed)
+        limits[name] = scalar.unscaled(low), scalar.unscaled(high)
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally), jackknife)
     if jackknife:
         limits["frr"] = genuine.frr_limits(grid)
@@ -359,18 +362,25 @@ def _resampled(
         low, high = options.limits(values)
         if jackknife:
             many = ~np.any([few[0].at(x) | few[1].at(1 - x) for few in curves], axis=0)
-            others = drawn.point_without_each(name, options.confidence)
-            low = np.where(many, np.fmin(low, others[0]), low)
-            high = np.where(many, np.fmax(high, others[1]), high)
+            without_each = drawn.point_without_each(name, options.confidence)
+            low = np.where(many, np.fmin(low, without_each[0]), low)
+            high = np.where(many, np.fmax(high, without_each[1]), high)
         for few in curves:
             low, high = around_few(x, (low, high), few, options.confidence)
         limits[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
     limits["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
+    inside: dict[str, np.ndarray] = {}
     if options.simultaneous:
-        inside = _widen_to_band(limits, drawn, far, dataset, options)
-    else:
-        inside = {}
+        from bioeval.stats.limits import SimultaneousBand
+
+        of_frr = SimultaneousBand(int(dataset["genuine_attempts"]), options)
+        of_frr.add(drawn.frr)
+        limits["frr"] = of_frr.limits(limits["frr"])
+        of_far = SimultaneousBand(int(dataset["impostor_attempts"]), options)
+        of_far.add(drawn.far)
+        limits["far"], far_inside = of_far.limits_at(far, limits["far"])
+        inside = {"frr": of_frr.inside, "far": far_inside}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
             limits[name] = limits[name][0][::-1], limits[name][1][::-1]
@@ -388,7 +398,7 @@ def _without_upper_limit(
     There may be no threshold in the data that has this FAR in the population.
     """
     targets = dataset["far_target"].values
-    attempts = float(dataset[f"{'impostor'}_attempts"]) / copies_of(tally)
+    attempts = float(dataset["impostor_attempts"]) / copies_of(tally)
     people = ComparedPeople.of_tally(tally)
     supported = np.array([RuleOf(3).supports(x, attempts, people) for x in targets], dtype=bool)
     low, high = limits["frr_at_far"]
@@ -398,33 +408,6 @@ def _without_upper_limit(
         return []
     at = ", ".join(map(per_cent, targets[unlimited].tolist()))
     return [f"the upper limit of FRR is 1 at FAR {at}: too few people are compared to support it"]
-
-
-def _widen_to_band(
-    found: dict[str, Limits],
-    drawn: Replicates,
-    far: np.ndarray,
-    dataset: xr.Dataset,
-    options: IntervalOptions,
-) -> dict[str, np.ndarray]:
-    """Widen the limits of both curves to simultaneous bands; return which points are in them."""
-    from bioeval.stats.limits import SimultaneousBand
-
-    genuine = int(dataset[f"{'genuine'}_attempts"])
-    impostor = int(dataset[f"{'impostor'}_attempts"])
-    of_frr, of_far = SimultaneousBand(genuine, options), SimultaneousBand(impostor, options)
-    of_frr.add(drawn.frr)
-    of_far.add(drawn.far)
-    found["frr"] = of_frr.limits(found["frr"])
-    found["far"], there = of_far.limits_at(far, found["far"])
-    return {"frr": of_frr.inside, "far": there}
-
-
-def _scaled_limits(
-    scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
-) -> Limits:
-    low, high = options.limits(scalar.scaled(values), trials)
-    return scalar.unscaled(low), scalar.unscaled(high)
 
 
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
@@ -515,15 +498,15 @@ def _analytic(
     """Return limits by the variance between subjects, warnings, and numbers of trials."""
     assert tally.points is not None
     thresholds, _ = attempts.thresholds(tally, _wanted(tally))
-    room = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
-    if room < 8:
+    most_thresholds = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
+    if most_thresholds < 8:
         raise ProtocolError(
             f"{Argument('interval', 'analytic')} needs the counts of all pairs of "
             f"{attempts.people:,} subjects at several thresholds at once: too much memory; "
             f"give {Argument('interval', 'subject-bootstrap')}"
         )
-    if len(thresholds) > room:
-        kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))
+    if len(thresholds) > most_thresholds:
+        kept = np.unique(np.linspace(0, len(thresholds) - 1, most_thresholds).astype(int))
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
     erring = ErringPairs(attempts.sides, attempts.no_person, attempts.disjoint_pairs)

@@ -372,7 +372,7 @@ STUDY = StudyManifest(
 """
 LYING_CALLS = """
 import sys
-def blocks(found):
+def blocks(results):
     print("blocks")
     return None
 def lab_lies():

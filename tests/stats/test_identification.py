@@ -299,7 +299,7 @@ def test_the_gallery_stays():
 def test_many_ranks_are_taken_in_parts(scores, monkeypatch):
     scores = scores.select(np.arange(120) % 3 == 0, np.arange(120) % 3 > 0)
     whole = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
-    monkeypatch.setattr("bioeval.stats.bootstrap.ROOM", 40 * 7)
+    monkeypatch.setattr("bioeval.stats.bootstrap.VALUES_AT_ONCE", 40 * 7)
     parts = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
     np.testing.assert_array_equal(whole.cms_low, parts.cms_low)
     np.testing.assert_array_equal(whole.cms_high, parts.cms_high)

@@ -329,12 +329,10 @@ class ArchiveWriter:
         """Write an array whose rows are read in blocks."""
         # A fixed date, so that equal scores give equal files.
         member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-        member.extra = self._padding(member.filename)
+        # After this extra field, the array is aligned and can be mapped.
+        name_bytes = len(member.filename.encode())
+        before = self._zip.start_dir + _LOCAL_HEADER.size + name_bytes + 4 + _ZIP64_EXTRA
+        size = -before % _ALIGNMENT
+        member.extra = struct.pack("<HH", _PADDING, size) + bytes(size)
         with self._zip.open(member, "w", force_zip64=True) as file:
             write_npy(file, shape, dtype, read)
-
-    def _padding(self, name: str) -> bytes:
-        """Return an extra field after which an array is aligned and can be mapped."""
-        before = self._zip.start_dir + _LOCAL_HEADER.size + len(name.encode()) + 4 + _ZIP64_EXTRA
-        size = -before % _ALIGNMENT
-        return struct.pack("<HH", _PADDING, size) + bytes(size)

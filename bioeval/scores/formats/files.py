@@ -456,7 +456,9 @@ def _locked(lock: Path, wait: bool) -> IO[bytes] | None:
             return None
         try:
             _take_lock(file.fileno(), wait)
-            if os.name == "nt" or _is_file(file, lock):  # there, no open file is removed
+            if os.name == "nt":  # there, no open file is removed
+                return file
+            if lock.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
                 return file
         except BlockingIOError:
             file.close()
@@ -466,11 +468,6 @@ def _locked(lock: Path, wait: bool) -> IO[bytes] | None:
             discard(lock)
             return None
         file.close()  # it was removed by the one before
-
-
-def _is_file(file: IO[bytes], path: Path) -> bool:
-    """Whether an open file is still the one at a path."""
-    return path.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
 
 
 def _take_lock(number: int, wait: bool) -> None:

@@ -126,8 +126,20 @@ class ReadOptions:
                 f"{say('pairs')} or {say('trials')} with it"
             )
         for name, example in _PATTERNS.items():
-            if (pattern := getattr(options, name)) is not None:
-                _check_pattern(name, pattern, example)
+            pattern = getattr(options, name)
+            if pattern is None:
+                continue
+            try:
+                groups = re.compile(pattern).groups
+            except re.error as error:
+                raise DataError(
+                    f"{say(name, pattern)} is not a regular expression: {error}"
+                ) from None
+            if groups != 1:
+                raise DataError(
+                    f"{say(name, pattern)} has {groups} groups; expected one, the "
+                    f"{name.removesuffix('_from')}, as in {example!r}"
+                )
         return options
 
     def in_use(self) -> dict[str, object]:
@@ -230,20 +242,6 @@ def _columns(meta: Any) -> dict[str, str]:
 
 # Patterns of a part of a template's name, each with an example.
 _PATTERNS = {"subject_from": r"id(\d+)/", "session_from": r"_day(\d+)"}
-
-
-def _check_pattern(name: str, pattern: str, example: str) -> None:
-    """Raise :class:`DataError` unless a pattern is a regular expression with one group."""
-    try:
-        groups = re.compile(pattern).groups
-    except re.error as error:
-        raise DataError(f"{say(name, pattern)} is not a regular expression: {error}") from None
-    if groups != 1:
-        input_name = name.removesuffix("_from")
-        raise DataError(
-            f"{say(name, pattern)} has {groups} groups; expected one, the {input_name}, as in "
-            f"{example!r}"
-        )
 
 
 #: The flag of each option on the command line.
@@ -432,9 +430,9 @@ def is_square(scores: Scores) -> bool:
     rows, columns = scores.probe_meta, scores.gallery_meta
     if rows.keys() != columns.keys():
         return False
-    return all(_equal_columns(column, columns[name]) for name, column in rows.items())
-
-
-def _equal_columns(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two columns are equal, missing values included."""
-    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fM" and b.dtype.kind in "fM")
+    for name, column in rows.items():
+        other = columns[name]
+        missing = column.dtype.kind in "fM" and other.dtype.kind in "fM"
+        if not np.array_equal(column, other, equal_nan=missing):
+            return False
+    return True

@@ -61,17 +61,13 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
     if whose_a is None or whose_b is None:
         apart = within = True
     else:
-        apart = _differ(whose_a, whose_b)
+        # Whether a name is of one subject on one side, and of another on the other.
+        apart = any(whose_a[name] != whose_b[name] for name in whose_a.keys() & whose_b.keys())
         within = apart and layout.numbers_sides
     if within:
         a, b = _within(a, subjects[0]), _within(b, subjects[1])
         return both_sides(a, b, layout.numbers_sides)
     return both_sides(a, b, one_set and not apart)
-
-
-def _differ(whose: dict[str, str], other: dict[str, str]) -> bool:
-    """Whether a name is of one subject on one side, and of another on the other."""
-    return any(whose[name] != other[name] for name in whose.keys() & other.keys())
 
 
 def templates_of_two(

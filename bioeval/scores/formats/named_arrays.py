@@ -131,7 +131,8 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
         if named - _SIDES or not file.headers.keys().isdisjoint(_MAIN_ARRAYS):
             return options
         features = _first_pair(file, REID_FEATURES)
-        distances = _matrix_of_distances(file)
+        matrices = [x for x in DISTANCES if x in file and len(file.headers[x].shape) == 2]
+        distances = matrices[0] if matrices else ""
         if features and distances:
             raise DataError(
                 f"{file.path}: holds both {distances} and {features[0]}; choose by "
@@ -147,14 +148,6 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
     elif len(chosen) > 1 or not _fits(file, options):
         return options
     return _with_sides(file, options, options_given, keys)
-
-
-def _matrix_of_distances(file: Arrays) -> str:
-    """Return the name of a matrix of distances, empty without one."""
-    for name in DISTANCES:
-        if name in file and len(file.headers[name].shape) == 2:
-            return name
-    return ""
 
 
 def _with_sides(

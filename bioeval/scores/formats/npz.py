@@ -382,9 +382,13 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
                 f"{input_name}: index {name} of pair {row} is {int(column[row])}; expected "
                 f"0..{count - 1}"
             )
-    pairs = FoundPairs(
-        columns[0].astype(np.int64), columns[1].astype(np.int64), None, _folds_of_pairs(array)
-    )
+    fold = None
+    if array.dtype.names:
+        if "fold" in array.dtype.names:
+            fold = array["fold"]
+    elif array.ndim == 2 and array.shape[1] == 4:
+        fold = array[:, 2]
+    pairs = FoundPairs(columns[0].astype(np.int64), columns[1].astype(np.int64), None, fold)
     if sides.square and (pairs.a == pairs.b).any():
         row = int(np.argmax(pairs.a == pairs.b))
         raise DataError(
@@ -403,25 +407,7 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
     return replace(pairs, same=same.astype(bool))
 
 
-def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
-    """Return the fold of each pair from ``fold`` or the third of four columns; else None."""
-    if array.dtype.names:
-        if "fold" in array.dtype.names:
-            return array["fold"]
-        return None
-    if array.ndim == 2 and array.shape[1] == 4:
-        return array[:, 2]
-    return None
-
-
 # ---------------------------------------------------------------- embeddings
-
-
-def _most_distances(options: ReadOptions) -> int:
-    """Return the bytes of distances computed at once; 0 where embeddings are kept."""
-    if options.keep_embeddings:
-        return 1
-    return min(MEMORY_LIMIT, (options.memory_limit or 4 * MEMORY_LIMIT) // 4)
 
 
 def _read_embeddings(named: NamedArrays) -> Scores:
@@ -460,13 +446,15 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     if other:
         right = as_embeddings(file.read(other), f"{file.path}: {other}")
     if not named.options.lists_pairs:
+        # The most bytes of distances that are computed at once; with 1, embeddings are kept.
+        memory = min(MEMORY_LIMIT, (named.options.memory_limit or 4 * MEMORY_LIMIT) // 4)
         return Scores.from_embeddings(
             left,
             probe.label,
             right if other else None,
             gallery and gallery.label,
             metric=metric,
-            memory_limit=_most_distances(named.options),
+            memory_limit=1 if named.options.keep_embeddings else memory,
             nan=named.nan,
             mask=file.read_if_there(mask),
             probe_meta=probe_meta,

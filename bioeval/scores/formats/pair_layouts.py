@@ -64,10 +64,6 @@ class PairLayout:
         return self.header and self.probe == 0
 
 
-def _fraction(cell: str) -> bool:
-    return like_number(cell) and not cell.lstrip("+-").isalnum()
-
-
 def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
     """Return the columns of which most cells of the first lines pass a test."""
     kept = []
@@ -90,7 +86,12 @@ def _truths(shape: Shape) -> list[int]:
 
 def _fractions(shape: Shape, columns: Sequence[int]) -> list[int]:
     """Return those of some columns that hold a number with a fraction."""
-    return [i for i in columns if any(map(_fraction, shape.column(i)))]
+    fractions = []
+    for i in columns:
+        numbers = filter(like_number, shape.column(i))
+        if not all(cell.lstrip("+-").isalnum() for cell in numbers):
+            fractions.append(i)
+    return fractions
 
 
 def _numbered_columns(shape: Shape) -> list[str]:

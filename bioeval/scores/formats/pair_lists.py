@@ -274,7 +274,19 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     if layout is None:
         raise unknown_layout(shape)
     if layout.score is None:
-        raise _no_score(shape, layout, options)
+        if not layout.header:
+            raise DataError(
+                f"{shape.path}: is a list of trials without scores; give the file with the "
+                f"scores, and this one as {say('trials')}"
+            )
+        columns = ", ".join(map(repr, layout.names))
+        raise DataError(
+            f"{shape.path}: no column {options.scores_key or 'score'!r}; its columns are "
+            f"{columns}. A list of pairs has a column score, distance or similarity (name others "
+            f"with {say('scores_key')}). A CSV file of labels goes with a .npy matrix: give the "
+            f"matrix, and the CSV file as {say('labels')}. A matrix of scores is read from .npy "
+            f"or .npz{misspelt(layout.names)}"
+        )
     how = how_read(path, layout, options)
     alone = layout.genuine is None and shape.columns == 1 and options.pairs is None
     if options.impostor is not None or alone:
@@ -376,23 +388,6 @@ def _two_files(
     flags = np.repeat([True, False], [len(values), len(impostor_values)])
     both = PairScores(np.concatenate([values, impostor_values]), flags, templates=templates, **how)
     return both._attempts(ListRules.parse(options.keep, options.unordered), where)
-
-
-def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:
-    """Return the error of a list without scores, and what the file may be."""
-    columns = ", ".join(map(repr, layout.names))
-    if not layout.header:
-        return DataError(
-            f"{shape.path}: is a list of trials without scores; give the file with the scores, and "
-            f"this one as {say('trials')}"
-        )
-    return DataError(
-        f"{shape.path}: no column {options.scores_key or 'score'!r}; its columns are {columns}. A "
-        f"list of pairs has a column score, distance or similarity (name others with "
-        f"{say('scores_key')}). A CSV file of labels goes with a .npy matrix: give the matrix, and "
-        f"the CSV file as {say('labels')}. A matrix of scores is read from .npy or .npz"
-        f"{misspelt(layout.names)}"
-    )
 
 
 FORMAT = Format(

@@ -65,7 +65,11 @@ def read(path: Any, options: ReadOptions) -> Scores:
         path = copied(path)
     place = existing_file(path)
     if options.format_ is not None:
-        form = _by_word(options.format_)
+        by_word = {form.word: form for form in formats()}
+        if isinstance(options.format_, str) and options.format_ in clashes:
+            raise DataError(clashes[options.format_])
+        require_choice("format_", options.format_, by_word)
+        form = by_word[options.format_]
     else:
         form = recognise(place, options)
     try:
@@ -154,14 +158,6 @@ def _recognised_by(forms: Iterable[Format], file: FileFacts) -> Format | None:
         if form.recognise(file):
             return form
     return None
-
-
-def _by_word(word: str) -> Format:
-    by_word = {form.word: form for form in formats()}
-    if isinstance(word, str) and word in clashes:
-        raise DataError(clashes[word])
-    require_choice("format_", word, by_word)
-    return by_word[word]
 
 
 def role_of_second_file(path: Path, second: Path) -> str:

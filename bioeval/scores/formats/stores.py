@@ -235,7 +235,10 @@ class NetcdfArrays(_Store):
                 for name, variable in file.variables.items():
                     data = variable.data
                     if data.dtype.kind == "S":
-                        data = _joined_characters(data)
+                        # Arrays of characters: the last dimension is the place in a word.
+                        rows = np.ascontiguousarray(data).reshape(-1, (1, *data.shape)[-1])
+                        words = [row.tobytes().rstrip(b"\0").decode("utf-8") for row in rows]
+                        data = text_array(words, "text").reshape(data.shape[:-1])
                     self._variables[name] = data
                     self.headers[name] = Header(data.shape, data.dtype)
                     self.dimensions[name] = tuple(variable.dimensions[: data.ndim])
@@ -243,13 +246,6 @@ class NetcdfArrays(_Store):
     def _read(self, key: str) -> np.ndarray:
         array = self._variables[key]
         return array.astype(array.dtype.newbyteorder("="))
-
-
-def _joined_characters(data: np.ndarray) -> np.ndarray:
-    """Return arrays of characters as text; the last dimension is the place in a word."""
-    rows = np.ascontiguousarray(data).reshape(-1, (1, *data.shape)[-1])
-    words = [row.tobytes().rstrip(b"\0").decode("utf-8") for row in rows]
-    return text_array(words, "text").reshape(data.shape[:-1])
 
 
 class SafetensorsArrays(_Store):

@@ -51,14 +51,6 @@ class Distinct:
     codes: np.ndarray
 
 
-def _require_end(path: Path) -> None:
-    """Raise where a stream lacks the mark of its end: whole groups of rows may be cut off."""
-    with open(path, "rb") as file:
-        file.seek(-4, os.SEEK_END)
-        if file.read() != bytes(4):
-            raise ValueError("the stream has no end")
-
-
 class ArrowTable:
     """A table in a file whose columns are read by their numbers.
 
@@ -85,7 +77,11 @@ class ArrowTable:
             self._source = self._arrow.memory_map(str(path))
             self._is_stream = content(path) == "an Arrow stream"
             if self._is_stream:
-                _require_end(path)
+                # Without the mark of its end, whole groups of rows may be cut off.
+                with open(path, "rb") as file:
+                    file.seek(-4, os.SEEK_END)
+                    if file.read() != bytes(4):
+                        raise ValueError("the stream has no end")
             ipc = self._arrow.ipc
             self._file = (ipc.open_stream if self._is_stream else ipc.open_file)(self._source)
             self.names = list(self._file.schema.names)
@@ -581,18 +577,14 @@ def _read_arrow(path: Path, options: ReadOptions) -> Scores:
         if content(path) == "a Parquet file":
             rows = ParquetRows(path)
             if is_wide(rows.all_names, options) and rows.places:
-                return _wide_parquet(path, rows, options)
+                # The groups of rows are read as they are counted.
+                rows.require_numbers()
+                meta = {rows.all_names[i]: _words(rows.column(i)).astype(str) for i in rows.words}
+                labels = _words(rows.column(0))
+                names = [rows.all_names[0], *rows.names]
+                return wide_scores(path, labels, names, StoredRows(rows, str(path)), options, meta)
         with ArrowTable(path) as table:
             return _read_table(path, table.names, table.pieces, options)
-
-
-def _wide_parquet(path: Path, rows: ParquetRows, options: ReadOptions) -> Scores:
-    """Return the matrix of a Parquet file; its groups of rows are read as they are counted."""
-    rows.require_numbers()
-    meta = {rows.all_names[i]: _words(rows.column(i)).astype(str) for i in rows.words}
-    labels = _words(rows.column(0))
-    names = [rows.all_names[0], *rows.names]
-    return wide_scores(path, labels, names, StoredRows(rows, str(path)), options, meta)
 
 
 # ------------------------------------------------------------------------- JSON lines

@@ -453,8 +453,9 @@ def _read(
     arrays = {i: column.array() for i, column in values.items()}
     if not exact:
         for i, column in columns.items():
-            if i not in blanks:
-                _require_plain(column)
+            # The parser of plain cells cannot read these, nor quotes after a blank.
+            if i not in blanks and any(value[:1] in ("", '"') for value in column.values):
+                raise ValueError("a cell is blank, or in quotes")
         for i, name in numbers.items():
             _require_in_range(shape, first, arrays[i], i, name)
     return Columns(shape.path, columns, arrays, first)
@@ -510,13 +511,6 @@ def _pieces(
             if numbers and any(piece[i].dtype.kind == "f" for i in digits):
                 raise ValueError("a column of whole numbers has others")
             yield piece
-
-
-def _require_plain(column: TextColumn) -> None:
-    """Raise where the parser of plain cells has met blank cells, or quotes after a blank."""
-    for value in column.values:
-        if value[:1] in ("", '"'):
-            raise ValueError("a cell is blank, or in quotes")
 
 
 def _plain(shape: Shape) -> set[int]:

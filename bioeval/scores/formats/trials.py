@@ -321,10 +321,6 @@ class MediaList:
         return dict(zip(self.templates, subjects, strict=True))
 
 
-def _numbers_template(row: list[str]) -> bool:
-    return len(row) == 3 and row[1].isdigit() and row[2].isdigit()
-
-
 def read_media(path: Path) -> MediaList:
     """Read a list of images: with names of columns, or ``image template medium`` on each line."""
     shape = shape_of(path)
@@ -344,7 +340,7 @@ def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
                 places[word] = names.index(name)
     if "template" in places and len(places) > 1:
         return places, True
-    if all(map(_numbers_template, shape.cells)):
+    if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in shape.cells):
         return {"template": 1, "media": 2}, False
     raise DataError(
         f"{shape.path}: its first line is {' '.join(shape.cells[0])[:80]!r}; expected the names "

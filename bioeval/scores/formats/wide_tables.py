@@ -192,7 +192,9 @@ def _recognise(file: FileFacts) -> bool:
     """
     options = file.options
     sides = options.probe_labels or options.gallery_labels
-    if file.content != "text" or not (sides or options.labels) or not _is_bare(options):
+    if file.content != "text" or not (sides or options.labels):
+        return False
+    if not options.in_use().keys() <= {*_BARE}:  # no option of a matrix without names
         return False
     count, _ = first_numbers(file.path)
     if count < (2 if sides else 3) or (
@@ -205,11 +207,6 @@ def _recognise(file: FileFacts) -> bool:
         return True
     cells = chain.from_iterable(shape_of(file.path).cells)
     return not {*".eE"}.isdisjoint(chain.from_iterable(cells))
-
-
-def _is_bare(options: ReadOptions) -> bool:
-    """Whether no option is given that a matrix without names does not have."""
-    return options.in_use().keys() <= {*_BARE}
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:

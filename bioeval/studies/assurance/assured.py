@@ -26,8 +26,8 @@ from bioeval.results import (
     Block,
     ComparedPeople,
     DataHeader,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Title,
     about_attrs,
@@ -623,9 +623,9 @@ def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> Peopl
     )
 
 
-def claim_blocks(found: Found) -> Iterator[Block]:
+def claim_blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the verdict on a claim, then the rate with its limits, and how many would settle it."""
-    ds = found[""]
+    ds = results[""]
     v, attrs = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}, ds.attrs
     name, rate = attrs["rate"], attrs["rate"].upper()
     confidence = f"{100 * attrs['confidence_of_a_look']:.4g} %"
@@ -637,7 +637,7 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         "open": f"whether the {rate} at {threshold} is at most {100 * v['claim']:g} %",
     }[v["verdict"]]
     yield Title(f"{v['verdict'].capitalize()}: {verdict}")
-    yield DataHeader(found)
+    yield DataHeader(results)
     yield Sentence()
     over = "pairs of people" if name == "far" else "people"
     mean, low, high = (rate_beside(v[f"{name}{end}"], v["claim"]) for end in ("", "_low", "_high"))

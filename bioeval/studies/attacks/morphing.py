@@ -27,8 +27,8 @@ from bioeval.base import (
 from bioeval.results import (
     Block,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -507,9 +507,9 @@ for _rate in (
         NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield MMPMR of each system, and the morphing attack potential."""
-    ds = found[""]
+    ds = results[""]
     yield Title("Morphing attacks")
     each = {str(ds.attrs["system"]): ds}
     if "system" in ds.dims:
@@ -548,7 +548,7 @@ def blocks(found: Found) -> Iterator[Block]:
         heads = ["system", "chosen by", "threshold", "MMPMR"]
         if targets:
             heads.append("RMMR")
-        yield Table(heads, thresholds_in_one_precision(rows, 2), said="")
+        yield Table(heads, thresholds_in_one_precision(rows, 2), reworded="")
         if "rmmr_at_far" in ds:
             yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
     else:
@@ -562,7 +562,7 @@ def blocks(found: Found) -> Iterator[Block]:
                 heads.append(f"{system}{head}")
                 for row, i in zip(rows, places.tolist(), strict=True):
                     row.append(percent(float(one[rate][i])))
-        yield Table(heads, thresholds_in_one_precision(rows, 0), said="")
+        yield Table(heads, thresholds_in_one_precision(rows, 0), reworded="")
     if "map" in ds:
         yield Sentence()
         yield Title("Morphing attack potential")
@@ -570,11 +570,11 @@ def blocks(found: Found) -> Iterator[Block]:
         rows = []
         for attempt, potential in zip(ds["attempts"].values, ds["map"].values, strict=True):
             rows.append([counted(int(attempt), "attempts"), *map(percent, potential.tolist())])
-        yield Table(["at least", *heads], rows, said="")
+        yield Table(["at least", *heads], rows, reworded="")
     if "interval_method" in ds.attrs:
         level = 100 * float(ds.attrs["confidence"])
         yield Note(
             f"In brackets {level:g} % intervals over people, {ds.attrs['interval_method']}",
             exact=True,
         )
-    yield Warnings(found)
+    yield Warnings(results)

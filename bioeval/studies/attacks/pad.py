@@ -26,8 +26,8 @@ from bioeval.base import (
 from bioeval.results import (
     Block,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -408,9 +408,9 @@ for _rate in list(NAMES):
             NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the errors by species, at APCER targets, and at the threshold."""
-    ds = found[""]
+    ds = results[""]
     attrs, species = ds.attrs, ds["species"].values.tolist()
     attacks = int(ds["presentations_of_species"].sum())
     side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
@@ -443,7 +443,7 @@ def blocks(found: Found) -> Iterator[Block]:
             ["APCER, pooled", rate_with_limits(ds, "apcer_pooled_at_threshold")],
             [no_measure, percent(float(ds["acer"]))],
         ]
-        yield Table(["", "rate"], rows, said="")
+        yield Table(["", "rate"], rows, reworded="")
         yield Sentence()
     yield Title("Attack instrument species")
     heads = ["species", "presentations", "APNRR"]
@@ -462,7 +462,7 @@ def blocks(found: Found) -> Iterator[Block]:
     if used:
         cells.append("-")
     rows.append(cells)
-    yield Table(heads, rows, said="")
+    yield Table(heads, rows, reworded="")
     yield Sentence("APNRR of bona fide presentations is BPNRR.")
     yield Sentence()
     yield Title("Operating points, chosen on these data")
@@ -472,7 +472,7 @@ def blocks(found: Found) -> Iterator[Block]:
         label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
         at = float(ds["threshold_at_apcer"][i])
         points.append([label, at, rate_with_limits(ds, "bpcer_at_apcer", i)])
-    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), said="")
+    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), reworded="")
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
         yield Note(
@@ -481,7 +481,7 @@ def blocks(found: Found) -> Iterator[Block]:
             f"{attrs['interval_method']}",
             exact=True,
         )
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 _NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}

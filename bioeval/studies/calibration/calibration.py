@@ -27,8 +27,8 @@ from bioeval.evaluation import attempts_within
 from bioeval.results import (
     Block,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -421,27 +421,27 @@ _BY_PRIOR = {
 }
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield Cllr of each system, and decision costs by prior."""
     yield Title("Calibration")
     facts = []
-    for name, ds in found.items():
+    for name, ds in results.items():
         made = f": {printable(str(ds.attrs['origin']))}" if ds.attrs["origin"] else ""
         genuine = int(ds["genuine_attempts"])
         impostor = int(ds["impostor_attempts"])
         facts.append((name, f"{noun_of(str(ds.attrs['kind']), plural=True)}{made}"))
         facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
-    left_out = excluded({name: ds.attrs for name, ds in found.items()})
+    left_out = excluded({name: ds.attrs for name, ds in results.items()})
     yield FactList([*facts, ("Excluded", left_out)], indented=True)
     yield Sentence()
-    ratios = any("cllr" in ds for ds in found.values())
+    ratios = any("cllr" in ds for ds in results.values())
     rows = []
     for label, name in _COSTS.items():
         if ratios or name.startswith("min_"):
-            values = [number(float(ds.get(name, np.nan)), ".4f") for ds in found.values()]
+            values = [number(float(ds.get(name, np.nan)), ".4f") for ds in results.values()]
             rows.append([label, *values])
-    yield Table(["", *found], rows, said="")
-    for name, ds in found.items():
+    yield Table(["", *results], rows, reworded="")
+    for name, ds in results.items():
         yield Sentence()
         miss = float(ds.attrs["cost_miss"])
         false = float(ds.attrs["cost_false_accept"])
@@ -464,8 +464,8 @@ def blocks(found: Found) -> Iterator[Block]:
         f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
-    columns = {str(ds.attrs.get("equalised", "")) for ds in found.values()}
+    columns = {str(ds.attrs.get("equalised", "")) for ds in results.values()}
     for column in sorted(columns - {""}):
         text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)
-    yield Warnings(found, reworded=False)
+    yield Warnings(results, reworded=False)

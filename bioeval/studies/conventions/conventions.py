@@ -41,8 +41,8 @@ from bioeval.results import (
     Block,
     DataHeader,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Title,
     Warnings,
@@ -405,12 +405,12 @@ _TEXTS = {
 _NOTES = ("readings depart from the card in one point; combinations are not tried",)
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the readings, those that agree with the published number first."""
-    ds = found[""]
+    ds = results[""]
     measure, published = str(ds.attrs["measure"]), str(ds.attrs["published"])
     yield Title(f"Readings of {measure or ds.attrs['task'].removeprefix('conventions of ')}")
-    yield DataHeader(found)
+    yield DataHeader(results)
     yield Sentence()
     if published:
         yield Sentence(verdict(ds))
@@ -444,7 +444,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence()
     for line in str(ds.attrs["left_out"]).splitlines():
         yield Note(f"Not tried: {line}", indented=False)
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 def verdict(ds: xr.Dataset) -> str:

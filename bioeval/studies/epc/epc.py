@@ -28,8 +28,8 @@ from bioeval.base import (
 from bioeval.results import (
     Block,
     DataHeader,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -264,17 +264,19 @@ def shown_points(number: int) -> list[int]:
     return np.unique(places).tolist()
 
 
-def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[list[Any]]:
+def _rows_at_weights(
+    results: ResultsBySystem, weight: str, rates: Sequence[str]
+) -> list[list[Any]]:
     """Return threshold and rates of a system at some weights, or the first rate of several."""
-    first = next(iter(found.values()))
-    if len(found) == 1:
+    first = next(iter(results.values()))
+    if len(results) == 1:
         shown = [first[rate] for rate in rates]
     else:
-        shown = [ds[rates[0]] for ds in found.values()]
+        shown = [ds[rates[0]] for ds in results.values()]
     rows = []
     for i in shown_points(first.sizes[weight]):
         row: list[Any] = [f"{weight} {float(first[weight][i]):g}"]
-        if len(found) == 1:
+        if len(results) == 1:
             row.append(float(first["threshold"][i]))
         row += [percent(float(rate[i]), unit="") for rate in shown]
         rows.append(row)
@@ -289,21 +291,21 @@ def _minimised(cost: str, several: bool) -> Note:
     )
 
 
-def epc_blocks(found: Found) -> Iterator[Block]:
+def epc_blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the errors of a system at some weights, or HTER of several side by side."""
-    several = len(found) > 1
+    several = len(results) > 1
     yield Title("Expected performance")
-    yield DataHeader(found)
+    yield DataHeader(results)
     yield _minimised("alpha FAR + (1 - alpha) FRR", several)
     yield Sentence()
-    rows = _rows_at_weights(found, "alpha", ("hter", "far", "frr"))
+    rows = _rows_at_weights(results, "alpha", ("hter", "far", "frr"))
     if several:
         yield Sentence("HTER, %, on the test set")
-        yield Table([" ", *found], rows, said="")
+        yield Table([" ", *results], rows, reworded="")
     else:
         rows = thresholds_in_one_precision(rows, 1)
         yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 Criterion = Literal["eer", "wer"]
@@ -622,26 +624,26 @@ class _Search:
         return float(at[i])
 
 
-def epsc_blocks(found: Found) -> Iterator[Block]:
+def epsc_blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the errors of a system at some weights, or the weighted errors of several."""
-    first, several = next(iter(found.values())), len(found) > 1
+    first, several = next(iter(results.values())), len(results) > 1
     beta = float(first.attrs["beta"])
     cost = f"{beta:g} far_w + {1 - beta:.12g} FRR"
     if first.attrs["criterion"] == "eer":
         cost = f"|{beta:g} far_w - {1 - beta:.12g} FRR|"
     yield Title("Expected performance and spoofability")
-    yield DataHeader(found)
+    yield DataHeader(results)
     yield _minimised(cost, several)
     yield Note(f"far_w = {_WEIGHED}, over the attempts of all species")
     yield Sentence()
     rates = ("hter_w", "far_w", "frr", "far", "iapar_pooled")
-    rows = _rows_at_weights(found, "omega", rates)
+    rows = _rows_at_weights(results, "omega", rates)
     if several:
         yield Sentence("HTER_w = (far_w + FRR) / 2, %, on the test set")
-        yield Table([" ", *found], rows, said="")
+        yield Table([" ", *results], rows, reworded="")
     else:
         heads = [" ", "threshold", "HTER_w, %", "far_w, %", "FRR, %", "FAR, %", "IAPAR pooled, %"]
         for row in rows:
             row[1] = threshold_text(row[1])
-        yield Table(heads, rows, said="")
-    yield Warnings(found)
+        yield Table(heads, rows, reworded="")
+    yield Warnings(results)

@@ -29,7 +29,7 @@ from bioeval.protocol import OpenSet
 from bioeval.results import (
     Block,
     ClosedSetCounts,
-    Found,
+    ResultsBySystem,
     Sentence,
     Table,
     Terms,
@@ -429,9 +429,9 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     return check_sizes(sizes, "subjects")
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield CMS at a few ranks and the least open-set error, one line for each gallery size."""
-    ds = found[""]
+    ds = results[""]
     ranks = report_ranks(ds)
     probes = counted(int(ds["genuine_attempts"]), "probes")
     subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
@@ -439,7 +439,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence(f"{probes}, {subjects}, {ds.attrs['ties']} ties")
     if text := excluded({"": ds.attrs}):
         yield Sentence(f"excluded: {text}")
-    yield Sentence(Terms(found))
+    yield Sentence(Terms(results))
     yield Sentence()
     yield Sentence("CMS")
     heads = [f"rank {rank}" for rank in ranks]
@@ -461,7 +461,7 @@ def blocks(found: Found) -> Iterator[Block]:
             cms = percent(float(ds["validation_cms_error"][i]), "+.2f", " pp")
             far = percent(float(ds["validation_far_error"][i]), "+.2f", " pp")
             yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 def _by_size(ds: xr.Dataset, heads: list[str], rates: xr.DataArray, beyond: Iterable[int]) -> Table:

@@ -27,8 +27,8 @@ from bioeval.results import (
     Block,
     ClosedSetCounts,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Terms,
@@ -582,9 +582,9 @@ def drawn_verification(
     return dataset
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the rates at one threshold and at equal FAR, one line for each number of templates."""
-    ds = found[""]
+    ds = results[""]
     attrs = ds.attrs
     genuine, impostor = int(ds["genuine_attempts"]), int(ds["impostor_attempts"])
     facts: list[tuple[str, str | Terms]] = [
@@ -595,7 +595,7 @@ def blocks(found: Found) -> Iterator[Block]:
             f"multi-template; fusion {attrs['fusion']}",
         ),
         ("Excluded", excluded({"": attrs})),
-        ("Terms", Terms(found, {"verification": ["frr", "far"], "identification": ["cms"]})),
+        ("Terms", Terms(results, {"verification": ["frr", "far"], "identification": ["cms"]})),
     ]
     yield FactList(facts)
     yield Sentence()
@@ -632,7 +632,7 @@ def blocks(found: Found) -> Iterator[Block]:
         many = sorted(set(ds["draws"].values.tolist()) - {0})
         how = f"means over {' or '.join(map(str, many))} galleries drawn for each probe"
     yield Sentence(f"Rates are {how}.")
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 def _rate_text(rate: float) -> str:

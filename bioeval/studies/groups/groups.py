@@ -29,9 +29,9 @@ from bioeval.evaluation import distributable
 from bioeval.results import (
     Block,
     DataHeader,
-    Found,
     Intervals,
     Note,
+    ResultsBySystem,
     RuleOf,
     Sentence,
     Table,
@@ -357,12 +357,12 @@ _LABELS = {
 _PAIRED, _LONGEST = 12, 20
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the rates of groups and of pairs of groups, and the measures that compare them.
 
     A rate that is flagged has an asterisk; groups are in the order of their names.
     """
-    ds = found[""]
+    ds = results[""]
     names = [short_name(str(x), _LONGEST) for x in ds["group"].values.tolist()]
     fixed = ds.attrs["chosen_on"] == "given"
     searches = "claimed_group" not in ds.dims
@@ -370,8 +370,13 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Title("Open-set identification by group of the probe, rank 1")
     else:
         yield Title(f"Verification by group, {ds.attrs['templates']}-template")
+<<<<<<< HEAD
     yield DataHeader(found)
     rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not fixed else ""
+=======
+    yield DataHeader(results)
+    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not given else ""
+>>>>>>> w-Q
     yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
     yield Sentence()
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
@@ -404,16 +409,16 @@ def blocks(found: Found) -> Iterator[Block]:
         between = _between(ds, name)
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]), within=within)
         rows.append([label, number(float(ds[name]), ".4f"), between])
-    yield Table(["", "", ""], rows, said="labels", folds=True)
+    yield Table(["", "", ""], rows, reworded="labels", folds=True)
     yield from _whether_groups_differ(ds)
     if not fixed:
         text = "The threshold was chosen on these data, so the rates are optimistic."
         yield Note(text, indented=False)
-    yield Intervals(found)
+    yield Intervals(results)
     if any(ds[x].values.any() for x in ds.data_vars if str(x).endswith("_flagged")):
         text = "*: fewer than 30 subjects or expected errors, too few to rank groups."
         yield Note(text, indented=False)
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 def _between(ds: xr.Dataset, name: str) -> str:
@@ -469,7 +474,7 @@ def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:
         for i, name in enumerate(names):
             rates = [_written(ds, "far", (i, j), ends=False) for j in range(len(names))]
             rows.append([name, *rates])
-        yield Table(["", *names], rows, said="", folds=True)
+        yield Table(["", *names], rows, reworded="", folds=True)
     else:
         return
     yield Sentence()

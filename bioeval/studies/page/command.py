@@ -60,7 +60,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     title, images = options.pop("title"), ImageOptions(options)
     extras = [add(options) for add in hooks("report_results")]
-    if images.given and not any(map(attrgetter("has_images"), extras)):
+    if images.requested and not any(map(attrgetter("has_images"), extras)):
         words = sorted(filter(None, map(attrgetter("with_images"), extras)), reverse=True)
         raise click.UsageError(f"--images needs {' or '.join(words)}")
     folder = images.folder(data[0])

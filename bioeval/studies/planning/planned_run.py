@@ -23,7 +23,7 @@ from bioeval.base import (
     require_number,
     stage,
 )
-from bioeval.results import Block, Found, Sentence, Table, Warnings, build
+from bioeval.results import Block, ResultsBySystem, Sentence, Table, Warnings, build
 from bioeval.scores import (
     BlockReader,
     are_pairs,
@@ -285,9 +285,9 @@ def _seconds(how: _Measured, protocol: str | Protocol, auc: bool, comparisons: f
     return max(seconds[1] - each * cells[1], 0.0) + each * comparisons
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield a line for each quantity."""
-    ds = found[""]
+    ds = results[""]
     one = {str(k): float(v) for k, v in ds.data_vars.items()}
     sizes = [("matrix", in_words(one["matrix_bytes"]))]
     if ds.attrs["dim"]:
@@ -307,7 +307,7 @@ def blocks(found: Found) -> Iterator[Block]:
         "The time is scaled from short evaluations on this machine, on processor cores that are "
         "never idle. How many people a test needs: bioeval sample-size."
     )
-    yield Warnings(found, reworded=False)
+    yield Warnings(results, reworded=False)
 
 
 def _hours_text(hours: float) -> str:

@@ -27,7 +27,7 @@ from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     Block,
     ComparedPeople,
-    Found,
+    ResultsBySystem,
     RuleOf,
     Sentence,
     Table,
@@ -506,9 +506,9 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     return sizes
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield a line for each number of templates, then the rules of 3 and of 30."""
-    ds = found[""]
+    ds = results[""]
     attrs, measure = ds.attrs, ds.attrs["measure"].upper()
     one = {str(k): float(v) for k, v in ds.data_vars.items() if not v.ndim}
     yield Sentence(
@@ -561,7 +561,7 @@ def blocks(found: Found) -> Iterator[Block]:
         "fewer are not enough. Genuine pairs should come from different days, in at least two "
         "sessions."
     )
-    yield Warnings(found)
+    yield Warnings(results)
 
 
 #: By how many standard errors of a pilot's variance the plan is larger, as a part of the normal

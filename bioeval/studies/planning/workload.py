@@ -27,7 +27,7 @@ from bioeval.base import (
 from bioeval.results import (
     Block,
     ComparedPeople,
-    Found,
+    ResultsBySystem,
     ResultThresholds,
     RuleOf,
     Sentence,
@@ -568,9 +568,9 @@ def _value(ds: xr.Dataset, name: str, **at: int) -> float:
     return float(ds[name].isel(at, missing_dims="ignore"))
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield a part for each event, with a line for each period."""
-    ds = found[""]
+    ds = results[""]
     attrs, on_list = ds.attrs, ds.attrs["task"] == "watch list"
     size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""
     titles, impostors = ("Impostors accepted", "Genuine people rejected"), "impostors"

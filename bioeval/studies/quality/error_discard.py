@@ -24,8 +24,8 @@ from bioeval.evaluation import chosen_threshold
 from bioeval.results import (
     Block,
     DataHeader,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Title,
@@ -378,9 +378,9 @@ def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGa
 _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield FRR of each measure of quality, by its name, as samples are discarded."""
-    first = next(iter(found.values()))
+    first = next(iter(results.values()))
     yield Title(f"Error against discard, {first.attrs['templates']}-template")
     yield DataHeader({"": first})
     rule = f", {first.attrs['threshold_rule_in_words']}, before samples are discarded"
@@ -393,11 +393,11 @@ def blocks(found: Found) -> Iterator[Block]:
     if len(fractions) > len(_SHOWN):
         places = np.flatnonzero(np.isclose(_SHOWN, fractions[:, np.newaxis]).any(axis=1))
     rows = []
-    for name, ds in found.items():
+    for name, ds in results.items():
         rates = [percent(x, unit="") for x in ds["frr"].values[places].tolist()]
         rows.append([name, number(float(ds["pauc"]), ".4f"), *rates])
     yield Sentence("FRR, %, by the proportion of the samples that is discarded")
     yield Table([" ", "pAUC", *map("{:g} %".format, 100 * fractions[places])], rows)
     text = "pAUC: area under FRR from 0 to 20 %, 1 where discarding changes nothing."
     yield Note(text, indented=False)
-    yield Warnings(found)
+    yield Warnings(results)

@@ -13,7 +13,7 @@ from bioeval.base import counted
 from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
 from bioeval.protocol import load
-from bioeval.results import Block, Found, Note, Sentence, Table, Title
+from bioeval.results import Block, Note, ResultsBySystem, Sentence, Table, Title
 from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.summaries.counted_together import (
@@ -166,9 +166,9 @@ def _split(scores: Scores, splitter: Any) -> Iterator[dict[str, np.ndarray]]:
         yield {"probes": probes, "gallery": gallery}
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield the mean and the range over partitions of each figure of each task."""
-    for i, (path, ds) in enumerate(found.items()):
+    for i, (path, ds) in enumerate(results.items()):
         if i:
             yield Sentence()
         yield Title(": ".join(filter(None, [path, str(ds.attrs["task"])])))
@@ -194,4 +194,6 @@ def blocks(found: Found) -> Iterator[Block]:
                 sd = there.std(ddof=1)
             cells = map(figure.written, (mean, sd, smallest, largest))
             rows.append([figure.label, *cells, f"{len(there):,}"])
-        yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")
+        yield Table(
+            ["", "mean", "sd", "smallest", "largest", "partitions"], rows, reworded="labels"
+        )

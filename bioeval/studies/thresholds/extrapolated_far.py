@@ -14,8 +14,8 @@ from bioeval import DataError, Scores
 from bioeval.base import Argument, Name, RandomState, larger_is_closer, received, reported_to, stage
 from bioeval.results import (
     Block,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Title,
     about_attrs,
@@ -395,9 +395,9 @@ def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natura
     return "; ".join(said)
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield each threshold with the upper limit of its FAR, and the model."""
-    ds = found[""]
+    ds = results[""]
     attrs = ds.attrs
     yield Title(f"Below the measurable FAR: {LABEL}")
     for i, threshold in enumerate(ds["threshold"].values.tolist()):

@@ -29,9 +29,9 @@ from bioeval.evaluation import distributable
 from bioeval.protocol import Search
 from bioeval.results import (
     Block,
-    Found,
     Intervals,
     QueryMean,
+    ResultsBySystem,
     Sentence,
     Table,
     Terms,
@@ -635,9 +635,9 @@ def _plain_times(values: np.ndarray) -> list[Any]:
     return np.datetime_as_string(values, unit="D" if whole else "s").tolist()
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield a line for each bin of time, and for each age of templates if there are any."""
-    for i, ds in enumerate(found.values()):
+    for i, ds in enumerate(results.values()):
         if i:
             yield Sentence()
         yield from _by_bin(ds)

@@ -36,7 +36,7 @@ class ListedPairs(MoreOutputs):
         self.number: int | None = options.pop("worst")
         self._images = ImageOptions(options)
         shown = self.output.page or self.output.plots
-        if self._images.given and (self.number is None or not shown):
+        if self._images.requested and (self.number is None or not shown):
             raise click.UsageError("--images needs --worst N and --report HTML or --plots")
         self._folder = self._images.folder(self.data)
 

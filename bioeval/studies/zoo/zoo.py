@@ -29,8 +29,8 @@ from bioeval.evaluation import chosen_threshold, distributable
 from bioeval.results import (
     Block,
     FactList,
-    Found,
     Note,
+    ResultsBySystem,
     Sentence,
     Table,
     Terms,
@@ -340,9 +340,9 @@ _TESTS = {
 }
 
 
-def blocks(found: Found) -> Iterator[Block]:
+def blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield whose errors they are, the animals, and the tests."""
-    ds = found[""]
+    ds = results[""]
     attrs, subjects = ds.attrs, counted(ds.sizes["subject"], "subjects")
     genuine = int(ds["genuine_attempts"].sum())
     impostor = int(ds["impostor_attempts_as_probe"].sum())
@@ -352,7 +352,7 @@ def blocks(found: Found) -> Iterator[Block]:
         ("Over", f"{subjects}; {attempts}, {attrs['templates']}-template"),
         ("Excluded", excluded({"": attrs})),
     ]
-    yield FactList([*facts, ("Terms", Terms(found))])
+    yield FactList([*facts, ("Terms", Terms(results))])
     yield Sentence()
     sign = ">=" if larger_is_closer(str(attrs["kind"])) else "<="
     at = threshold_text(float(ds["threshold"]))
@@ -407,4 +407,4 @@ def blocks(found: Found) -> Iterator[Block]:
     kruskal = "Kruskal and Wallis (assumes independent scores)"
     tests.append([kruskal, "", number(float(ds["kruskal_p"]), "p")])
     yield Table(["", "correlation", "p"], tests, dim_last=True)
-    yield Warnings(found)
+    yield Warnings(results)

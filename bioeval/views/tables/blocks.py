@@ -65,9 +65,9 @@ class StudyReport:
                             rows.append((name, text))
                     yield _placed(grid(rows), block)
                 case DataHeader():
-                    yield indented(grid(about(block.found)))
+                    yield indented(grid(about(block.results)))
                 case Intervals():
-                    for line in intervals(block.found, block.where, block.more):
+                    for line in intervals(block.results, block.where, block.more):
                         yield Text(line, style="dim")
                 case Table():
                     yield from self._table(block, options.max_width)
@@ -85,7 +85,7 @@ class StudyReport:
                     heads, rows = self._said(block)
                     lines += _lines(heads, rows, block.widths)
                 case Intervals():
-                    for dataset in block.found.values():
+                    for dataset in block.results.values():
                         if "interval_method" in dataset.attrs:
                             lines.append(f"intervals: {interval_method(dataset.attrs)}")
                 case Warnings():
@@ -107,13 +107,13 @@ class StudyReport:
         if isinstance(text, str):
             return text
         if text.rates is None:
-            return dictionary(text.found.values())
-        return term_translator(next(iter(text.found.values()))).others(text.rates)
+            return dictionary(text.results.values())
+        return term_translator(next(iter(text.results.values()))).others(text.rates)
 
     def _warnings(self, block: Warnings) -> Iterator[str]:
         """Yield each warning, after the names of its systems unless it is of all."""
-        for text, names in warnings(block.found).items():
-            if len(names) < len(block.found):
+        for text, names in warnings(block.results).items():
+            if len(names) < len(block.results):
                 text = f"{', '.join(names)}: {text}"
             if block.reworded:
                 text = self._reword(text)
@@ -122,11 +122,11 @@ class StudyReport:
     def _said(self, table: Table) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows in the terms of the view; cells that are None are empty."""
         heads, rows = list(table.heads), []
-        if table.said == "heads":
+        if table.reworded == "heads":
             heads = list(map(self._translate, heads))
         for given in table.rows:
             row = [cell or "" for cell in given]
-            if table.said == "labels":
+            if table.reworded == "labels":
                 row[0] = self._translate(row[0])
             rows.append(row)
         return heads, rows

@@ -92,17 +92,17 @@ def _of_class(results: Any) -> View | None:
     return None
 
 
-def _blocks(view: View, found: Mapping[str, xr.Dataset]) -> Iterable[Block]:
+def _blocks(view: View, results: Mapping[str, xr.Dataset]) -> Iterable[Block]:
     """Return the blocks of results; those of another package are checked."""
     place = f"{view.home}.{view.name}"
     blocks = offered_value(place)
     package = package_of_module(view.home)
     if not package:
-        return blocks(found)
+        return blocks(results)
 
     def listed() -> list[Any] | None:
         """Call the function, which may be a generator."""
-        answer = blocks(found)
+        answer = blocks(results)
         if isinstance(answer, Iterable):
             return list(answer)
         return None
@@ -127,17 +127,17 @@ def _shown(view: View, results: Any, reword: Reword) -> Any:
     return table(*given)
 
 
-def _tables(view: View, found: Mapping[str, xr.Dataset], reword: Reword) -> list[Any]:
+def _tables(view: View, results: Mapping[str, xr.Dataset], reword: Reword) -> list[Any]:
     """Return the tables of the results of a study, by name."""
     if view.is_class:
-        return [_shown(view, dataset, reword) for dataset in found.values()]
-    first = next(iter(found.values()))
+        return [_shown(view, dataset, reword) for dataset in results.values()]
+    first = next(iter(results.values()))
     if not view.several:
-        parts: list[Mapping[str, xr.Dataset]] = [{"": dataset} for dataset in found.values()]
-    elif list(found) == [""]:
+        parts: list[Mapping[str, xr.Dataset]] = [{"": dataset} for dataset in results.values()]
+    elif list(results) == [""]:
         parts = [{str(first.attrs.get(view.named_by, "")): first}]
     else:
-        parts = [found]
+        parts = [results]
     translate = term_translator(first, view.rates)
     return [StudyReport(_blocks(view, part), translate, reword, view.lines) for part in parts]
 

@@ -15,10 +15,10 @@ from bioeval.tallies.points import per_cent
 from bioeval.views.tasks import with_unit
 
 
-def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
+def summary_blocks(results: Mapping[str, Any]) -> Iterator[Block]:
     """Yield the figures of each task of a summary, of one or of several systems."""
     tasks: dict[str, Mapping[str, Any]] = {}
-    for name, task_or_tasks in found.items():
+    for name, task_or_tasks in results.items():
         several = all(isinstance(x, Mapping) for x in task_or_tasks.values())
         if several:
             tasks |= {f"{name}: {k}": x for k, x in task_or_tasks.items()}
@@ -37,7 +37,7 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
             if "threshold" in heads:
                 cells.append(threshold_text(None if figure.at is None else float(figure.at)))
             rows.append(cells)
-        yield Table(heads, rows, said="labels")
+        yield Table(heads, rows, reworded="labels")
         for name, number in numbers.items():
             if name.endswith("attempts") or name == "queries":
                 counts.append(f"{name.replace('_', ' ')}: {number:,}")

@@ -29,11 +29,11 @@ def accepted_impostors(scores, *, impostors=0.01, progress=None):
     return build(found, NAMES, {"threshold": rates.threshold.values}, attrs)
 
 
-def blocks(found):
+def blocks(results):
     """Yield the parts of the printed table."""
-    (result,) = found.values()
-    yield DataHeader(found)
+    (result,) = results.values()
+    yield DataHeader(results)
     some = result.impostors_accepted[:: 1 + result.threshold.size // 6].to_series()
     rows = [(threshold_text(threshold), percent(rate)) for threshold, rate in some.items()]
     yield Table(("threshold", "impostors among the accepted"), rows)
-    yield Warnings(found)
+    yield Warnings(results)
