@@ -22,7 +22,7 @@ from twins import crossed
 
 import bioeval as be
 from bioeval import plot
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style
 from bioeval.views.plots.display import thinned
 from bioeval.views.plots.ranks import _staircase
 from bioeval.views.plots.rates import TICKS, by_far, deviate, from_floor
@@ -361,7 +361,7 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     assert plot.cmc(long, max_rank=100).ax_.get_xscale() == "log"
     assert plot.cmc(long, max_rank=100, log=False).ax_.get_xscale() == "linear"
     last = long.sizes["rank"]
-    end = max(10, look.last_change([long.cms], last))
+    end = max(10, style.last_change([long.cms], last))
     assert plot.cmc(long).ax_.get_xlim()[1] == pytest.approx(end, rel=0.05) and end < 100
     assert f"ranks {end + 1} to {last} are left out: nothing changes" in words(plot.cmc(long))
     with pytest.raises(be.DataError, match="max_rank is 0; expected an integer >= 1"):
@@ -373,7 +373,7 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (0.76, 0.7), (0.975, 0.97), (0.9999, 0.999)],
 )
 def test_limits_of_rates(low, expected):
-    start, end = look.rate_limits(low)
+    start, end = style.rate_limits(low)
     assert start <= low and end > 1
     assert start == pytest.approx(expected, abs=0.03 * (1 - expected) + 1e-3)
 
@@ -467,7 +467,7 @@ def test_lines_of_equal_far_reach_the_frame_and_avoid_contours(open_set):
 
 @pytest.mark.slow
 def test_powers_of_ten_have_one_notation():
-    assert [look.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
+    assert [style.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
     shown = draw(plot.det(be.verification(be.simulate(60, 6)))).ax_.get_xticklabels()
     assert not any("⁻" in t.get_text() or "e" in t.get_text() for t in shown)
 
@@ -487,7 +487,7 @@ def test_powers_of_ten_have_one_notation():
     ],
 )
 def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
-    found, said = look.ranks_shown(curves, last, given)
+    found, said = style.ranks_shown(curves, last, given)
     assert found == shown
     assert bool(said) == (shown < last and given is None)
 
@@ -508,7 +508,7 @@ def test_nothing_is_said_about_ranks_that_a_result_does_not_have():
 
 @pytest.mark.slow
 def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
-    genuine, impostor = (look.Style.colour(x) for x in (look.GENUINE, look.IMPOSTOR))
+    genuine, impostor = (style.Style.colour(x) for x in (style.GENUINE, style.IMPOSTOR))
     rates = plot.error_rates(single).lines_
     ratios = be.calibration(be.Calibrator().fit_transform(scores))
     tippett = plot.tippett(ratios).lines_
@@ -566,13 +566,13 @@ def test_no_two_of_many_curves_look_the_same(single):
     lines = display.lines_.values()
     assert len({line.get_color() for line in lines}) == 14
     curves = display.curves.values()
-    assert len({(c.hue % 7, str(look.Style.dash(c.dash))) for c in curves}) == 14
+    assert len({(c.hue % 7, str(style.Style.dash(c.dash))) for c in curves}) == 14
 
 
 def test_every_colour_can_be_read():
-    for colour in look.PALETTE:
-        assert 1.05 / (look.luminance(look.Style.ink(colour)) + 0.05) >= 4.5
-    assert look.Style.ink("#000000") == to_rgb("black")
+    for colour in style.PALETTE:
+        assert 1.05 / (style.luminance(style.Style.ink(colour)) + 0.05) >= 4.5
+    assert style.Style.ink("#000000") == to_rgb("black")
 
 
 def test_a_legend_names_all_systems_below_the_axes(single):

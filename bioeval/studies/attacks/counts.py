@@ -366,8 +366,8 @@ def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
     source = attacks.probe_meta["source"]
     made_from = np.array([_name(x) for x in source.tolist()], dtype=object)
     made_from[missing_values(source)] = ""
-    given = attacks.gallery_meta.get("template", attacks.gallery_ids)
-    names = np.array([_name(x) for x in given.tolist()], dtype=object)
+    templates = attacks.gallery_meta.get("template", attacks.gallery_ids)
+    names = np.array([_name(x) for x in templates.tolist()], dtype=object)
     return (made_from[row] == names[column]) & (made_from[row] != "")
 
 

@@ -110,7 +110,9 @@ def _species(cells: Cells, score: int) -> list[str]:
                 f"nontarget, and spoof or attack{numeric}"
             )
         flags.append(flag is not False)
-    names = _beside(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
+    names = (
+        _species_column(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
+    )
     species = []
     for flag, name in zip(flags, names, strict=True):
         if flag and (attack is None or Cells.is_bona_fide(name)):
@@ -127,7 +129,7 @@ def _is_truth(column: list[str]) -> bool:
     return None not in map(class_of, set(column))
 
 
-def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:
+def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:
     """Return the column that has a species where the class is an attack, and else none."""
     for i, column in enumerate(columns):
         if i in known:

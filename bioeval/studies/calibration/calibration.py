@@ -255,27 +255,27 @@ def _weights(
 
 def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
     """Return the warnings of costs that are high, infinite or not defined."""
-    said = []
+    messages = []
     if "cllr" not in variables:
-        said.append(
+        messages.append(
             f"the scores are {noun_of(counts.about.kind, plural=True)}, not log-likelihood ratios: "
             "only the minima are given; a calibrator that has learnt from other people makes "
             "ratios of them"
         )
     elif variables["cllr"] > 1:
-        said.append(
+        messages.append(
             "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
         )
     genuine, impostor = counts.infinite
     if "cllr" in variables and (genuine or impostor):
-        said.append(
+        messages.append(
             f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
             f"{counted(impostor, 'impostor attempts')} with inf"
         )
     for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
         if not there:
-            said.append(f"there is no {name} attempt: no cost is defined")
-    return said
+            messages.append(f"there is no {name} attempt: no cost is defined")
+    return messages
 
 
 @leaves_out_attacks
