@@ -371,7 +371,7 @@ def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
     return (made_from[row] == names[column]) & (made_from[row] != "")
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     """Return the name of a template as text; a whole number without its point."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)

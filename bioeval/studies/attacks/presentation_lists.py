@@ -92,7 +92,11 @@ def _score(cells: Cells, key: str | None) -> int:
 def _species(cells: Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
     path, columns, attack = cells.path, cells.columns, cells.species
-    truth = cells.truth or [i for i, x in enumerate(columns) if i != score and _is_truth(x)]
+    truth = cells.truth
+    if not truth:  # the columns of class words alone
+        truth = [
+            i for i, x in enumerate(columns) if i != score and None not in map(class_of, set(x))
+        ]
     if not truth:
         if attack is None:
             raise DataError(
@@ -122,11 +126,6 @@ def _species(cells: Cells, score: int) -> list[str]:
         else:
             species.append(name)
     return species
-
-
-def _is_truth(column: list[str]) -> bool:
-    """Whether a column has class words alone."""
-    return None not in map(class_of, set(column))
 
 
 def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:

@@ -115,12 +115,6 @@ def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
-def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the distances at which impostor attempts are counted, for ratios."""
-    thresholds = np.concatenate([bayes_thresholds(priors, costs), -LOG_ODDS])
-    return np.concatenate([0.0 - thresholds, _below(RATIOS)])
-
-
 def _beta(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
     """Return the weight of FAR in Cprimary, beside that of FRR."""
     return costs[1] * (1 - priors) / (costs[0] * priors)
@@ -357,7 +351,8 @@ def calibration(
         values, _ = template_columns(scores, equalise, "equalise", gallery=False)
     wanted, shifts = np.empty(0), None
     if scores.kind == "llr":
-        wanted, shifts = wanted_distances(checked, pair), LOG_ODDS
+        thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
+        wanted, shifts = np.concatenate([0.0 - thresholds, _below(RATIOS)]), LOG_ODDS
     with reported_to(progress):
         counts = count_for_calibration(
             scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts

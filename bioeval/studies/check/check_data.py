@@ -505,7 +505,11 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     )
     where = _listed_pairs([*exact, *near])
     if len(copied) and not len(exact) and not len(near):
-        yield _genuine_copies(scores, copied, copies)
+        names = scores._templates
+        differ = names is not None and (names.a[copied] != names.b[copied]).all()
+        fault = len(copied) < scores.genuine.sum() / 2
+        detail = " of different templates" if differ else ""
+        yield genuine_copies(scores, len(copied), copies, _listed_pairs(copied), detail, fault)
     else:
         yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
     known = ~np.isnan(values)
@@ -521,15 +525,6 @@ def _listed_pairs(places: Iterable[int]) -> str:
 
 def _listed_cells(cells: Iterable[Iterable[int]]) -> str:
     return listed(starmap("row {}, column {}".format, cells))
-
-
-def _genuine_copies(scores: PairScores, places: np.ndarray, copies: Copies) -> Finding:
-    """Return the finding about genuine pairs at the distance of a copy, or near it."""
-    names = scores._templates
-    differ = names is not None and (names.a[places] != names.b[places]).all()
-    fault = len(places) < scores.genuine.sum() / 2
-    detail = " of different templates" if differ else ""
-    return genuine_copies(scores, len(places), copies, _listed_pairs(places), detail, fault)
 
 
 # The most scores of a class by which the kind is judged.

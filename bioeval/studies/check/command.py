@@ -21,6 +21,8 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from bioeval import Protocol, Scores
     from bioeval.studies.check.findings import DataCheck
 
@@ -37,7 +39,7 @@ class Findings(MoreOutputs):
         if scores.layout != "top-k":
             self._check = check_data(scores, protocol, read_scores=False)
 
-    def lines(self) -> list[Any]:
+    def lines(self) -> list[Text]:
         """Return one line on the findings of the check, and doubtful labels themselves."""
         if self._check is None:
             return []

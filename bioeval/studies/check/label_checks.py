@@ -22,7 +22,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -180,7 +179,7 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     return Finding("layout", "ok", message)
 
 
-def _spelling(label: Any) -> str:
+def _spelling(label: object) -> str:
     """Return a label as text, without what a reader does not see or means nothing by.
 
     These are case, blanks, characters without a width, forms of Unicode, and zeros before a number.
@@ -194,7 +193,7 @@ def _spelling(label: Any) -> str:
     return text
 
 
-def _shown(labels: Sequence[Any]) -> str:
+def _shown(labels: Sequence[object]) -> str:
     """Return labels of one spelling so that they look different."""
     forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
     return " and ".join(map(repr if len(forms) == len(labels) else ascii, labels))

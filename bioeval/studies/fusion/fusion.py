@@ -330,20 +330,16 @@ def require_systems(systems: Any) -> dict[str, Scores]:
         for name in later_names:
             where = f"{first_name!r} and {name!r}: "
             try:
-                _align(named, first_name, name)
+                a, b, notes = aligned(
+                    named[first_name], named[name], (repr(first_name), repr(name))
+                )
+                named[first_name] = a._with(_remarks=(*a._remarks, *notes)) if notes else a
+                named[name] = b
                 require_same(named[first_name], named[name])
                 _require_same_attempts(named[first_name], named[name])
             except DataError as error:
                 raise error.preceded_by(where) from None
     return named
-
-
-def _align(systems: dict[str, Scores], first: str, other: str) -> None:
-    """Take the part that two systems have in common, by the names of their templates."""
-    a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
-    if notes:
-        a = a._with(_remarks=(*a._remarks, *notes))
-    systems[first], systems[other] = a, b
 
 
 def _require_same_attempts(a: Scores, b: Scores) -> None:

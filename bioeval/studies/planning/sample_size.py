@@ -484,8 +484,9 @@ def _rules(far: float, frr: float, confidence: float) -> Variables:
 
 def _trials(rate: float, confidence: float) -> dict[int, int]:
     """Return the independent trials that the rules of 3 and 30 require."""
+    errors = RuleOf(3) if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
     return {
-        RuleOf(3): trials_without_error(rate, confidence),
+        RuleOf(3): math.ceil(errors / rate - 1e-9),
         RuleOf(30): RuleOf(30).attempts_for(rate),
     }
 
@@ -721,9 +722,3 @@ def subjects_for_width(
         else:
             low = middle
     return high
-
-
-def trials_without_error(rate: float, confidence: float) -> int:
-    """Return the number of trials without an error that show a rate: 3 / rate at 95 %."""
-    errors = RuleOf(3) if confidence == 0.95 else -math.log1p(-confidence)
-    return math.ceil(errors / rate - 1e-9)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -114,7 +114,7 @@ class StudyTable:
             return statement
         return f'{statement}; with `templates="multi"` it is compared with all'
 
-    def _assured(self) -> Iterator[Any]:
+    def _assured(self) -> Iterator[RenderableType]:
         """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
@@ -172,7 +172,7 @@ class StudyTable:
             return f"{mean_text(low)} - {mean_text(high)}"
         return "-"
 
-    def _lines(self, narrow: bool) -> Iterator[Any]:
+    def _lines(self, narrow: bool) -> Iterator[RenderableType]:
         """Yield what the columns are, and the thresholds of the folds."""
         study = self.study
         t = study["fold_threshold"].values
@@ -206,12 +206,12 @@ class StudyTable:
                 style="dim",
             )
 
-    def _needed(self) -> Iterator[Any]:
+    def _needed(self) -> Iterator[RenderableType]:
         """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
         for needed in needed_people(self.study):
             table = plain_table(list(map(str.lower, needed["heads"])), 2)
             for row in needed["rows"]:
-                table.add_row(*map(_as_text, row))
+                table.add_row(*(Text(x["text"], "bold" if x["strong"] else "") for x in row))
             yield Text("")
             yield Text(f"{needed['caption'][0].upper()}{needed['caption'][1:]}", style="bold")
             yield indented(table)
@@ -227,10 +227,6 @@ def _accepts(kind: str) -> str:
     """Return the words before a threshold: which scores are accepted."""
     sign = ">=" if larger_is_closer(kind) else "<="
     return f"accept where the {noun_of(kind)} {sign}"
-
-
-def _as_text(cell: dict[str, Any]) -> Text:
-    return Text(cell["text"], "bold" if cell["strong"] else "")
 
 
 def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
@@ -304,5 +300,5 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
     }
 
 
-def _written(number: Any) -> str:
+def _written(number: str | float) -> str:
     return number if isinstance(number, str) else f"{number:,.0f}"

@@ -123,16 +123,12 @@ for _rule in ("3", "30"):
     }
 
 
-def _on_new() -> dict[str, Name]:
-    """Describe the statistics of rates on new people."""
-    names = {}
-    for rate in ("far", "frr", "hter"):
-        for key, entry in Layout.each_over_folds(cross_names()[rate]).items():
-            names[f"{rate}_{key}"] = entry
-    return names
-
-
-_ON_NEW = _on_new()
+# The statistics of rates on new people.
+_ON_NEW = {
+    f"{rate}_{key}": entry
+    for rate in ("far", "frr", "hter")
+    for key, entry in Layout.each_over_folds(cross_names()[rate]).items()
+}
 STUDY |= _ON_NEW
 
 _ASSURED_ON_NEW: list[str] = []
@@ -365,7 +361,10 @@ def study_threshold(
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    if doubt := _doubt(counts, scores, fused=templates == "multi"):
+    doubt = ""
+    if isinstance(counts, _ComparisonCounts):
+        doubt = counts.doubt(scores, fused=templates == "multi")
+    if doubt:
         messages.append(doubt)
         attrs[KindVerdict.ATTRIBUTE] = doubt
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
@@ -374,7 +373,9 @@ def study_threshold(
     attrs["warnings"] = "\n".join(filter(None, [*messages, attrs["out_of_reach"], few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
-    _note_data(study, scores)
+    digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
+    for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
+        part.attrs["data_digest"] = digest
     return study
 
 
@@ -454,15 +455,6 @@ class _SearchCounts(_Counts):
     def needed(self, least: Any, rate: str, target: float) -> str:
         """Return in words what a rule needs."""
         return f"{least.attempts_for(target):,} people who are not enrolled"
-
-
-def _note_data(study: xr.Dataset, scores: Scores) -> None:
-    """Note the data in a study and in its thresholds: a claim about them needs other data."""
-    digest = digest_of_data(scores)
-    study.attrs["data_digest"] = digest
-    for name in THRESHOLDS:
-        if name in study:
-            study[name].attrs["data_digest"] = digest
 
 
 def _comparisons(
@@ -691,13 +683,6 @@ def _fold_options(
         kind=scores.kind,
         on_all=True,
     )
-
-
-def _doubt(counts: _Counts, scores: Scores, *, fused: bool) -> str:
-    """Return a doubt about the kind of the scores, empty where there is none."""
-    if isinstance(counts, _ComparisonCounts):
-        return counts.doubt(scores, fused=fused)
-    return ""
 
 
 def _splitter(

@@ -294,8 +294,9 @@ class DirSurfaceDisplay(Display):
                 ink = "white"
             ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
             place[::-1][: len(line_x[::2])] = line_x[::2]
-            if _crowded(line_x[0], labelled, x):
-                continue
+            gap = MARK_GAP * abs(x[-1] - x[0])
+            if _near(line_x[0], [x[0], x[-1]], 0.5 * gap) or _near(line_x[0], labelled, gap):
+                continue  # the label would overlap the frame, or another
             labelled.append(line_x[0])
             plot_style.note(
                 ax,
@@ -376,12 +377,6 @@ class DirSurfaceDisplay(Display):
         if larger_is_closer(self.kind):
             return float(within[0])
         return float(within[-1])
-
-
-def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
-    """Whether a label at `place` would overlap another, or the frame."""
-    gap = MARK_GAP * abs(x[-1] - x[0])
-    return _near(place, [x[0], x[-1]], 0.5 * gap) or _near(place, taken, gap)
 
 
 def _near(place: float, places: list[float], distance: float) -> bool:

@@ -424,8 +424,12 @@ class DetDisplay(CurvesDisplay):
         wide, tall = plot_style.axes_size(ax)
         ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
         ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
+
+        def as_percent(rate: float, _: int) -> str:
+            return np.format_float_positional(100 * rate, precision=9, trim="-")
+
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
+            axis.set_major_formatter(FuncFormatter(as_percent))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
         if low_x == low_y and high_x == high_y:
@@ -506,10 +510,6 @@ def _ticks(low: float, high: float, most: float) -> list[float]:
         if low <= tick <= high and not (kept and deviate(kept[0]) - deviate(tick) < step):
             kept.insert(0, tick)
     return kept
-
-
-def _tick(percent: float) -> str:
-    return np.format_float_positional(percent, precision=9, trim="-")
 
 
 def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:

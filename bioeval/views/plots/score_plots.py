@@ -11,7 +11,6 @@ from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
 from matplotlib.legend import Legend
-from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from bioeval.base.arguments import require_flag, require_number, require_numbers
@@ -105,7 +104,10 @@ class ScoreDistributionsDisplay(Display):
                     continue
                 colour = Style.colour(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": Style.dash(i), **style}
-                outline = _outline(ax, histogram, line, fill=not several)
+                density, edges = histogram.density, histogram.edges
+                if not several:
+                    ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
+                outline = ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
                 if once:
                     text = label if i == 0 else ""
                 name_in_legend(outline, text)
@@ -167,14 +169,6 @@ class ScoreDistributionsDisplay(Display):
         if counts:
             return [f"{' and '.join(counts)} scores lie off the axis ({self._off})"]
         return []
-
-
-def _outline(ax: Axes, histogram: Histogram, line: Mapping[str, Any], fill: bool) -> StepPatch:
-    """Draw a histogram; return its outline."""
-    density, edges = histogram.density, histogram.edges
-    if fill:
-        ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
-    return ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
 
 
 # ---------------------------------------------------------------------------- the matrix
@@ -299,7 +293,7 @@ class MatrixDisplay(Display):
             axis.set_tick_params(length=3)
 
 
-def _short(name: Any) -> str:
+def _short(name: object) -> str:
     text = str(name)
     return as_plot_text(text if len(text) <= 14 else text[:13] + "…")
 
