@@ -330,16 +330,16 @@ def test_error_rates_mark_the_eer(single):
 @pytest.mark.slow
 @pytest.mark.parametrize("log", [False, True])
 def test_axes_say_what_they_show(tree, open_set, log):
-    said = words(plot.roc(tree, log=log))
+    message = words(plot.roc(tree, log=log))
     for word in ("False accept rate, FAR", "Genuine accept rate, GAR", "ISO: FMR", "1 - FNMR"):
-        assert word in said
-    assert "180 genuine and 3,360 impostor attempts" in said
-    assert "60 templates of 15 subjects" in said
-    said = words(plot.dir_far(open_set, log=log))
+        assert word in message
+    assert "180 genuine and 3,360 impostor attempts" in message
+    assert "60 templates of 15 subjects" in message
+    message = words(plot.dir_far(open_set, log=log))
     for word in ("Detection and identification rate, DIR", "ISO: FPIR(N, T)", "TPIR(N, R, T)"):
-        assert word in said
-    assert "N = 15 for genuine, 14 for impostor attempts" in said
-    assert "ranks count templates; pessimistic ties" in said
+        assert word in message
+    assert "N = 15 for genuine, 14 for impostor attempts" in message
+    assert "ranks count templates; pessimistic ties" in message
 
 
 def test_error_rates_on_a_logarithmic_axis(single):
@@ -487,9 +487,9 @@ def test_powers_of_ten_have_one_notation():
     ],
 )
 def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
-    found, said = style.ranks_shown(curves, last, given)
-    assert found == shown
-    assert bool(said) == (shown < last and given is None)
+    result, message = style.ranks_shown(curves, last, given)
+    assert result == shown
+    assert bool(message) == (shown < last and given is None)
 
 
 def test_nothing_is_said_about_ranks_that_a_result_does_not_have():
@@ -512,8 +512,8 @@ def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
     rates = plot.error_rates(single).lines_
     ratios = be.calibration(be.Calibrator().fit_transform(scores))
     tippett = plot.tippett(ratios).lines_
-    found = [rates["FRR"], tippett["genuine"], rates["FAR"], tippett["impostor"]]
-    assert [line.get_color() for line in found] == [genuine, genuine, impostor, impostor]
+    result = [rates["FRR"], tippett["genuine"], rates["FAR"], tippett["impostor"]]
+    assert [line.get_color() for line in result] == [genuine, genuine, impostor, impostor]
     outlines = plot.score_distributions(scores).legend_.legend_handles
     assert [x.get_color()[:3] for x in outlines] == [genuine, impostor]
     people = plot.lorenz(be.zoo(scores, permutations=100)).lines_
@@ -755,12 +755,12 @@ def test_sentinels_lie_off_the_axes_which_say_so():
     genuine = labels[:, None] == labels
     values = rng.normal(np.where(genuine, 10, 20), 3)
     values[0, 1], values[0, 5] = 1e6, 1e6
-    found = be.Scores(values, labels)
-    display = draw(plot.score_distributions(found))
+    result = be.Scores(values, labels)
+    display = draw(plot.score_distributions(result))
     assert (display.genuine[""].unplaced, display.impostor[""].unplaced) == (1, 1)
     assert display.genuine[""].edges[-1] < 100
     assert "1 genuine and 1 impostor scores lie off the axis" in words(display)
-    rates = draw(plot.error_rates(be.verification(found, thresholds=[*range(40), 1e6])))
+    rates = draw(plot.error_rates(be.verification(result, thresholds=[*range(40), 1e6])))
     assert rates.ax_.get_xlim()[1] < 100
     assert "off the axis: thresholds up to 1e+06" in words(rates)
 
@@ -1088,19 +1088,19 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     people, gallery = np.arange(20) % 8, np.arange(60) % 8
     near = be.Scores(values - 0.4 * (people[:, None] == gallery), people, gallery)
     options = {"interval": "analytic", "max_rank": 5}
-    found = {
+    result = {
         "near": be.reid(near, "viper", **options),
         "far": be.reid(be.Scores(values, people, gallery), "viper", **options),
     }
-    display = plot.precision_recall(found)
-    for name, ds in found.items():
+    display = plot.precision_recall(result)
+    for name, ds in result.items():
         np.testing.assert_array_equal(display.lines_[name].get_xdata(), ds.recall_level)
         np.testing.assert_array_equal(
             display.lines_[name].get_ydata(), ds.interpolated_precision.values
         )
         assert name in display.bands_
     assert display.ax_.get_xlabel() == "Recall"
-    names = [p.name for p in plot.save_all(found, None, tmp_path)]
+    names = [p.name for p in plot.save_all(result, None, tmp_path)]
     assert names == ["cmc.png", "precision-recall.png"]
     with pytest.raises(be.DataError, match="interpolated_precision"):
         plot.precision_recall(be.closed_set(near))
@@ -1187,9 +1187,9 @@ def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     ):  # fmt: skip
         display = getattr(plot, name)(in_terms(data, terms))
         texts = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
-        said = set(re.findall(r"\w+", " ".join(t for t in texts if not t.startswith(beside))))
+        message = set(re.findall(r"\w+", " ".join(t for t in texts if not t.startswith(beside))))
         aside = set(re.findall(r"\w+", " ".join(t for t in texts if t.startswith(beside))))
-        assert said & ours and not said & theirs
+        assert message & ours and not message & theirs
         assert aside & theirs and not aside & (ours - theirs)
 
 
@@ -1209,11 +1209,11 @@ def of_folds(seed, **options):
 def test_folds_are_thin_lines_with_their_mean(plot):
     """At FAR targets in any order; of several systems each has its colour."""
     targets = [0.5, 0.05, 1, 0.2]
-    found = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
-    display = plot(found)
+    result = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
+    display = plot(result)
     places = np.argsort(targets)
     assert list(display.lines_) == ["a", "b"]
-    for name, ds in found.items():
+    for name, ds in result.items():
         frr = ds.frr_at_far.values.reshape(3, 4)[:, places]
         mean, low, high = (
             ds.frr_at_far_summary.sel(statistic=x).values[places] for x in ("mean", "low", "high")

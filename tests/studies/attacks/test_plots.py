@@ -67,13 +67,13 @@ def test_three_histograms_count_the_attempts_of_the_result(scores, result):
         "attack": cells[own & other & attack[:, None]],
     }
     for name, values in expected.items():
-        (found,) = getattr(display, name).values()
-        assert found.total == len(values)
+        (results,) = getattr(display, name).values()
+        assert results.total == len(values)
         closed = "right" if scores.kind == "distance" else "left"
-        counts = np.diff(np.searchsorted(np.sort(values), found.edges, side=closed))
-        np.testing.assert_array_equal(found.counts, counts)
+        counts = np.diff(np.searchsorted(np.sort(values), results.edges, side=closed))
+        np.testing.assert_array_equal(results.counts, counts)
         if name != "attack":
-            assert not found.unplaced
+            assert not results.unplaced
     colours = [to_rgb(x.get_color()) for x in display.legend_.legend_handles[:3]]
     assert colours == [style.Style.colour(k) for k in (style.GENUINE, style.IMPOSTOR, style.ATTACK)]
     used = float(result["threshold_used"])
