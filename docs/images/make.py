@@ -24,7 +24,7 @@ from PIL import Image
 
 import bioeval as be
 from bioeval.cli import main as bioeval
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style
 from bioeval.views.plots.legend import draw_legend
 
 #: The systems of the README, by the names of their files there.
@@ -55,7 +55,7 @@ def who(path: Path) -> None:
         sides = (pair.probe_meta_image, pair.gallery_meta_image)
         picture = np.hstack([images.images[row[side.item()]] for side in sides])
         ax.imshow(picture, cmap="gray", vmin=0, vmax=255)
-        ax.set_xlabel(letter, fontsize=look.LABEL_SIZE, color=look.Style.text)
+        ax.set_xlabel(letter, fontsize=style.LABEL_SIZE, color=style.Style.text)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     figure.subplots_adjust(left=0, right=1, top=1, bottom=0.2, wspace=0.12)
@@ -152,21 +152,21 @@ def claims(path: Path) -> None:
         found = {"frr": ds.frr, "far": ds.far, "errors": 1 - ds.accuracy}
         for name, each in found.items():
             values[name].append(100 * each.values.ravel())
-    ax = look.axes_for(None, (6.4, 4.2))
+    ax = style.axes_for(None, (6.4, 4.2))
     for i, (name, words) in enumerate(names.items()):
         x = np.arange(len(shares)) + 0.08 * (i - 1)
         middle = [each.mean() for each in values[name]]
         low, high = np.transpose([np.quantile(each, [0.025, 0.975]) for each in values[name]])
         marker = "osD"[i]
         ax.errorbar(
-            x, middle, [middle - low, high - middle], color=look.Style.colour(i), marker=marker,
-            linestyle=look.Style.dash(i), linewidth=1.6, capsize=4, label=words,
+            x, middle, [middle - low, high - middle], color=style.Style.colour(i), marker=marker,
+            linestyle=style.Style.dash(i), linewidth=1.6, capsize=4, label=words,
         )  # fmt: skip
     ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
     ax.set_ylim(bottom=0)
-    look.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
+    style.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
     lines = ["200 draws of gallery and claims; points: mean; bars: middle 95 %"]
-    look.titled(ax, "Rates divide by the attempts of their own class", lines)
+    style.titled(ax, "Rates divide by the attempts of their own class", lines)
     draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
@@ -191,7 +191,7 @@ def zoo(path: Path) -> None:
         one = ds.sel(subject=person)
         box = AnnotationBbox(
             picture, (one["genuine_mean"].item(), one["impostor_mean"].item()), xybox=place,
-            pad=0.05, arrowprops={"arrowstyle": "-", "color": look.Style.quiet, "shrinkB": 4},
+            pad=0.05, arrowprops={"arrowstyle": "-", "color": style.Style.quiet, "shrinkB": 4},
         )  # fmt: skip
         display.ax_.add_artist(box)
     be.plot.save(display, path, dpi=110)
@@ -249,24 +249,24 @@ def how_it_counts(path: Path) -> None:
     genuine, edges = np.array([0.1, 0.4]), np.arange(9) / 8
     impostor = np.array([0.2, 0.2, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.8, 0.9])
     counts = np.bincount(np.ceil(8 * impostor).astype(int) - 1, minlength=8)
-    blue, orange = look.Style.colour(look.GENUINE), look.Style.colour(look.IMPOSTOR)
+    blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
     _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True, layout="constrained")
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
         for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
-            ax.axvspan(*window, color=look.GRID, zorder=0, linewidth=0)
+            ax.axvspan(*window, color=style.GRID, zorder=0, linewidth=0)
         ax.set_xticks(edges, [f"{edge:g}" for edge in edges])
-        ax.tick_params(labelsize=look.TICK_SIZE, colors=look.Style.text, labelbottom=True)
+        ax.tick_params(labelsize=style.TICK_SIZE, colors=style.Style.text, labelbottom=True)
     above.bar(edges[:-1], counts, 1 / 8, align="edge", facecolor="none", edgecolor=orange)
     height = np.concatenate([np.arange(sum(impostor == x)) for x in np.unique(impostor)])
     above.scatter(impostor, height + 0.5, color=orange, marker="s", s=34, label="impostor score")
     above.vlines(genuine, 0, 2.25, color=blue, linewidth=2, label="genuine score")
     for edge, count in zip(edges, counts, strict=False):
-        above.text(edge + 1 / 16, 2.38, str(count), ha="center", color=look.Style.ink(orange))
+        above.text(edge + 1 / 16, 2.38, str(count), ha="center", color=style.Style.ink(orange))
     above.set(ylim=(0, 2.7), yticks=[0, 1, 2])
-    look.labelled(above, "", "Impostor scores in the cell")
+    style.labelled(above, "", "Impostor scores in the cell")
     lines = ["Cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"]
-    look.titled(above, "All impostor scores are counted, few are kept", lines)
+    style.titled(above, "All impostor scores are counted, few are kept", lines)
     draw_legend(above, x_label=False)
 
     accepted = np.concatenate([[0], np.cumsum(counts)]) / len(impostor)
@@ -275,13 +275,13 @@ def how_it_counts(path: Path) -> None:
     below.plot(edges, accepted, "s", color=orange, label="FAR, known at the edges of cells")
     steps = np.concatenate([[0], genuine, [1]])
     below.step(steps, [1, 0.5, 0, 0], where="post", color=blue, linewidth=1.8, label="FRR")
-    below.plot([0.4], [0.2], "o", color=look.Style.text, markersize=7, fillstyle="none")
+    below.plot([0.4], [0.2], "o", color=style.Style.text, markersize=7, fillstyle="none")
     below.annotate(
-        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=look.Style.text,
-        fontsize=look.LABEL_SIZE, arrowprops={"arrowstyle": "-", "color": look.Style.quiet},
+        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=style.Style.text,
+        fontsize=style.LABEL_SIZE, arrowprops={"arrowstyle": "-", "color": style.Style.quiet},
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
-    look.labelled(below, "Threshold (distance)", "Rate")
+    style.labelled(below, "Threshold (distance)", "Rate")
     draw_legend(below)
     be.plot.save(above.figure, path, dpi=100)
 
@@ -291,17 +291,17 @@ def benchmarks(path: Path) -> None:
     found = json.loads(Path(__file__).with_name("benchmarks.json").read_text(encoding="utf-8"))[
         "beside"
     ]
-    ax = look.axes_for(None, (6.4, 4.2))
+    ax = style.axes_for(None, (6.4, 4.2))
     names = dict.fromkeys(name for times in found.values() for name in times)
     for i, name in enumerate(names):
         points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
         ax.loglog(
-            *zip(*points, strict=True), color=look.Style.colour(i), linestyle=look.Style.dash(i),
+            *zip(*points, strict=True), color=style.Style.colour(i), linestyle=style.Style.dash(i),
             marker="osD^"[i], linewidth=1.6, label=name,
         )  # fmt: skip
-    look.labelled(ax, "Comparisons", "Processor time, seconds")
+    style.labelled(ax, "Comparisons", "Processor time, seconds")
     lines = ["EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"]
-    look.titled(ax, "Seconds beside other programs", lines)
+    style.titled(ax, "Seconds beside other programs", lines)
     draw_legend(ax)
     be.plot.save(ax, path, dpi=110)
 
@@ -330,14 +330,14 @@ def coverage(path: Path) -> None:
                     held.setdefault(people, []).append(100 * of_cell["held"] / max(given, 1))
             sizes = sorted(held)
             ax.plot(
-                sizes, [np.mean(held[n]) for n in sizes], color=look.Style.colour(i),
-                linestyle=look.Style.dash(i), marker="osD^v"[i], label=population,
+                sizes, [np.mean(held[n]) for n in sizes], color=style.Style.colour(i),
+                linestyle=style.Style.dash(i), marker="osD^v"[i], label=population,
             )  # fmt: skip
-        ax.axhline(95, color=look.Style.quiet, linewidth=1)
+        ax.axhline(95, color=style.Style.quiet, linewidth=1)
         ax.set(xscale="log", xticks=sizes, xticklabels=[f"{n}" for n in sizes], ylim=(50, 102))
         ax.minorticks_off()
-        look.labelled(ax, "People", "Intervals that hold, %" if ax is axes[0] else "")
-        ax.set_title(title, fontsize=look.LABEL_SIZE)
+        style.labelled(ax, "People", "Intervals that hold, %" if ax is axes[0] else "")
+        ax.set_title(title, fontsize=style.LABEL_SIZE)
     axes[0].legend(title="Population", loc="lower left")
     be.plot.save(axes[0].figure, path, dpi=110)
 

@@ -12,8 +12,8 @@ def test_controls_of_direction_are_escaped_on_the_page(tmp_path):
     labels = [f"\u202e{label}\u2066=1+1" for label in scores.probe_labels]
     groups = {"group\u202e": [f"\u200eg{i // 12}" for i in range(24)]}
     odd = be.Scores(scores.values, labels, probe_meta=groups, name="a\u202eb")
-    found = {"zoo": be.zoo(odd, permutations=100), "groups": be.by_group(odd, "group\u202e")}
-    for name, result in {**found, "worst": be.worst_pairs(odd)}.items():
+    results = {"zoo": be.zoo(odd, permutations=100), "groups": be.by_group(odd, "group\u202e")}
+    for name, result in {**results, "worst": be.worst_pairs(odd)}.items():
         be.report(result, tmp_path / f"{name}.html", title="t\u202e")
         text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
         assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", text), name

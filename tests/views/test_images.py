@@ -72,9 +72,9 @@ def test_other_files_are_never_read(folder, name, why):
     os.mkfifo(folder / "fifo")
     images = Images(folder=folder)
     assert images.find(name.format(absolute=outside)) is None
-    ((missing, said),) = images.missing.items()
-    assert missing == name.format(absolute=outside) and why in said
-    assert "1 image could not be shown" in images.remark() and said in images.remark()
+    ((missing, message),) = images.missing.items()
+    assert missing == name.format(absolute=outside) and why in message
+    assert "1 image could not be shown" in images.remark() and message in images.remark()
 
 
 def test_a_link_inside_the_folder_is_followed(folder):
@@ -121,8 +121,8 @@ def test_a_pair_in_both_directions_is_drawn_once(folder):
     )  # fmt: skip
     worst = be.worst_pairs(both, 6)
     assert worst.sizes["pair"] == 12
-    found = be.plot.worst_pairs(worst, pairs=6, image_folder=folder).pairs[""]["impostor"]
-    assert [pair.score for pair in found] == [1, 2, 3]
+    result = be.plot.worst_pairs(worst, pairs=6, image_folder=folder).pairs[""]["impostor"]
+    assert [pair.score for pair in result] == [1, 2, 3]
 
 
 def test_a_pair_without_a_picture_has_a_place(folder):
@@ -196,8 +196,8 @@ def test_the_command_reads_images_below_a_folder_that_is_named(folder, tmp_path,
     given = ["report", str(tmp_path / "s.npz"), "--worst", "3", "--images", "photo",
              "--interval", "none", "--folds", "0", "--out", str(tmp_path / "p.html")]  # fmt: skip
     assert main([*given, "--images-root", str(folder)]) == 0
-    said = capsys.readouterr().err
-    assert said.count("1 image could not be shown, such as ../secret.png: it is outside") == 1
+    message = capsys.readouterr().err
+    assert message.count("1 image could not be shown, such as ../secret.png: it is outside") == 1
     text = (tmp_path / "p.html").read_text()
     assert 'alt="0.png"' in text and "../secret.png: no image; it is outside" in text
     assert main([*given, "--images-root", str(tmp_path / "none"), "--force"]) == 2

@@ -24,24 +24,24 @@ def nothing_left_behind():
 
 def boxes(axes, renderer):
     """Return the boxes of the texts and keys of axes, by what is written there."""
-    found = {}
+    result = {}
     for artist in axes.get_children():
         for one in (artist, *artist.get_children()):
             if isinstance(one, Legend) and one.get_visible():
-                said = "key: " + ", ".join(t.get_text() for t in one.get_texts())
+                message = "key: " + ", ".join(t.get_text() for t in one.get_texts())
             elif isinstance(one, Text) and one.get_visible() and one.get_text().strip():
                 if one.get_bbox_patch() is not None:
                     continue  # on a ground of its own: the level of a contour, on its line
-                said = one.get_text()
+                message = one.get_text()
             else:
                 continue
             if one not in (axes.title, axes._left_title, axes._right_title):
-                found[said] = (
+                result[message] = (
                     Text.get_window_extent(one, renderer)
                     if isinstance(one, Text)
                     else one.get_window_extent(renderer)
                 )
-    return found
+    return result
 
 
 def points(line):
@@ -73,17 +73,17 @@ def off_the_data(display):
             inside = (drawn_at >= frame.min - 1).all(axis=1) & (drawn_at <= frame.max + 1).all(
                 axis=1
             )
-            for said, box in written.items():
+            for message, box in written.items():
                 over = (drawn_at[inside] > box.min) & (drawn_at[inside] < box.max)
-                assert not over.all(axis=1).any(), f"{said!r} lies on {line.get_label()!r}"
+                assert not over.all(axis=1).any(), f"{message!r} lies on {line.get_label()!r}"
         for (one, a), (other, b) in itertools.combinations(written.items(), 2):
             apart = a.x1 <= b.x0 + 1 or b.x1 <= a.x0 + 1 or a.y1 <= b.y0 + 1 or b.y1 <= a.y0 + 1
             assert apart, f"{one!r} lies on {other!r}"
         # A first layout of axes of equal scales is off by a few pixels.
         picture = figure.bbox.padded(8)
-        for said, box in written.items():
+        for message, box in written.items():
             inside = picture.x0 <= box.x0 and box.x1 <= picture.x1
-            assert inside and picture.y0 <= box.y0 and box.y1 <= picture.y1, f"{said!r} is cut"
+            assert inside and picture.y0 <= box.y0 and box.y1 <= picture.y1, f"{message!r} is cut"
 
 
 @pytest.mark.parametrize("name", sorted(ONE - INSIDE))

@@ -22,7 +22,7 @@ from twins import crossed
 
 import bioeval as be
 from bioeval import plot
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style
 from bioeval.views.plots.display import thinned
 from bioeval.views.plots.ranks import _staircase
 from bioeval.views.plots.rates import TICKS, by_far, deviate, from_floor
@@ -330,16 +330,16 @@ def test_error_rates_mark_the_eer(single):
 @pytest.mark.slow
 @pytest.mark.parametrize("log", [False, True])
 def test_axes_say_what_they_show(tree, open_set, log):
-    said = words(plot.roc(tree, log=log))
+    message = words(plot.roc(tree, log=log))
     for word in ("False accept rate, FAR", "Genuine accept rate, GAR", "ISO: FMR", "1 - FNMR"):
-        assert word in said
-    assert "180 genuine and 3,360 impostor attempts" in said
-    assert "60 templates of 15 subjects" in said
-    said = words(plot.dir_far(open_set, log=log))
+        assert word in message
+    assert "180 genuine and 3,360 impostor attempts" in message
+    assert "60 templates of 15 subjects" in message
+    message = words(plot.dir_far(open_set, log=log))
     for word in ("Detection and identification rate, DIR", "ISO: FPIR(N, T)", "TPIR(N, R, T)"):
-        assert word in said
-    assert "N = 15 for genuine, 14 for impostor attempts" in said
-    assert "ranks count templates; pessimistic ties" in said
+        assert word in message
+    assert "N = 15 for genuine, 14 for impostor attempts" in message
+    assert "ranks count templates; pessimistic ties" in message
 
 
 def test_error_rates_on_a_logarithmic_axis(single):
@@ -361,7 +361,7 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     assert plot.cmc(long, max_rank=100).ax_.get_xscale() == "log"
     assert plot.cmc(long, max_rank=100, log=False).ax_.get_xscale() == "linear"
     last = long.sizes["rank"]
-    end = max(10, look.last_change([long.cms], last))
+    end = max(10, style.last_change([long.cms], last))
     assert plot.cmc(long).ax_.get_xlim()[1] == pytest.approx(end, rel=0.05) and end < 100
     assert f"ranks {end + 1} to {last} are left out: nothing changes" in words(plot.cmc(long))
     with pytest.raises(be.DataError, match="max_rank is 0; expected an integer >= 1"):
@@ -373,7 +373,7 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     [(0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (0.76, 0.7), (0.975, 0.97), (0.9999, 0.999)],
 )
 def test_limits_of_rates(low, expected):
-    start, end = look.rate_limits(low)
+    start, end = style.rate_limits(low)
     assert start <= low and end > 1
     assert start == pytest.approx(expected, abs=0.03 * (1 - expected) + 1e-3)
 
@@ -467,7 +467,7 @@ def test_lines_of_equal_far_reach_the_frame_and_avoid_contours(open_set):
 
 @pytest.mark.slow
 def test_powers_of_ten_have_one_notation():
-    assert [look.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
+    assert [style.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
     shown = draw(plot.det(be.verification(be.simulate(60, 6)))).ax_.get_xticklabels()
     assert not any("⁻" in t.get_text() or "e" in t.get_text() for t in shown)
 
@@ -487,9 +487,9 @@ def test_powers_of_ten_have_one_notation():
     ],
 )
 def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
-    found, said = look.ranks_shown(curves, last, given)
-    assert found == shown
-    assert bool(said) == (shown < last and given is None)
+    result, message = style.ranks_shown(curves, last, given)
+    assert result == shown
+    assert bool(message) == (shown < last and given is None)
 
 
 def test_nothing_is_said_about_ranks_that_a_result_does_not_have():
@@ -508,12 +508,12 @@ def test_nothing_is_said_about_ranks_that_a_result_does_not_have():
 
 @pytest.mark.slow
 def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
-    genuine, impostor = (look.Style.colour(x) for x in (look.GENUINE, look.IMPOSTOR))
+    genuine, impostor = (style.Style.colour(x) for x in (style.GENUINE, style.IMPOSTOR))
     rates = plot.error_rates(single).lines_
     ratios = be.calibration(be.Calibrator().fit_transform(scores))
     tippett = plot.tippett(ratios).lines_
-    found = [rates["FRR"], tippett["genuine"], rates["FAR"], tippett["impostor"]]
-    assert [line.get_color() for line in found] == [genuine, genuine, impostor, impostor]
+    result = [rates["FRR"], tippett["genuine"], rates["FAR"], tippett["impostor"]]
+    assert [line.get_color() for line in result] == [genuine, genuine, impostor, impostor]
     outlines = plot.score_distributions(scores).legend_.legend_handles
     assert [x.get_color()[:3] for x in outlines] == [genuine, impostor]
     people = plot.lorenz(be.zoo(scores, permutations=100)).lines_
@@ -566,13 +566,13 @@ def test_no_two_of_many_curves_look_the_same(single):
     lines = display.lines_.values()
     assert len({line.get_color() for line in lines}) == 14
     curves = display.curves.values()
-    assert len({(c.hue % 7, str(look.Style.dash(c.dash))) for c in curves}) == 14
+    assert len({(c.hue % 7, str(style.Style.dash(c.dash))) for c in curves}) == 14
 
 
 def test_every_colour_can_be_read():
-    for colour in look.PALETTE:
-        assert 1.05 / (look.luminance(look.Style.ink(colour)) + 0.05) >= 4.5
-    assert look.Style.ink("#000000") == to_rgb("black")
+    for colour in style.PALETTE:
+        assert 1.05 / (style.luminance(style.Style.ink(colour)) + 0.05) >= 4.5
+    assert style.Style.ink("#000000") == to_rgb("black")
 
 
 def test_a_legend_names_all_systems_below_the_axes(single):
@@ -755,12 +755,12 @@ def test_sentinels_lie_off_the_axes_which_say_so():
     genuine = labels[:, None] == labels
     values = rng.normal(np.where(genuine, 10, 20), 3)
     values[0, 1], values[0, 5] = 1e6, 1e6
-    found = be.Scores(values, labels)
-    display = draw(plot.score_distributions(found))
+    result = be.Scores(values, labels)
+    display = draw(plot.score_distributions(result))
     assert (display.genuine[""].unplaced, display.impostor[""].unplaced) == (1, 1)
     assert display.genuine[""].edges[-1] < 100
     assert "1 genuine and 1 impostor scores lie off the axis" in words(display)
-    rates = draw(plot.error_rates(be.verification(found, thresholds=[*range(40), 1e6])))
+    rates = draw(plot.error_rates(be.verification(result, thresholds=[*range(40), 1e6])))
     assert rates.ax_.get_xlim()[1] < 100
     assert "off the axis: thresholds up to 1e+06" in words(rates)
 
@@ -1094,19 +1094,19 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     people, gallery = np.arange(20) % 8, np.arange(60) % 8
     near = be.Scores(values - 0.4 * (people[:, None] == gallery), people, gallery)
     options = {"interval": "analytic", "max_rank": 5}
-    found = {
+    result = {
         "near": be.reid(near, "viper", **options),
         "far": be.reid(be.Scores(values, people, gallery), "viper", **options),
     }
-    display = plot.precision_recall(found)
-    for name, ds in found.items():
+    display = plot.precision_recall(result)
+    for name, ds in result.items():
         np.testing.assert_array_equal(display.lines_[name].get_xdata(), ds.recall_level)
         np.testing.assert_array_equal(
             display.lines_[name].get_ydata(), ds.interpolated_precision.values
         )
         assert name in display.bands_
     assert display.ax_.get_xlabel() == "Recall"
-    names = [p.name for p in plot.save_all(found, None, tmp_path)]
+    names = [p.name for p in plot.save_all(result, None, tmp_path)]
     assert names == ["cmc.png", "precision-recall.png"]
     with pytest.raises(be.DataError, match="interpolated_precision"):
         plot.precision_recall(be.closed_set(near))
@@ -1193,9 +1193,9 @@ def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     ):  # fmt: skip
         display = getattr(plot, name)(in_terms(data, terms))
         texts = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
-        said = set(re.findall(r"\w+", " ".join(t for t in texts if not t.startswith(beside))))
+        message = set(re.findall(r"\w+", " ".join(t for t in texts if not t.startswith(beside))))
         aside = set(re.findall(r"\w+", " ".join(t for t in texts if t.startswith(beside))))
-        assert said & ours and not said & theirs
+        assert message & ours and not message & theirs
         assert aside & theirs and not aside & (ours - theirs)
 
 
@@ -1215,11 +1215,11 @@ def of_folds(seed, **options):
 def test_folds_are_thin_lines_with_their_mean(plot):
     """At FAR targets in any order; of several systems each has its colour."""
     targets = [0.5, 0.05, 1, 0.2]
-    found = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
-    display = plot(found)
+    result = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
+    display = plot(result)
     places = np.argsort(targets)
     assert list(display.lines_) == ["a", "b"]
-    for name, ds in found.items():
+    for name, ds in result.items():
         frr = ds.frr_at_far.values.reshape(3, 4)[:, places]
         mean, low, high = (
             ds.frr_at_far_summary.sel(statistic=x).values[places] for x in ("mean", "low", "high")

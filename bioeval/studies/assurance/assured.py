@@ -44,7 +44,7 @@ from bioeval.scores import (
     require_scores,
 )
 from bioeval.stats import IntervalOptions, clopper_pearson
-from bioeval.studies.assurance.looks import Previous, digests_of_people, look_at
+from bioeval.studies.assurance.looks import Previous, current_look, digests_of_people
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import (
     ASSURANCES,
@@ -355,9 +355,9 @@ def _refusal(
     people = shares.over if not isinstance(shares, PairShares) else "people"
     at = float(shares.mean[layer]) if layer >= 0 else 0.0
     rate = rate_beside(at, target)
-    said = f"at the strictest threshold tried {rate} {shares.event} in these data"
+    statement = f"at the strictest threshold tried {rate} {shares.event} in these data"
     if at >= target:
-        return f"{said}, and the target is {100 * target:g} %; more people do not help"
+        return f"{statement}, and the target is {100 * target:g} %; more people do not help"
     needs = []
     if assured.needed > there:
         needs.append(f"needs {assured.needed:,} or more, even without a false accept")
@@ -365,7 +365,8 @@ def _refusal(
         needs.append(at_its_far)
     guaranteed = f" The guaranteed rule {', and it '.join(needs)}." if needs else ""
     return (
-        f"{said}, and the upper limit at {100 * confidence:g} % is {rate_beside(high, target)}, "
+        f"{statement}, and the upper limit at {100 * confidence:g} % is "
+        f"{rate_beside(high, target)}, "
         f"above the target of {100 * target:g} %; {there} {people} are too few.{guaranteed} "
         "More people help; more templates of the same people hardly do"
     )
@@ -373,19 +374,19 @@ def _refusal(
 
 def _remarks(scores: Scores, assured: Assured) -> list[str]:
     """Return warnings of an assured threshold."""
-    said = []
+    remarks = []
     if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
-        said.append(
+        remarks.append(
             f"the assured FAR, {100 * assured.far:.3g} %, gives all {assured.over} equal weight; "
             f"over all attempts FAR is {100 * assured.attempts:.3g} %, because people have unequal "
             "numbers of templates"
         )
     if scores._is_derived:
-        said.append(
+        remarks.append(
             f"the scores were derived from others ({scores._origin}); the assurance holds only if "
             "nothing was fitted to these same people"
         )
-    return said
+    return remarks
 
 
 def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
@@ -400,7 +401,7 @@ def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
     return confidence
 
 
-def require_named_people(scores: Scores, what: str) -> None:
+def require_named_people(scores: Scores, purpose: str) -> None:
     """Raise :class:`DataError` unless the people of all attempts are known."""
     if knows_people(scores):
         return
@@ -411,7 +412,8 @@ def require_named_people(scores: Scores, what: str) -> None:
             f"'{scores._subject_pattern}', or subjects= to Scores.from_pairs"
         )
     raise DataError(
-        f"{what} rests on the number of people, and the people of these scores are not known; {how}"
+        f"{purpose} rests on the number of people, and the people of these scores are not known; "
+        f"{how}"
     )
 
 
@@ -499,12 +501,12 @@ def check_claim(
     >>> found.verdict.item(), bool(found.far_high <= 0.05)
     ('shown', True)
     """
-    given = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
-    if len(given) != 1:
+    claims = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
+    if len(claims) != 1:
         raise DataError(
-            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(given)} given"
+            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(claims)} given"
         )
-    ((name, claim),) = given.items()
+    ((name, claim),) = claims.items()
     claim = _proportion(name, claim)
     confidence = IntervalOptions.check_confidence(confidence)
     require_choice("assurance", assurance, ASSURANCES)
@@ -516,8 +518,8 @@ def check_claim(
     looks = require_integer("looks", looks, low=1)
     digests = digests_of_people(scores)
     same = {"rate": name, "claim": claim, "threshold": at, "confidence": confidence}
-    look = look_at(same, digests, looks, previous)
-    at_look = look.confidence(confidence)
+    look = current_look(same, digests, looks, previous)
+    look_confidence = look.confidence(confidence)
     with reported_to(progress):
         shares = PairShares(
             scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
@@ -530,10 +532,10 @@ def check_claim(
         means = shares.means(np.array([0]))
     if name == "far" and shares.exact:
         errors = means.mean * means.number
-        low = clopper_pearson(errors, means.number, at_look, "lower")[0]
-        high = clopper_pearson(errors, means.number, at_look, "upper")[1]
+        low = clopper_pearson(errors, means.number, look_confidence, "lower")[0]
+        high = clopper_pearson(errors, means.number, look_confidence, "upper")[1]
     else:
-        low, high = means.lower(at_look, assurance), means.upper(at_look, assurance)
+        low, high = means.lower(look_confidence, assurance), means.upper(look_confidence, assurance)
     rate = float(means.mean[0])
     if high[0] <= claim:
         verdict = "shown"
@@ -550,14 +552,14 @@ def check_claim(
         "threshold": at,
         "claim": claim,
         "people": people,
-        "people_to_settle": means.people_for_guarantee(claim, at_look),
-        "people_to_settle_estimated": float(means.people_to_settle(claim, at_look)),
+        "people_to_settle": means.people_for_guarantee(claim, look_confidence),
+        "people_to_settle_estimated": float(means.people_to_settle(claim, look_confidence)),
         "look": look.number,
         "person_digest": (("person",), digests),
     }
     attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
-    attrs |= {"looks": look.most, "confidence_of_a_look": at_look}
+    attrs |= {"looks": look.most, "confidence_of_a_look": look_confidence}
     attrs["looks_at_other_people"] = look.elsewhere
     return build(variables, CLAIM, {}, attrs)
 
@@ -588,13 +590,15 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
     else:
         chosen_on, value = None, threshold
     if chosen_on is not None and chosen_on == _digest(scores):
-        said = (
+        message = (
             f"{Argument('threshold')} was chosen on these same data, so the claim would be "
             "optimistic; give data of other people"
         )
         if not same_data:
-            raise DataError(f"{said}, or {Argument('same_data', True)} to evaluate it nevertheless")
-        warnings.warn(said, BioevalWarning, stacklevel=3)
+            raise DataError(
+                f"{message}, or {Argument('same_data', True)} to evaluate it nevertheless"
+            )
+        warnings.warn(message, BioevalWarning, stacklevel=3)
     return require_number("threshold", value)
 
 
@@ -611,15 +615,21 @@ def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> Peopl
     """
     attempts = np.bincount(shares.of_person, minlength=shares.people)
     errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
-    own = errors[attempts > 0] / attempts[attempts > 0]
-    n = len(own)
+    rates = errors[attempts > 0] / attempts[attempts > 0]
+    n = len(rates)
     if n < 3:
         raise ProtocolError(
             f"there are only {n} people with genuine attempts; at least 3 are needed"
         )
     number = int(attempts.sum()) // (2 if both_ways else 1)
     return PeopleMeans.of(
-        own.sum(keepdims=True), n, own[None], np.ones(n), number=number, independent=n, sides=(n,)
+        rates.sum(keepdims=True),
+        n,
+        rates[None],
+        np.ones(n),
+        number=number,
+        independent=n,
+        sides=(n,),
     )
 
 
@@ -661,17 +671,17 @@ def claim_blocks(results: ResultsBySystem) -> Iterator[Block]:
         yield Sentence(f"{there}; at this rate about {settle:,.0f} people would settle it")
     else:
         yield Sentence(f"{there}; the rate is too near the claim to be settled by more people")
-    said = "Valid only if the threshold and the claim were fixed before these data were seen."
+    statement = "Valid only if the threshold and the claim were fixed before these data were seen."
     if v["verdict"] == "shown" and attrs["assurance"] == "estimated":
-        said += f" {may_be_absent(people)}"
+        statement += f" {may_be_absent(people)}"
     if attrs["looks"] == 1:
-        said += (
+        statement += (
             " For another look at the claim with more data, the number of looks must be planned "
             "before the first one."
         )
     if other := attrs["looks_at_other_people"]:
-        said += (
+        statement += (
             f" {counted(other, 'earlier results')} about other people are tests of their own: "
             "report all of them."
         )
-    yield Note(said, indented=False)
+    yield Note(statement, indented=False)

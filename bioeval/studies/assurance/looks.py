@@ -47,7 +47,7 @@ def digests_of_people(scores: Scores) -> np.ndarray:
     return np.unique(np.array(list(map(xxhash.xxh3_64_intdigest, names)), dtype=np.uint64))
 
 
-def look_at(
+def current_look(
     claim: dict[str, Any],
     digests: np.ndarray,
     looks: int,

@@ -54,10 +54,10 @@ class AttainableThresholds:
         if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
             genuine = genuine[genuine <= self.beyond]
         genuine = genuine[np.isfinite(genuine)]
-        own = self.thresholds[layer] if layer >= 0 else -np.inf
+        layer_threshold = self.thresholds[layer] if layer >= 0 else -np.inf
         if layer < 0 and end == -np.inf:
             return math.nan
-        return float(max(own, genuine[-1] if len(genuine) else -np.inf))
+        return float(max(layer_threshold, genuine[-1] if len(genuine) else -np.inf))
 
     def frr(self, threshold: float) -> float:
         """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
@@ -268,11 +268,11 @@ class _Entries:
         key, count = map(ConcatenatedRows.of, self._summed())
         return {"total": self.total, "key": key, "count": count}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Include the counts of all rows."""
-        self.total += found["total"]
-        self._keys.append(found["key"].array())
-        self._counts.append(found["count"].array())
+        self.total += counts["total"]
+        self._keys.append(counts["key"].array())
+        self._counts.append(counts["count"].array())
 
     def entries(self) -> tuple[np.ndarray, ...]:
         """Return both people, the layer and the number of attempts of each entry."""
@@ -318,13 +318,13 @@ class SearchShares(AttainableThresholds):
         self.thresholds, layer = np.unique(other, return_inverse=True)
         _, person = np.unique(person, return_inverse=True)
         self._layer, self._person = layer.reshape(-1), person.reshape(-1)
-        self._own = np.bincount(self._person)
-        n, k = len(self._own), len(self.thresholds)
+        self._searches_per_person = np.bincount(self._person)
+        n, k = len(self._searches_per_person), len(self.thresholds)
         self.pairs = self.independent = n
         self.sides, self.impostors = [np.arange(n)], len(other)
         if n < 3:
             self.reason = f"there are only {n} people who are not enrolled; at least 3 are needed"
-        share = 1 / self._own[self._person]
+        share = 1 / self._searches_per_person[self._person]
         self.mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
         self.accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)
         self.genuine = np.sort(genuine)
@@ -335,7 +335,7 @@ class SearchShares(AttainableThresholds):
         step = np.searchsorted(layers, self._layer)
         kept = step < k
         alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n).reshape(k, n)
-        own = alarms.cumsum(axis=0) / self._own
+        rates = alarms.cumsum(axis=0) / self._searches_per_person
         return PeopleMeans.of(
-            own.sum(axis=1), n, own, np.ones(n), number=n, independent=n, sides=(n,)
+            rates.sum(axis=1), n, rates, np.ones(n), number=n, independent=n, sides=(n,)
         )

@@ -133,7 +133,10 @@ class PeopleMeans:
 
         NaN where no number does.
         """
-        shares = shares_to_settle(float(self.mean[0]), claim, confidence)
+        apart = float(divergence(np.array(float(self.mean[0])), np.array(claim)))
+        if not apart > 0:
+            return math.nan
+        shares = -math.log1p(-confidence) / apart
         return float(np.ceil(sum(self.sides) * np.ceil(shares) / max(self.independent, 1)))
 
 
@@ -172,14 +175,6 @@ def _last_within(mean: np.ndarray, end: float, independent: int, confidence: flo
 def shares_for_guarantee(rate: float, confidence: float) -> int:
     """Return how many independent shares, all 0, show that a rate is at most this."""
     return math.ceil(math.log1p(-confidence) / math.log1p(-rate) - 1e-9)
-
-
-def shares_to_settle(mean: float, claim: float, confidence: float) -> float:
-    """Return how many independent shares with this mean would show or refute a claim."""
-    apart = float(divergence(np.array(mean), np.array(claim)))
-    if apart > 0:
-        return -math.log1p(-confidence) / apart
-    return math.nan
 
 
 def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:

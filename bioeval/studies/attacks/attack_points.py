@@ -131,12 +131,12 @@ def count_bona_fide(
     (tally,), second_passes = count_with_points(reader, [counter], wanted)
     impostors: Any = counter.impostors_again
     if none_passes:
-        given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
+        fixed_counts = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(
             tally,
             genuine=tally.genuine[:0],
             impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
-            given=given,
+            given=fixed_counts,
         )
         tally, impostors = rejects, list
     return CountedBonaFide(
@@ -166,10 +166,10 @@ class ClassCounts:
         attempts = self.bona_fide.attempts
         self.genuine, self.impostor = attempts.genuine_attempts, attempts.impostor_attempts
 
-    def grid(self, at: float, given: bool) -> np.ndarray:
+    def grid(self, at: float, thresholds_fixed: bool) -> np.ndarray:
         """Return the thresholds of the result: with those of points, unless they are given."""
         more = np.empty(0)
-        if not given:
+        if not thresholds_fixed:
             more = np.append(self.points.thresholds, at)
         return np.union1d(self.bona_fide.tally.grid(), more[np.isfinite(more)])
 
@@ -404,14 +404,14 @@ def with_attack_intervals(
                 np.where(there, low[place], np.nan),
                 np.where(there, high[place], np.nan),
             )
-    if not math.isnan(itself := float(dataset["attack_eer"])):
+    if not math.isnan(attack_eer := float(dataset["attack_eer"])):
         every = np.unique(np.concatenate([genuine, attacks.pooled]))
         curve = sampled_points(
             every[np.isfinite(every)], attack_error(bona_fide, attacks).eer_threshold
         )
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])
-        error = crossings(iapar, errors.frr_at(curve), itself)
+        error = crossings(iapar, errors.frr_at(curve), attack_eer)
         few = options.trials_of(min(len(np.unique(who)), len(np.unique(target))))
         low, high = options.limits(error, few)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)

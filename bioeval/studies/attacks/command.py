@@ -239,13 +239,15 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
 
         systems = dict(zip(names, map(run.read, files, names), strict=True))
         run.reading = run.reading | {"meta": {}}
-        others = dict(zip(names, map(run.read, bona_fide, names), strict=bool(bona_fide)))
+        bona_fide_by_name = dict(
+            zip(names, map(run.read, bona_fide, names), strict=bool(bona_fide))
+        )
         scores: Any = systems
-        genuine: Any = others or None
+        genuine: Any = bona_fide_by_name or None
         over = ["system"]
         if len(names) == 1:
             scores = systems[names[0]]
-            genuine = others.get(names[0])
+            genuine = bona_fide_by_name.get(names[0])
             over = []
         run.name = ", ".join(names)
         dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)

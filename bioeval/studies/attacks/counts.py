@@ -366,12 +366,12 @@ def _from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
     source = attacks.probe_meta["source"]
     made_from = np.array([_name(x) for x in source.tolist()], dtype=object)
     made_from[missing_values(source)] = ""
-    given = attacks.gallery_meta.get("template", attacks.gallery_ids)
-    names = np.array([_name(x) for x in given.tolist()], dtype=object)
+    templates = attacks.gallery_meta.get("template", attacks.gallery_ids)
+    names = np.array([_name(x) for x in templates.tolist()], dtype=object)
     return (made_from[row] == names[column]) & (made_from[row] != "")
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     """Return the name of a template as text; a whole number without its point."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         value = int(value)

@@ -180,14 +180,14 @@ def sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
     return every[np.union1d(spread, np.clip(near, 0, len(every) - 1))]
 
 
-def crossings(falling: np.ndarray, rising: np.ndarray, itself: float) -> np.ndarray:
+def crossings(falling: np.ndarray, rising: np.ndarray, eer_of_data: float) -> np.ndarray:
     """Return the equal error rate of each column of two rates, the first column the data.
 
     What thresholds between the points change there moves every replicate, as it does the data.
     """
     errors = ErrorColumns(falling, rising).equal_error()
-    errors = np.clip(errors + (itself - errors[0]), 0.0, 1.0)
-    errors[0] = itself
+    errors = np.clip(errors + (eer_of_data - errors[0]), 0.0, 1.0)
+    errors[0] = eer_of_data
     return errors
 
 

@@ -179,19 +179,23 @@ def morphing(
     array([0. , 0.5, 1. ])
     """
     systems, single = _systems(scores)
-    given, targets = check_thresholds(thresholds), check_targets(far_targets)
+    given_thresholds, targets = check_thresholds(thresholds), check_targets(far_targets)
     if interval is not None:
         require_choice("interval", interval, get_args(RateBootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     first = next(iter(systems.values()))
     people = _contributors(first, contributors)
-    others = _bona_fide(bona_fide, systems, single)
+    bona_fide_by_system = _bona_fide(bona_fide, systems, single)
     with rows_reported_to(progress):
         morphs = {name: _read(x, people) for name, x in systems.items()}
-    grid = given if isinstance(given, np.ndarray) else _grid([*morphs.values()], given)
-    at = _used(threshold, systems, others)
+    grid = (
+        given_thresholds
+        if isinstance(given_thresholds, np.ndarray)
+        else _grid([*morphs.values()], given_thresholds)
+    )
+    at = _used(threshold, systems, bona_fide_by_system)
     each = [
-        _rates(x, grid, targets, people, others.get(name), at.get(name), options)
+        _rates(x, grid, targets, people, bona_fide_by_system.get(name), at.get(name), options)
         for name, x in morphs.items()
     ]
     made: Variables = {"morphs": len(people)}
@@ -207,7 +211,7 @@ def morphing(
     coordinates: dict[str, np.ndarray] = {"threshold": grid}
     if not single:
         coordinates["system"] = np.array([*systems], dtype=str)
-    if others:
+    if bona_fide_by_system:
         coordinates["far_target"] = targets
     chosen_on = ""
     if at:
@@ -253,25 +257,25 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
     return systems, not isinstance(scores, Mapping)
 
 
-def _by_name(given: Any) -> dict[str, Scores]:
+def _by_name(systems: Any) -> dict[str, Scores]:
     """Return the scores of each system; one system that is given alone has no name."""
-    if isinstance(given, Mapping):
-        return {str(name): scores for name, scores in given.items()}
-    return {"": given}
+    if isinstance(systems, Mapping):
+        return {str(name): scores for name, scores in systems.items()}
+    return {"": systems}
 
 
-def _contributors(scores: Scores, given: Any) -> list[list[str]]:
+def _contributors(scores: Scores, contributor_lists: Any) -> list[list[str]]:
     """Return the contributors of each morph, as text."""
     morphs = scores.gallery_labels.tolist()
-    if given is None:
+    if contributor_lists is None:
         columns = _numbered_columns(scores.gallery_meta, "contributor")
         if not columns:
             raise DataError(
                 f"who contributed to the morphs is not known; give {Argument('contributors')}, or "
                 "gallery metadata columns contributor_1 and contributor_2"
             )
-        given = [*zip(*columns, strict=True)]
-    rows = require_list("contributors", given)
+        contributor_lists = [*zip(*columns, strict=True)]
+    rows = require_list("contributors", contributor_lists)
     if len(rows) != len(morphs):
         raise DataError(
             f"{Argument('contributors')} has {counted(len(rows), 'tuples')} for "
@@ -298,14 +302,14 @@ def _numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[An
     return columns
 
 
-def _bona_fide(given: Any, systems: Mapping[str, Scores], single: bool) -> dict[str, Scores]:
+def _bona_fide(bona_fide: Any, systems: Mapping[str, Scores], single: bool) -> dict[str, Scores]:
     """Return the bona fide scores of each system; none where they are not given."""
-    if given is None:
+    if bona_fide is None:
         return {}
     name = Argument("bona_fide")
-    if single == isinstance(given, Mapping):
+    if single == isinstance(bona_fide, Mapping):
         raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
-    by_system = _by_name(given)
+    by_system = _by_name(bona_fide)
     for system, one in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no scores of the system {system!r}")
@@ -362,13 +366,13 @@ def _grid(systems: Sequence[_Morphs], number: int | None) -> np.ndarray:
 
 
 def _used(
-    given: Any, systems: Mapping[str, Scores], others: Mapping[str, Scores]
+    threshold: Any, systems: Mapping[str, Scores], bona_fide: Mapping[str, Scores]
 ) -> dict[str, float]:
     """Return the threshold of each system, as a distance; none where it is not given."""
-    if given is None:
+    if threshold is None:
         return {}
     name, thresholds = Argument("threshold"), {}
-    by_system = given if isinstance(given, Mapping) else dict.fromkeys(systems, given)
+    by_system = threshold if isinstance(threshold, Mapping) else dict.fromkeys(systems, threshold)
     for system, scores in systems.items():
         if system not in by_system:
             raise DataError(f"{name} has no threshold of the system {system!r}")
@@ -376,11 +380,11 @@ def _used(
         if rule.name == "fixed":
             thresholds[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":
-            raise DataError(f"{name} is {received(given)}; expected a number or far=X")
-        elif system not in others:
+            raise DataError(f"{name} is {received(threshold)}; expected a number or far=X")
+        elif system not in bona_fide:
             raise DataError(f"{name} = far=X needs the impostors of {Argument('bona_fide')}")
         else:
-            ds = verification(others[system], far_targets=rule.values)
+            ds = verification(bona_fide[system], far_targets=rule.values)
             thresholds[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))
     return thresholds
 

@@ -169,7 +169,7 @@ def pad(
     """
     require_choice("kind", kind, get_args(ValuedKind))
     require_choice("non_response", non_response, NON_RESPONSE)
-    given, targets = check_thresholds(thresholds), _targets(apcer_targets)
+    given_thresholds, targets = check_thresholds(thresholds), _targets(apcer_targets)
     data = presentations_of(values, attack, kind, non_response, potential)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
@@ -193,7 +193,12 @@ def pad(
     if rule is not None:
         at, attrs = _chosen(rule, data, dev, kind, potential, warnings)
         made |= _at_threshold(data, at, kind)
-    grid = _grid(data, given, [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan], kind)
+    grid = _grid(
+        data,
+        given_thresholds,
+        [*at_target.tolist(), data.d_eer.eer_threshold, at or math.nan],
+        kind,
+    )
     inside = to_internal(grid, kind)
     order = in_order_of_scores(kind)
     for rate, curve in data.rates(inside).items():
@@ -235,10 +240,10 @@ def pad(
     return build(made, NAMES, coordinates, about)
 
 
-def _targets(given: Any) -> np.ndarray:
+def _targets(targets: Any) -> np.ndarray:
     """Return APCER targets as an array."""
     return require_numbers(
-        "apcer_targets", given, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
+        "apcer_targets", targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
 
 
@@ -346,13 +351,16 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
 
 
 def _grid(
-    data: Presentations, given: np.ndarray | int | None, points: Sequence[float], kind: str
+    data: Presentations,
+    given_thresholds: np.ndarray | int | None,
+    points: Sequence[float],
+    kind: str,
 ) -> np.ndarray:
     """Return the thresholds of the curves: as given, or evenly spaced with the operating points."""
-    if isinstance(given, np.ndarray):
-        return given
-    grid = spaced_thresholds(data.distances, kind, given)
-    if given is None:
+    if isinstance(given_thresholds, np.ndarray):
+        return given_thresholds
+    grid = spaced_thresholds(data.distances, kind, given_thresholds)
+    if given_thresholds is None:
         more = to_user(np.array(points, dtype=np.float64), kind)
         grid = np.concatenate([grid, more[np.isfinite(more)]])
     return np.unique(grid)
@@ -361,10 +369,10 @@ def _grid(
 def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.ndarray]:
     """Return the codes of the subject and the instrument of each presentation, if known."""
     units = {}
-    for name, given in (("subjects", subjects), ("instrument", instrument)):
-        if given is None:
+    for name, values in (("subjects", subjects), ("instrument", instrument)):
+        if values is None:
             continue
-        labels = require_array(name, given)
+        labels = require_array(name, values)
         if labels.shape != data.codes.shape:
             raise DataError(
                 f"{Argument(name)} has shape {labels.shape}; expected {data.codes.shape}, one for "

@@ -180,7 +180,7 @@ class IaparDisplay(SpeciesDisplay):
         y_label="Error rate",
         terms=("", ("far", "frr")),
         over_each=_of_classes,
-        by_itself="threshold",
+        pointwise_over="threshold",
         marked=False,
     )
     _rate, _lacking = "iapar_of_species", "no attempt"
@@ -318,7 +318,7 @@ class PadDetDisplay(DetDisplay):
         "BPCER (%)",
         size=DetDisplay.spec.size,
         over_each=_presentations,
-        by_itself="threshold",
+        pointwise_over="threshold",
     )
     _eer: ClassVar = ("d_eer", "D-EER")
     _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
@@ -373,7 +373,7 @@ class ApcerDisplay(SpeciesDisplay):
         y_label="Error rate",
         over_each=_presentations,
         marked=False,
-        by_itself="threshold",
+        pointwise_over="threshold",
     )
     _rate, _lacking = "apcer_of_species", "no response"
 
@@ -435,8 +435,8 @@ class AttackPotentialDisplay(OneResultDisplay):
         rows, columns = self.potential.shape
         ax = self._axes(ax, (2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)))
         ax.grid(False)
-        given = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
-        self.image_ = ax.imshow(self.potential, **given)
+        properties = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
+        self.image_ = ax.imshow(self.potential, **properties)
         if rows * columns <= _NUMBERED:
             grounds = self.image_.to_rgba(self.potential)
             self._rates_in_cells(ax, self.potential, grounds, np.zeros((rows, columns), bool))

@@ -92,7 +92,11 @@ def _score(cells: Cells, key: str | None) -> int:
 def _species(cells: Cells, score: int) -> list[str]:
     """Return the species of each presentation, empty for bona fide."""
     path, columns, attack = cells.path, cells.columns, cells.species
-    truth = cells.truth or [i for i, x in enumerate(columns) if i != score and _is_truth(x)]
+    truth = cells.truth
+    if not truth:  # the columns of class words alone
+        truth = [
+            i for i, x in enumerate(columns) if i != score and None not in map(class_of, set(x))
+        ]
     if not truth:
         if attack is None:
             raise DataError(
@@ -110,7 +114,9 @@ def _species(cells: Cells, score: int) -> list[str]:
                 f"nontarget, and spoof or attack{numeric}"
             )
         flags.append(flag is not False)
-    names = _beside(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
+    names = (
+        _species_column(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
+    )
     species = []
     for flag, name in zip(flags, names, strict=True):
         if flag and (attack is None or Cells.is_bona_fide(name)):
@@ -122,12 +128,7 @@ def _species(cells: Cells, score: int) -> list[str]:
     return species
 
 
-def _is_truth(column: list[str]) -> bool:
-    """Whether a column has class words alone."""
-    return None not in map(class_of, set(column))
-
-
-def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:
+def _species_column(columns: list[list[str]], flags: list[bool], known: set[int]) -> list[str]:
     """Return the column that has a species where the class is an attack, and else none."""
     for i, column in enumerate(columns):
         if i in known:

@@ -33,15 +33,15 @@ def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
     return {"attack": scores.attack}
 
 
-def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
+def coded_species(attack: Any, input_name: str = "attack") -> tuple[list[str], np.ndarray]:
     """Return the sorted species of presentations, and the code of each, -1 for bona fide."""
-    species = species_of(attack, what)
+    species = species_of(attack, input_name)
     names = np.unique(species[species != ""])
     codes = np.where(species == "", BONA_FIDE, np.searchsorted(names, species))
     return names.tolist(), codes.astype(np.int64)
 
 
-def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
+def column_of(scores: Scores, name: str, input_name: str = "scores") -> np.ndarray:
     """Return the species of each row by a metadata column of the probes.
 
     Raise :class:`DataError` if there is no such column.
@@ -50,12 +50,12 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            f"{Argument('attack')} is {received(name)}, but the probe metadata of {what} have "
-            "no such "
+            f"{Argument('attack')} is {received(name)}, but the probe metadata of {input_name} "
+            "have no such "
             f"column; {there}.{nearest_name(str(name), [*meta])} Expected the column with the "
             "attack instrument species of each row"
         )
-    return species_of(meta[name], f"column {name!r} of {what}")
+    return species_of(meta[name], f"column {name!r} of {input_name}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             )
         bona_fide = without_attacks(scores, attack)
         columns = _kept_columns(scores, attack)
-        given, species = scores.select(probes=rows, gallery=columns), species[rows]
+        attack_scores, species = scores.select(probes=rows, gallery=columns), species[rows]
         bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
     else:
         require_scores(attacks, "attacks")
@@ -111,12 +111,12 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             )
         columns = _kept_columns(scores, attack)
         bona_fide = without_attacks(scores, attack)
-        given = attacks if columns is None else attacks.select(gallery=columns)
+        attack_scores = attacks if columns is None else attacks.select(gallery=columns)
         bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
     if bona_fide is not scores:
         bona_fide = bona_fide._with(_remarks=scores._remarks, _attacks_left_out=0)
-    _require_targets(given, rows)
-    return AttackedScores(bona_fide, given, species, bona, rows, notes)
+    _require_targets(attack_scores, rows)
+    return AttackedScores(bona_fide, attack_scores, species, bona, rows, notes)
 
 
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:

@@ -22,14 +22,14 @@ def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list
 
 
 def rate_with_limits(
-    found: Mapping[Any, Any], name: str, i: int | None = None, unit: str = " %"
+    rates: Mapping[Any, Any], name: str, i: int | None = None, unit: str = " %"
 ) -> str:
     """Return a rate of a result in per cent, with its interval where there is one."""
     limits = []
     for end in (f"{name}_low", f"{name}_high"):
-        if end in found:
-            limits.append(percent(_value_at(found[end], i), unit=""))
-    text = percent(_value_at(found[name], i), unit=unit)
+        if end in rates:
+            limits.append(percent(_value_at(rates[end], i), unit=""))
+    text = percent(_value_at(rates[name], i), unit=unit)
     if limits:
         return f"{text} [{', '.join(limits)}]"
     return text

@@ -115,12 +115,6 @@ def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
-def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the distances at which impostor attempts are counted, for ratios."""
-    thresholds = np.concatenate([bayes_thresholds(priors, costs), -LOG_ODDS])
-    return np.concatenate([0.0 - thresholds, _below(RATIOS)])
-
-
 def _beta(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
     """Return the weight of FAR in Cprimary, beside that of FRR."""
     return costs[1] * (1 - priors) / (costs[0] * priors)
@@ -255,27 +249,27 @@ def _weights(
 
 def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
     """Return the warnings of costs that are high, infinite or not defined."""
-    said = []
+    messages = []
     if "cllr" not in variables:
-        said.append(
+        messages.append(
             f"the scores are {noun_of(counts.about.kind, plural=True)}, not log-likelihood ratios: "
             "only the minima are given; a calibrator that has learnt from other people makes "
             "ratios of them"
         )
     elif variables["cllr"] > 1:
-        said.append(
+        messages.append(
             "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
         )
     genuine, impostor = counts.infinite
     if "cllr" in variables and (genuine or impostor):
-        said.append(
+        messages.append(
             f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
             f"{counted(impostor, 'impostor attempts')} with inf"
         )
     for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
         if not there:
-            said.append(f"there is no {name} attempt: no cost is defined")
-    return said
+            messages.append(f"there is no {name} attempt: no cost is defined")
+    return messages
 
 
 @leaves_out_attacks
@@ -357,7 +351,8 @@ def calibration(
         values, _ = template_columns(scores, equalise, "equalise", gallery=False)
     wanted, shifts = np.empty(0), None
     if scores.kind == "llr":
-        wanted, shifts = wanted_distances(checked, pair), LOG_ODDS
+        thresholds = np.concatenate([bayes_thresholds(checked, pair), -LOG_ODDS])
+        wanted, shifts = np.concatenate([0.0 - thresholds, _below(RATIOS)]), LOG_ODDS
     with reported_to(progress):
         counts = count_for_calibration(
             scores, templates=templates, fusion=fusion, wanted=wanted, shifts=shifts

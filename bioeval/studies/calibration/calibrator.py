@@ -64,9 +64,9 @@ class ScoreTransformer(Parameters, ABC):
 
         return BaseEstimator().__sklearn_tags__()
 
-    def _remark(self, said: Iterable[str]) -> None:
+    def _remark(self, remarks: Iterable[str]) -> None:
         """Warn of a finding of `fit`, and keep it for the results of the new scores."""
-        self.remarks_ = tuple(said)
+        self.remarks_ = tuple(remarks)
         for text in self.remarks_:
             warnings.warn(text, BioevalWarning, stacklevel=3)
 
@@ -126,17 +126,17 @@ class LogOdds:
         return np.asarray(total)
 
 
-def fit_log_odds(systems: Sequence[Scores], prior: float, what: str) -> LogOdds:
+def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOdds:
     """Fit a logistic regression, the classes weighted to a prior, to attempts of both.
 
     The loss is that of ``l + logit(prior)``. Where the classes are separable, a small penalty keeps
     the weights finite.
     """
-    attempts = SeveralSystems(systems, what)
+    attempts = SeveralSystems(systems, purpose)
     number = len(systems)
     origin, inverse, signs = np.empty(number), np.empty(number), np.ones(number)
     for k, spread in enumerate(attempts.spreads()):
-        require_spread(spread, what)
+        require_spread(spread, purpose)
         origin[k], inverse[k] = spread.mean, 1 / spread.sd
         if not larger_is_closer(systems[k].kind):
             signs[k] = -1.0
@@ -151,16 +151,16 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, what: str) -> LogOdds:
     return LogOdds(scale * signs, offset, separable)
 
 
-def require_spread(spread: Spread, what: str) -> None:
+def require_spread(spread: Spread, purpose: str) -> None:
     """Raise :class:`DataError` unless some finite scores of training data differ."""
     if not spread.number:
         raise DataError(
-            f"{what} needs attempts with finite scores, and the training data have none"
+            f"{purpose} needs attempts with finite scores, and the training data have none"
         )
     if not spread.sd > 0:
         raise DataError(
-            f"{what} needs scores that differ, and all {counted(spread.number, 'scores')} of the "
-            f"training data are equal (standard deviation 0)"
+            f"{purpose} needs scores that differ, and all {counted(spread.number, 'scores')} of "
+            f"the training data are equal (standard deviation 0)"
         )
 
 
@@ -345,7 +345,7 @@ class Calibrator(ScoreTransformer):
         """
         require_scores(X, "the data")
         X = without_attacks(X)
-        said = []
+        remarks = []
         self._map: LogOdds | _Steps
         if self.method == "logistic":
             line = fit_log_odds([X], float(self.prior), "logistic calibration")
@@ -353,9 +353,9 @@ class Calibrator(ScoreTransformer):
             self.slope_, self.offset_ = float(line.weights[0]), line.offset
             self.separable_ = line.separable
             if self.separable_:
-                said.append(SEPARABLE)
+                remarks.append(SEPARABLE)
             if (self.slope_ > 0) != larger_is_closer(X.kind):
-                said.append(
+                remarks.append(
                     f"of the training scores, {noun_of(X.kind, plural=True)}, genuine ones are the "
                     "farther: calibration turns their order round; check `kind`"
                 )
@@ -364,7 +364,7 @@ class Calibrator(ScoreTransformer):
             self._map = steps
             self.knots_, self.ratios_ = steps.knots, steps.of([steps.knots])
         self.kind_ = X.kind
-        self._remark(said)
+        self._remark(remarks)
         return self
 
     def transform(self, X: Scores) -> Scores:

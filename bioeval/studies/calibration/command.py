@@ -103,8 +103,8 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
         calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
         made = calibrator.fit(train).transform(scores)
     if train is scores:
-        said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
-        return made._with(_remarks=(*made._remarks, said))
+        remark = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
+        return made._with(_remarks=(*made._remarks, remark))
     return made
 
 

@@ -123,7 +123,7 @@ def count_for_calibration(
     reader = BlockReader(scores)
     verification = VerificationCounter(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
-        parts = [own for own, _ in verification.attempts(reader)]
+        parts = [mated for mated, _ in verification.attempts(reader)]
         genuine = np.sort(np.concatenate(parts or [np.empty(0)])).astype(np.float64)
         distances = np.unique(genuine)
         if wanted is None:

@@ -37,17 +37,17 @@ class DerivedRows:
 
     def of(self, blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
         """Return the new scores of some rows."""
-        given = []
+        rows_by_system = []
         for scores, block in zip(self.systems, blocks, strict=True):
             values = np.asarray(block, dtype=np.float64)
             if scores.nan == "reject":
                 values = np.where(np.isnan(values), farthest(scores.kind), values)
-            given.append(values)
+            rows_by_system.append(values)
         with np.errstate(all="ignore"):
-            made = self.rule(given, index)
+            made = self.rule(rows_by_system, index)
         undefined = np.isnan(made)
         if undefined.any():
-            for values in given:
+            for values in rows_by_system:
                 undefined &= ~np.isnan(values)
             made[undefined] = farthest(self.kind)
         return made

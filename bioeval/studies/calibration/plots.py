@@ -47,8 +47,8 @@ class ReliabilityDisplay(CurvesDisplay):
         self._diagonal()
         ax.set(**self.spec.limits(self))
         ax.set_aspect("equal")
-        said = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
-        return self._finish(details=lambda _: said)
+        details = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
+        return self._finish(details=lambda _: details)
 
 
 def _claimed(system: System, number: int, shift: float) -> Curve:

@@ -68,9 +68,9 @@ class LogisticSums:
 class SeveralSystems:
     """Blocks of single-template attempts, as similarities (distances are negated)."""
 
-    def __init__(self, systems: Sequence[Scores], what: str):
+    def __init__(self, systems: Sequence[Scores], purpose: str):
         for scores in systems:
-            require_values(scores, what)
+            require_values(scores, purpose)
         self.systems = list(systems)
         self._readers = list(map(BlockReader, systems))
 
@@ -93,8 +93,8 @@ class SeveralSystems:
             block = parts[0]
             if knows_people(first):
                 place = np.arange(block.values.shape[1])
-                own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
-                classes = np.where(own, Mask.GENUINE, Mask.IMPOSTOR).astype(np.uint8)
+                genuine = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
+                classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR).astype(np.uint8)
                 classes[place == block.self_position[:, None]] = 0
             else:
                 classes = np.array(block.mask, dtype=np.uint8)

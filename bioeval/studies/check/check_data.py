@@ -140,11 +140,11 @@ def with_kind_finding(
         return tree
     if finding.severity == "ok":
         return tree
-    said = f"{finding.message}; {finding.remedy}"
+    message = f"{finding.message}; {finding.remedy}"
     for node in doubtful:
         lines = str(node.attrs["warnings"]).splitlines()
-        lines = [said if line == node.attrs[KindVerdict.ATTRIBUTE] else line for line in lines]
-        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KindVerdict.ATTRIBUTE: said}
+        lines = [message if line == node.attrs[KindVerdict.ATTRIBUTE] else line for line in lines]
+        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KindVerdict.ATTRIBUTE: message}
     return tree
 
 
@@ -257,8 +257,8 @@ def genuine_near_limit(distances: np.ndarray, comparisons: int) -> float:
     away = away[away > 0]
     if not len(away):
         return 0.0
-    others = away[away > _NEAR * np.median(away)]
-    limit = near_limit(others, comparisons, least=_LEAST_GENUINE)
+    usual = away[away > _NEAR * np.median(away)]
+    limit = near_limit(usual, comparisons, least=_LEAST_GENUINE)
     largest = away[away <= limit].max(initial=0.0)
     if largest > _APART * away[away > limit].min(initial=np.inf):
         return 0.0
@@ -339,8 +339,8 @@ def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) 
     """Return the finding of rows that are nearly equal, under different labels."""
     pairs = set()
     for row, column in cells:
-        itself = int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])[0])
-        pairs.add((min(row, itself), max(row, itself)))
+        same_probe = int(np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])[0])
+        pairs.add((min(row, same_probe), max(row, same_probe)))
     ordered = sorted(pairs)
     label, other_label = map(plain, scores.probe_labels[[*ordered[0]]])
     return Finding(
@@ -381,7 +381,7 @@ def distance_finding(
 
 
 def genuine_copies(
-    scores: Scores, number: int, copies: Copies, where: str, what: str, fault: bool
+    scores: Scores, number: int, copies: Copies, where: str, detail: str, fault: bool
 ) -> Finding:
     """Return the finding about genuine comparisons at the distance of a copy, or near it."""
     at_distance = f"{_have(number)} {_of_copy(scores)}"
@@ -391,7 +391,7 @@ def genuine_copies(
     return Finding(
         "zero-distance",
         "warning" if fault else "note",
-        f"{counted(number, 'genuine comparisons')}{what} {at_distance}",
+        f"{counted(number, 'genuine comparisons')}{detail} {at_distance}",
         count=number,
         where=where,
         remedy="leave copies of a template out; they are not attempts",
@@ -405,16 +405,16 @@ def copy_finding(scores: Scores, copies: Copies, compared: int, where: str) -> F
         return Finding("zero-distance", "ok", "not checked: the score of a copy is not known")
     if not number:
         return Finding("zero-distance", "ok", "no two templates are at the distance of a copy")
-    said = f"{_have(number)} {_of_copy(scores)}"
+    message = f"{_have(number)} {_of_copy(scores)}"
     if copies.near:
-        said = f"{is_or_are(number)} within {copies.limit:.3g} of {_of_copy(scores)}"
+        message = f"{is_or_are(number)} within {copies.limit:.3g} of {_of_copy(scores)}"
     if copies.proven:
         equal = "equal" if copies.exact else "nearly equal"
-        said += f", and their rows are {equal}: copies of one template"
+        message += f", and their rows are {equal}: copies of one template"
     return Finding(
         "zero-distance",
         "error" if copies.proven else "warning",
-        f"{number:,} of {counted(compared, 'impostor comparisons')} {said}",
+        f"{number:,} of {counted(compared, 'impostor comparisons')} {message}",
         count=number,
         where=where,
         remedy="inspect these templates: their labels differ, but their scores are those of one "
@@ -505,7 +505,11 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     )
     where = _listed_pairs([*exact, *near])
     if len(copied) and not len(exact) and not len(near):
-        yield _genuine_copies(scores, copied, copies)
+        names = scores._templates
+        differ = names is not None and (names.a[copied] != names.b[copied]).all()
+        fault = len(copied) < scores.genuine.sum() / 2
+        detail = " of different templates" if differ else ""
+        yield genuine_copies(scores, len(copied), copies, _listed_pairs(copied), detail, fault)
     else:
         yield copy_finding(scores, copies, int((~scores.genuine).sum()), where)
     known = ~np.isnan(values)
@@ -521,15 +525,6 @@ def _listed_pairs(places: Iterable[int]) -> str:
 
 def _listed_cells(cells: Iterable[Iterable[int]]) -> str:
     return listed(starmap("row {}, column {}".format, cells))
-
-
-def _genuine_copies(scores: PairScores, places: np.ndarray, copies: Copies) -> Finding:
-    """Return the finding about genuine pairs at the distance of a copy, or near it."""
-    names = scores._templates
-    differ = names is not None and (names.a[places] != names.b[places]).all()
-    fault = len(places) < scores.genuine.sum() / 2
-    what = " of different templates" if differ else ""
-    return genuine_copies(scores, len(places), copies, _listed_pairs(places), what, fault)
 
 
 # The most scores of a class by which the kind is judged.
@@ -604,7 +599,7 @@ _ROUNDING = 1e-5
 
 # Templates are compared with themselves where at least this proportion is nearest to itself, in at
 # least this number of rows.
-_ITSELF, _TELLING_ROWS = 0.95, 12
+_SELF_NEAREST, _TELLING_ROWS = 0.95, 12
 
 # Up to this proportion of comparisons that differ from the other direction are an exception.
 _DAMAGED = 0.05
@@ -725,19 +720,19 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
 
 def end_finding(ends: Iterable[tuple[Any, int]], compared: str, where: str) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
-    said, severities, total, remedy = [], [], 0, ""
+    messages, severities, total, remedy = [], [], 0, ""
     for end, number in ends:
-        said.append(f"{number:,} of {compared} have the score {end.value:.6g}, {end.how}")
+        messages.append(f"{number:,} of {compared} have the score {end.value:.6g}, {end.how}")
         severities.append(end.severity)
         total += number
         remedy = end.REMEDY
-    if not said:
+    if not messages:
         return None
     severity = max(severities, key=SEVERITIES.index)
     return Finding(
         "sentinels",
         severity,
-        "; ".join(said),
+        "; ".join(messages),
         count=total,
         where=where,
         remedy=_CUT_OFF_REMEDY if severity == "note" else remedy,
@@ -779,14 +774,16 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     forth = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
     back = f"{0.0 + sign * scanned.back[k, j]:.6g}"
     where = f"row {scanned.lines[k]}, column {j}: {forth}, the other way round {back}"
-    said = f"{number:,} of {of:,} comparisons differ from those the other way round"
+    message = f"{number:,} of {of:,} comparisons differ from those the other way round"
     if gap.max() <= _ROUNDING * scale:
-        return Finding("symmetry", "note", f"{said}, by rounding alone", count=number, where=where)
+        return Finding(
+            "symmetry", "note", f"{message}, by rounding alone", count=number, where=where
+        )
     if number <= _DAMAGED * of:
         return Finding(
             "symmetry",
             "warning",
-            f"{said}; all others agree",
+            f"{message}; all others agree",
             count=number,
             where=where,
             remedy="these comparisons may be damaged: make them again",
@@ -794,7 +791,7 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     return Finding(
         "symmetry",
         "note",
-        said,
+        message,
         count=number,
         where=where,
         remedy="both directions are attempts, as a comparison that is not symmetric makes them",
@@ -840,9 +837,9 @@ def compared_with_themselves(scores: Scores, scanned: DataScan) -> bool:
     ):
         return False
     several = np.bincount(codes_of(scores).gallery)[codes_of(scores).gallery] > 1
-    told = several & np.isfinite(scanned.diagonal)
-    diagonal, nearest = scanned.diagonal[told], scanned.rows[told, 0]
-    if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _ITSELF:
+    usable = several & np.isfinite(scanned.diagonal)
+    diagonal, nearest = scanned.diagonal[usable], scanned.rows[usable, 0]
+    if len(diagonal) < 2 or (diagonal <= nearest).mean() <= _SELF_NEAREST:
         return False
-    scale = abs(scanned.rows[told, :2]).max()
+    scale = abs(scanned.rows[usable, :2]).max()
     return len(diagonal) >= _TELLING_ROWS or bool(np.ptp(diagonal) <= _ROUNDING * scale)

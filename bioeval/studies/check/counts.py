@@ -91,10 +91,10 @@ class DataScan:
     #: float64: genuine distances, at most about a million.
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def cells(self, what: int) -> list[tuple[int, int]]:
+    def cells(self, index: int) -> list[tuple[int, int]]:
         """Return row and column of the first comparisons of a kind."""
-        number = min(int(self.counts[what]), SHOWN)
-        rows, columns = self.places[what, :number].T.tolist()
+        number = min(int(self.counts[index]), SHOWN)
+        rows, columns = self.places[index, :number].T.tolist()
         return list(zip(rows, columns, strict=True))
 
 
@@ -138,7 +138,7 @@ def scan(scores: Scores) -> DataScan:
 
 def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> np.ndarray:
     """Scan rows ``low:high``; return genuine distances in them."""
-    scores, itself = reader.scores, reader.watch.itself[low:high]
+    scores, self_columns = reader.scores, reader.watch.itself[low:high]
     n = scores.shape[1]
     values = reader.given.distances(low, high, exact=False)
     values = np.ascontiguousarray(values, dtype=np.float64)
@@ -155,7 +155,7 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
         values,
         state,
         classes,
-        itself,
+        self_columns,
         perfect_distance(scores.kind),
         scanned.rows[low:high],
         scanned.columns,
@@ -187,8 +187,8 @@ def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.nda
     scores = reader.scores
     place, position = reader.own_cells(low, high)
     column = reader.gallery.columns[0, position]
-    of_others = scores.probe_ids[low + place] != scores.gallery_ids[column]
-    return place[of_others], column[of_others]
+    different_template = scores.probe_ids[low + place] != scores.gallery_ids[column]
+    return place[different_template], column[different_template]
 
 
 def perfect_distance(kind: str) -> float:

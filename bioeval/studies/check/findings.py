@@ -105,7 +105,7 @@ class DataCheck:
         return "\n".join([f"{self.data}: {self.in_words()}", *lines])
 
 
-def listed(places: Iterable[Any], most: int = 3) -> str:
+def listed(places: Iterable[object], most: int = 3) -> str:
     """Return the first places as a text."""
     texts = list(map(str, places))
     if len(texts) > most:

@@ -15,15 +15,17 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @compiled
-def scan_rows(low, values, state, classes, itself, perfect, rows, columns, digests, counts, places):
+def scan_rows(
+    low, values, state, classes, self_columns, perfect, rows, columns, digests, counts, places
+):
     """Add the findings in some rows of distances to the counts.
 
     - `low` (int): the first row
     - `values` (float64 (b, n)): distances: smaller is closer
     - `state` (uint8 (b, n)): 0 no comparison, 1 impostor, 2 genuine; read where `classes` is empty
     - `classes` (int64 (b,) and (n,), or empty ones): the subject of each row and column
-    - `itself` (int64 (b,)): the column that is the probe itself, -1 for none: no comparison, and
-      not in its digest
+    - `self_columns` (int64 (b,)): the column that is the probe itself, -1 for none: no comparison,
+      and not in its digest
     - `perfect` (float): the distance of equal templates; NaN where it is not known
     - `rows` (float64 (b, 3), written): the nearest and the farthest finite distance, and the number
       of failed comparisons
@@ -43,7 +45,7 @@ def scan_rows(low, values, state, classes, itself, perfect, rows, columns, diges
         nearest, farthest = np.inf, -np.inf
         failed = 0
         for j in range(n):
-            if j == itself[i]:
+            if j == self_columns[i]:
                 continue
             kind = state[i, j] if len(probe) == 0 else (2 if probe[i] == gallery[j] else 1)
             if len(probe) > 0 and state.shape[0] > 0 and state[i, j] == 0:
@@ -51,23 +53,23 @@ def scan_rows(low, values, state, classes, itself, perfect, rows, columns, diges
             if kind == 0:
                 continue
             x = values[i, j]
-            what = GENUINE if kind == 2 else IMPOSTOR
-            counts[what] += 1
+            index = GENUINE if kind == 2 else IMPOSTOR
+            counts[index] += 1
             if x == perfect:
-                what = PERFECT_GENUINE if kind == 2 else PERFECT_IMPOSTOR
+                index = PERFECT_GENUINE if kind == 2 else PERFECT_IMPOSTOR
             elif x != x:
-                what = FAILED
+                index = FAILED
                 failed += 1
                 columns[2, j] += 1
             elif x == np.inf:
-                what = FARTHEST
+                index = FARTHEST
             elif x == -np.inf:
-                what = NEAREST
-            if what > IMPOSTOR:
-                if counts[what] < most:
-                    places[what, counts[what], 0] = low + i
-                    places[what, counts[what], 1] = j
-                counts[what] += 1
+                index = NEAREST
+            if index > IMPOSTOR:
+                if counts[index] < most:
+                    places[index, counts[index], 0] = low + i
+                    places[index, counts[index], 1] = j
+                counts[index] += 1
             if abs(x) < np.inf:
                 columns[0, j] = min(columns[0, j], x)
                 columns[1, j] = max(columns[1, j], x)
@@ -75,7 +77,7 @@ def scan_rows(low, values, state, classes, itself, perfect, rows, columns, diges
         rows[i, 0], rows[i, 1], rows[i, 2] = nearest, farthest, failed
         total = np.uint64(0)
         used = 0
-        alone = itself[i] >= 0
+        alone = self_columns[i] >= 0
         for j in range(n):
             x = values[i, j]
             if x != x:
@@ -85,7 +87,7 @@ def scan_rows(low, values, state, classes, itself, perfect, rows, columns, diges
             z ^= z >> _SHIFT
             if not alone:
                 of_columns[j] += z * np.uint64(2 * (low + i) + 1)
-            elif j == itself[i] or x == nearest:
+            elif j == self_columns[i] or x == nearest:
                 continue
             total += z * np.uint64(2 * j + 1)
             used += 1
@@ -104,13 +106,13 @@ def digest_cell(x, sign, key):
 
 
 @register_jitable
-def has_distinct(line, mask, columns, own, number, seen):
+def has_distinct(line, mask, columns, left_out, number, seen):
     """Whether a row has as many distinct values as `seen` has room for."""
     filled = 0
     for p in range(number):
         place = columns[p] if len(columns) > 0 else p
         x = line[place]
-        if p == own or x != x or (len(mask) > 0 and mask[place] == 0):
+        if p == left_out or x != x or (len(mask) > 0 and mask[place] == 0):
             continue
         known = False
         for k in range(filled):
@@ -124,13 +126,13 @@ def has_distinct(line, mask, columns, own, number, seen):
 
 
 @parallel_rows("sums")
-def digest_rows(begin, end, raw, columns, own, sign, keys, summed, least, sums, varied):
+def digest_rows(begin, end, raw, columns, left_out, sign, keys, summed, least, sums, varied):
     """Write a digest of each row, and whether it has at least `least` distinct values.
 
     - `raw`: RawRows
     - `columns` (uint32 (n,) or (0,)): columns of the values; the first ones in order where it is
       empty
-    - `own` (int64 (b,)): the place among the columns that is left out of each row; -1 for none
+    - `left_out` (int64 (b,)): the place among the columns that is left out of each row; -1 for none
     - `sign` (float): 1.0, or -1.0 for numbers with the other sign
     - `keys` (uint64 (n,)): the key of each column
     - `summed` (bool): whether digests are wanted
@@ -159,13 +161,13 @@ def digest_rows(begin, end, raw, columns, own, sign, keys, summed, least, sums, 
                 part = line[:number]
                 for p in range(number):
                     total += digest_cell(part[p], sign, keys[p])
-            if own[i] >= 0:
-                place = columns[own[i]] if len(columns) > 0 else own[i]
+            if left_out[i] >= 0:
+                place = columns[left_out[i]] if len(columns) > 0 else left_out[i]
                 if len(mask) == 0 or mask[place] > 0:
-                    total -= digest_cell(line[place], sign, keys[own[i]])
+                    total -= digest_cell(line[place], sign, keys[left_out[i]])
             sums[i] = total
         if least > 0:
-            varied[i] = has_distinct(line, mask, columns, own[i], number, seen)
+            varied[i] = has_distinct(line, mask, columns, left_out[i], number, seen)
 
 
 @register_jitable
@@ -194,7 +196,7 @@ def smallest(values, k):
 
 
 @parallel_rows(over="values")
-def label_medians(begin, end, values, columns, starts, own, itself, found):
+def label_medians(begin, end, values, columns, starts, row_labels, self_positions, medians):
     """Write each row's median distance to its own label, and the least to another label.
 
     The median of an even number of distances is the lower of the two in the middle. Distances that
@@ -204,25 +206,25 @@ def label_medians(begin, end, values, columns, starts, own, itself, found):
     - `columns` (int64 (n,)): column of each position: label ``g`` has those at positions
       ``starts[g]:starts[g + 1]``
     - `starts`: int64 (g + 1,)
-    - `own`, `itself` (int64 (b,)): the label of each row, and the position that is the probe
-      itself; -1 for none
-    - `found` (float64 (b, 3), written): the median of the own label, the least of the others, both
-      NaN for none, and which label has it, the first of equal ones and -1 for none
+    - `row_labels`, `self_positions` (int64 (b,)): the label of each row, and the position
+      that is the probe itself; -1 for none
+    - `medians` (float64 (b, 3), written): the median of the own label, the least of the others,
+      both NaN for none, and which label has it, the first of equal ones and -1 for none
     """
     most = 0
     for g in range(len(starts) - 1):
         most = max(most, starts[g + 1] - starts[g])
     kept = np.empty(most)
     for i in range(begin, end):
-        found[i, 0], found[i, 1], found[i, 2] = np.nan, np.nan, -1.0
+        medians[i, 0], medians[i, 1], medians[i, 2] = np.nan, np.nan, -1.0
         least = np.inf
         for g in range(len(starts) - 1):
             # Values above the least median so far cannot be a lesser one.
-            limit = np.inf if g == own[i] else least
+            limit = np.inf if g == row_labels[i] else least
             finite = near = 0
             for position in range(starts[g], starts[g + 1]):
                 x = values[i, columns[position]]
-                if position == itself[i] or not abs(x) < np.inf:
+                if position == self_positions[i] or not abs(x) < np.inf:
                     continue
                 finite += 1
                 if x < limit:
@@ -232,8 +234,8 @@ def label_medians(begin, end, values, columns, starts, own, itself, found):
             if finite == 0 or near <= middle:
                 continue
             median = smallest(kept[:near], middle)
-            if g == own[i]:
-                found[i, 0] = median
+            if g == row_labels[i]:
+                medians[i, 0] = median
             else:
                 least = median
-                found[i, 1], found[i, 2] = median, g
+                medians[i, 1], medians[i, 2] = median, g

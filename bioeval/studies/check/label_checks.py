@@ -22,7 +22,6 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -88,17 +87,17 @@ def _samples(scores: Scores) -> Finding:
     sides = [("", codes_of(scores).gallery)]
     if scores.layout == "probe-against-gallery":
         sides = [("gallery: ", codes_of(scores).gallery), ("probes: ", codes_of(scores).probe)]
-    said: list[str] = []
+    messages: list[str] = []
     single = 0
     for side, codes in sides:
         _, sizes = np.unique(codes, return_counts=True)
-        if not said:
+        if not messages:
             single = int((sizes == 1).sum())
         spread = f"{sizes.min()} to {sizes.max()} templates each (median {np.median(sizes):g})"
         if sizes.min() == sizes.max():
             spread = counted(int(sizes[0]), "templates") + " each"
-        said.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
-    message = "; ".join(said)
+        messages.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
+    message = "; ".join(messages)
     genuine, impostor = scores._comparisons()
     names = codes_of(scores).values
     if not genuine:
@@ -180,7 +179,7 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     return Finding("layout", "ok", message)
 
 
-def _spelling(label: Any) -> str:
+def _spelling(label: object) -> str:
     """Return a label as text, without what a reader does not see or means nothing by.
 
     These are case, blanks, characters without a width, forms of Unicode, and zeros before a number.
@@ -194,7 +193,7 @@ def _spelling(label: Any) -> str:
     return text
 
 
-def _shown(labels: Sequence[Any]) -> str:
+def _shown(labels: Sequence[object]) -> str:
     """Return labels of one spelling so that they look different."""
     forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
     return " and ".join(map(repr if len(forms) == len(labels) else ascii, labels))
@@ -274,10 +273,10 @@ def _names(scores: Scores) -> Finding:
             where=listed(map(repr, shared)),
             remedy="take them out of one side: a template that is compared with itself never fails",
         )
-    said = "templates have no names"
+    message = "templates have no names"
     if looked:
-        said = f"all values of {listed(dict.fromkeys(looked))} differ"
-    return Finding("names", "ok", said)
+        message = f"all values of {listed(dict.fromkeys(looked))} differ"
+    return Finding("names", "ok", message)
 
 
 def _repeated(names: np.ndarray) -> dict[str, list[int]]:
@@ -444,7 +443,7 @@ def suspect_templates(reader: BlockReader, medians: np.ndarray) -> Suspects:
     rows, nearest = list[int](), list[int]()
     certain = judged = 0
     while len(rows) < MOST_NAMED:
-        contrast = _contrast(left.own, left.near, natural_zero)
+        contrast = _contrast(left.same_label, left.near, natural_zero)
         known = contrast[~np.isnan(contrast)]
         judged = judged or len(known)
         middle, spread = _middle_and_spread(known)
@@ -470,11 +469,11 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     suspects = suspect_templates(BlockReader(scores), medians)
     number, rows = len(suspects.rows), np.sort(suspects.rows).tolist()
     if not number:
-        said = "no template has scores of its own label and of others"
+        message = "no template has scores of its own label and of others"
         if suspects.judged:
             judged = counted(suspects.judged, "templates")
-            said = f"{judged} compared: none is much nearer to another subject than to its own"
-        return Finding("label-errors", "ok", said)
+            message = f"{judged} compared: none is much nearer to another subject than to its own"
+        return Finding("label-errors", "ok", message)
     least = "at least " if number == MOST_NAMED else ""
     row, are, their = ("row", "is", "its") if number == 1 else ("rows", "are", "their")
     return Finding(
@@ -489,12 +488,12 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     )
 
 
-def _contrast(own: np.ndarray, near: np.ndarray, natural_zero: bool) -> np.ndarray:
+def _contrast(same_label: np.ndarray, near: np.ndarray, natural_zero: bool) -> np.ndarray:
     """Return ``r_j``, NaN where a template has no distance to its own label or to another."""
     if not natural_zero:
-        return own - near
+        return same_label - near
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((own == 0) & (near == 0), 0.0, np.log(own / near))
+        return np.where((same_label == 0) & (near == 0), 0.0, np.log(same_label / near))
 
 
 def _middle_and_spread(known: np.ndarray) -> tuple[float, float]:
@@ -520,14 +519,14 @@ class _Left:
 
     def __init__(self, reader: BlockReader, medians: np.ndarray):
         self.reader, self.gallery = reader, reader.gallery
-        self.own, self.near = medians[:, 0].copy(), medians[:, 1].copy()
+        self.same_label, self.near = medians[:, 0].copy(), medians[:, 1].copy()
         self.group = medians[:, 2].astype(np.int64)
         self._enrolled = np.ones(reader.scores.shape[1], dtype=bool)
         self._read: dict[int, np.ndarray] = {}
 
     def take_out(self, row: int, next_rows: np.ndarray) -> None:
         """Remove a template as a probe and from the gallery; `next_rows` are likely next."""
-        self.own[row] = np.nan
+        self.same_label[row] = np.nan
         position, group = self.gallery.self_position[row], int(self.gallery.own[row])
         if position < 0:
             return
@@ -535,10 +534,10 @@ class _Left:
         if group not in self._read:
             self._read_labels([group, *self.gallery.own[next_rows].tolist()])
         median = medians_to(self._read[group][:, self._enrolled[self._columns(group)]])
-        mine = (self.gallery.own == group) & ~np.isnan(self.own)
-        self.own[mine] = median[mine]
+        mine = (self.gallery.own == group) & ~np.isnan(self.same_label)
+        self.same_label[mine] = median[mine]
         first = (median < self.near) | ((median == self.near) & (group <= self.group))
-        again = (self.group == group) & ~first & ~np.isnan(self.own)
+        again = (self.group == group) & ~first & ~np.isnan(self.same_label)
         first &= self.gallery.own != group
         self.near[first], self.group[first] = median[first], group
         for i in np.flatnonzero(again).tolist():

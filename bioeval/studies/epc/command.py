@@ -38,10 +38,10 @@ sets_options = option_group(
 
 
 def evaluate_sets(
-    study: Callable[..., Any], over: str, defined: str, given: Mapping[str, Any]
+    study: Callable[..., Any], over: str, defined: str, arguments: Mapping[str, Any]
 ) -> None:
     """Evaluate each system on its two sets, over one dimension of the result."""
-    options = dict(given)
+    options = dict(arguments)
     files = options.pop("files")
     dev = options.pop("dev")
     test = options.pop("test")

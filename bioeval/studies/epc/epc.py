@@ -258,12 +258,6 @@ def errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.
 _SHOWN = 11
 
 
-def shown_points(number: int) -> list[int]:
-    """Return the points that a table shows of a curve, from the first to the last."""
-    places = np.linspace(0, number - 1, min(number, _SHOWN)).round().astype(int)
-    return np.unique(places).tolist()
-
-
 def _rows_at_weights(
     results: ResultsBySystem, weight: str, rates: Sequence[str]
 ) -> list[list[Any]]:
@@ -274,7 +268,9 @@ def _rows_at_weights(
     else:
         shown = [ds[rates[0]] for ds in results.values()]
     rows = []
-    for i in shown_points(first.sizes[weight]):
+    number = first.sizes[weight]
+    places = np.linspace(0, number - 1, min(number, _SHOWN)).round().astype(int)
+    for i in np.unique(places).tolist():
         row: list[Any] = [f"{weight} {float(first[weight][i]):g}"]
         if len(results) == 1:
             row.append(float(first["threshold"][i]))

@@ -91,7 +91,7 @@ class EpscDisplay(CurvesDisplay):
         "Error rate on the test set",
         marked=False,
         limits=CurvesDisplay.up_to_highest,
-        by_itself="omega",
+        pointwise_over="omega",
         details=_criterion,
     )
 

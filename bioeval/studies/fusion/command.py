@@ -91,7 +91,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         fusion = Fusion(**how, weights=weights)
         read = dict(zip(names, map(run.read, systems, names), strict=True))
         taught = dict(zip(names, map(run.read, train, names), strict=bool(train)))
-        given = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
+        options = {"far_targets": FAR_TARGETS, "frr_targets": ()} | run.options
         fused = None
         if out is not None or protocol is None:
             run.stages("fusing")
@@ -102,10 +102,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         if protocol is None:
             assert fused is not None
             every = {**read, "fused": fused}
-            datasets = {called: verification(scores, **given) for called, scores in every.items()}
+            datasets = {called: verification(scores, **options) for called, scores in every.items()}
             run.require_defined([ds["eer"] for ds in datasets.values()], read.values())
         else:
-            datasets = _in_folds(read, fusion, protocol, given)
+            datasets = _in_folds(read, fusion, protocol, options)
         if out is not None:
             from bioeval import save
 
@@ -127,9 +127,9 @@ def _require_distinct(names: tuple[str, ...]) -> None:
             raise click.UsageError(f"two systems are called {called!r}; name each with --name")
 
 
-def _weights(given: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
+def _weights(weights: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
     try:
-        return {name: float(value) for name, value in given} or None
+        return {name: float(value) for name, value in weights} or None
     except ValueError as error:
         raise click.BadParameter(
             f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
@@ -137,7 +137,7 @@ def _weights(given: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
 
 
 def _in_folds(
-    systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
+    systems: dict[str, Scores], fusion: Fusion, protocol: str, options: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
     from bioeval.protocol import for_layout
@@ -146,11 +146,11 @@ def _in_folds(
     first = next(iter(systems.values()))
     chosen = for_layout(first.layout, protocol)
     splitter = splitter_of(chosen, first)
-    given["threshold"] = chosen.section("decision").as_rule()
+    options["threshold"] = chosen.section("decision").as_rule()
     datasets = {
-        called: cross_evaluate(scores, splitter, **given) for called, scores in systems.items()
+        called: cross_evaluate(scores, splitter, **options) for called, scores in systems.items()
     }
-    datasets["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **given)
+    datasets["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **options)
     for dataset in datasets.values():
         dataset.attrs["protocol"] = chosen.name
     return datasets

@@ -138,10 +138,11 @@ class Fusion(ScoreTransformer):
                 f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
             )
         if (method == "weighted") != (weights is not None):
-            given = "is missing" if weights is None else "is given"
+            presence = "is missing" if weights is None else "is given"
             raise DataError(
-                f"{Argument('weights')} {given}, and {Argument('method')} is {received(method)}; "
-                f"expected weights with {Argument('method', 'weighted')}, and only with it"
+                f"{Argument('weights')} {presence}, and {Argument('method')} is "
+                f"{received(method)}; expected weights with {Argument('method', 'weighted')}, "
+                "and only with it"
             )
         self.method, self.normalise, self.weights = method, normalise, weights
 
@@ -301,8 +302,8 @@ def fuse(
     require_systems(systems)
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
-        said = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        return fused._with(_remarks=(*fused._remarks, said))
+        remark = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
+        return fused._with(_remarks=(*fused._remarks, remark))
     return fused
 
 
@@ -324,12 +325,16 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 f"system {name!r} has only the order within each row; expected distance or "
                 "similarity or llr"
             )
-    first_name, *others = named
-    for _ in others[:2]:  # of several twice, for what a later one lacks
-        for name in others:
+    first_name, *later_names = named
+    for _ in later_names[:2]:  # of several twice, for what a later one lacks
+        for name in later_names:
             where = f"{first_name!r} and {name!r}: "
             try:
-                _align(named, first_name, name)
+                a, b, notes = aligned(
+                    named[first_name], named[name], (repr(first_name), repr(name))
+                )
+                named[first_name] = a._with(_remarks=(*a._remarks, *notes)) if notes else a
+                named[name] = b
                 require_same(named[first_name], named[name])
                 _require_same_attempts(named[first_name], named[name])
             except DataError as error:
@@ -337,21 +342,13 @@ def require_systems(systems: Any) -> dict[str, Scores]:
     return named
 
 
-def _align(systems: dict[str, Scores], first: str, other: str) -> None:
-    """Take the part that two systems have in common, by the names of their templates."""
-    a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
-    if notes:
-        a = a._with(_remarks=(*a._remarks, *notes))
-    systems[first], systems[other] = a, b
-
-
 def _require_same_attempts(a: Scores, b: Scores) -> None:
     """Raise unless two systems leave out the same comparisons, and treat failed ones alike."""
-    for what in ("exclude", "nan"):
-        x, y = getattr(a, what), getattr(b, what)
+    for attribute in ("exclude", "nan"):
+        x, y = getattr(a, attribute), getattr(b, attribute)
         if x != y:
             raise DataError(
-                f"{Argument(what)} is {received(x)} and {y!r}; expected the same of both"
+                f"{Argument(attribute)} is {received(x)} and {y!r}; expected the same of both"
             )
     if a.layout == "pairs":
         return

@@ -88,9 +88,9 @@ def normalise(
     require_choice("method", method, METHODS)
     _require_matrix(scores, scores, "scores")
     cohorts = {"gallery_cohort": gallery_cohort, "probe_cohort": probe_cohort, "cohort": cohort}
-    for what, given in cohorts.items():
-        if given is not None:
-            _require_matrix(given, scores, what)
+    for input_name, cohort_scores in cohorts.items():
+        if cohort_scores is not None:
+            _require_matrix(cohort_scores, scores, input_name)
     _refuse_unused(method, cohort, top)
     if np.array_equal(scores.probe_ids, scores.gallery_ids):
         gallery_cohort = gallery_cohort or probe_cohort
@@ -136,7 +136,7 @@ class CohortMoments(NamedTuple):
 class CohortSide(NamedTuple):
     """Scores of templates of the data against a cohort."""
 
-    what: str
+    input_name: str
     scores: Scores
     rows: bool  # whether the templates are the rows
     scale: CohortMoments | None = None  # of the cohort's templates, of scores that are Z-normalised
@@ -150,10 +150,10 @@ class CohortSide(NamedTuple):
         """Yield scores with a template of the data in each row; NaN where not compared."""
         scores, codes = self.scores, codes_of(self.scores)
         m, n = scores.shape
-        templates, others = m, n
+        templates, cohort_size = m, n
         if not self.rows:
-            templates, others = n, m
-        step = max(1, _BLOCK // others)
+            templates, cohort_size = n, m
+        step = max(1, _BLOCK // cohort_size)
         for low in range(0, templates, step):
             high = min(low + step, templates)
             i, j, columns = slice(low, high), None, np.arange(n)
@@ -161,8 +161,8 @@ class CohortSide(NamedTuple):
                 i, columns = slice(0, m), np.arange(low, high)
                 j = columns
             values = np.array(scores._read_rows(i.start, i.stop, j), dtype=np.float64)
-            itself = scores.probe_ids[i, None] == scores.gallery_ids[columns]
-            left_out = itself | (codes.probe[i, None] == codes.gallery[columns])
+            same_template = scores.probe_ids[i, None] == scores.gallery_ids[columns]
+            left_out = same_template | (codes.probe[i, None] == codes.gallery[columns])
             if scores._has_mask:
                 left_out |= scores._read_mask(i.start, i.stop, j) == Mask.IGNORE
             self._check_nan(values, left_out, i.start, columns)
@@ -181,7 +181,8 @@ class CohortSide(NamedTuple):
         if self.scores.nan == "raise" and failed.any():
             i, j = np.argwhere(failed)[0]
             raise DataError(
-                f"{self.what} holds NaN, first at row {row + int(i)}, column {int(columns[j])}; "
+                f"{self.input_name} holds NaN, first at row {row + int(i)}, column "
+                f"{int(columns[j])}; "
                 f"choose how to treat failed comparisons: with {Argument('nan', 'reject')} or "
                 f"{Argument('nan', 'exclude')} it is left out of mean and standard deviation"
             )
@@ -201,7 +202,7 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
             number < least,
             done,
             labels,
-            f"{side.what} has fewer than {counted(least, 'finite scores')} of",
+            f"{side.input_name} has fewer than {counted(least, 'finite scores')} of",
         )
         if top is not None and top < values.shape[1]:
             ordered = np.where(finite, closer * values, np.inf)
@@ -217,7 +218,7 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
             same | (sd == 0),
             done,
             labels,
-            f"{side.what} has no spread (standard deviation 0) in the scores of",
+            f"{side.input_name} has no spread (standard deviation 0) in the scores of",
         )
         means.append(mean)
         deviations.append(sd)
@@ -225,29 +226,30 @@ def _moments(side: CohortSide, top: int | None) -> CohortMoments:
     return CohortMoments(np.concatenate(means), np.concatenate(deviations))
 
 
-def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, said: str) -> None:
+def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, statement: str) -> None:
     if wrong.any():
         first = done + int(np.argmax(wrong))
         raise DataError(
-            f"{said} {counted(int(wrong.sum()), 'templates')}, the first is template {first} "
+            f"{statement} {counted(int(wrong.sum()), 'templates')}, the first is template {first} "
             f"({plain(labels[first])!r}); leave them out, or give a larger cohort"
         )
 
 
-def _require_matrix(given: Scores | None, scores: Scores, what: str) -> None:
+def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> None:
     """Raise unless these are a matrix with labels, of the kind of the scores."""
-    require_scores(given, what)
-    assert given is not None
-    given._require_matrix()
-    require_values(given, "score normalisation")
-    if given.layout == "pairs" or not knows_people(given):
+    require_scores(cohort, input_name)
+    assert cohort is not None
+    cohort._require_matrix()
+    require_values(cohort, "score normalisation")
+    if cohort.layout == "pairs" or not knows_people(cohort):
         raise ProtocolError(
-            f"{what} is {'a list of pairs' if given.layout == 'pairs' else 'without labels'}; "
+            f"{input_name} is "
+            f"{'a list of pairs' if cohort.layout == 'pairs' else 'without labels'}; "
             "score normalisation needs a matrix with the subjects of both sides"
         )
-    if given.kind != scores.kind:
+    if cohort.kind != scores.kind:
         raise DataError(
-            f"{what} holds {noun_of(given.kind, plural=True)}, and the scores are "
+            f"{input_name} holds {noun_of(cohort.kind, plural=True)}, and the scores are "
             f"{noun_of(scores.kind, plural=True)}; expected scores of one system"
         )
 
@@ -256,23 +258,23 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
     """Raise :class:`DataError` unless each is given for the method that needs it, and only then."""
     for name, value, needs in (("cohort", cohort, "zt"), ("top", top, "as")):
         if (value is not None) != (method == needs):
-            said = "is missing" if value is None else "is given"
+            presence = "is missing" if value is None else "is given"
             raise DataError(
-                f"{Argument(name)} {said}, and {Argument('method')} is {received(method)}; "
+                f"{Argument(name)} {presence}, and {Argument('method')} is {received(method)}; "
                 "expected it "
                 f"with {Argument('method', needs)}, and only with it"
             )
 
 
-def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> CohortSide:
+def _side(scores: Scores, role: str, cohort: Scores | None, method: str) -> CohortSide:
     """Return the cohort scores of one side of the data, on whichever side of their matrix it is."""
-    what = f"{which}_cohort"
+    input_name = f"{role}_cohort"
     if cohort is None:
-        raise DataError(f"{Argument(what)} is missing; {Argument('method', method)} needs it")
-    wanted = scores.gallery_labels if which == "gallery" else scores.probe_labels
-    side = _oriented(what, cohort, wanted, f"the {which} templates of the scores")
+        raise DataError(f"{Argument(input_name)} is missing; {Argument('method', method)} needs it")
+    wanted = scores.gallery_labels if role == "gallery" else scores.probe_labels
+    side = _oriented(input_name, cohort, wanted, f"the {role} templates of the scores")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
-    _require_others(what, side.cohort_labels, data)
+    _require_different_people(input_name, side.cohort_labels, data)
     return side
 
 
@@ -281,36 +283,37 @@ def _cohort_moments(side: CohortSide, scores: Scores, cohort: Scores | None) -> 
     assert cohort is not None
     oriented = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}
-    _require_others("cohort", oriented.cohort_labels, data)
+    _require_different_people("cohort", oriented.cohort_labels, data)
     return _moments(oriented, None)
 
 
-def _oriented(what: str, cohort: Scores, wanted: np.ndarray, over: str) -> CohortSide:
+def _oriented(input_name: str, cohort: Scores, wanted: np.ndarray, over: str) -> CohortSide:
     """Return the scores of a cohort by the side of its matrix that has the wanted labels."""
     labels = wanted.tolist()
     probes, gallery = cohort.probe_labels.tolist(), cohort.gallery_labels.tolist()
     if probes == labels:
-        return CohortSide(what, cohort, True)
+        return CohortSide(input_name, cohort, True)
     if gallery == labels:
-        return CohortSide(what, cohort, False)
+        return CohortSide(input_name, cohort, False)
     if len(labels) not in cohort.shape:
         raise DataError(
-            f"{what} has shape {cohort.shape}, and neither side is {over}: {len(labels)} expected"
+            f"{input_name} has shape {cohort.shape}, and neither side is {over}: {len(labels)} "
+            "expected"
         )
     near = probes if len(probes) == len(labels) else gallery
     i = 0
     while near[i] == labels[i]:
         i += 1
     raise DataError(
-        f"the labels of {what} are not those of {over}: they first differ at template {i} "
+        f"the labels of {input_name} are not those of {over}: they first differ at template {i} "
         f"({near[i]!r}, and {labels[i]!r} expected)"
     )
 
 
-def _require_others(what: str, labels: np.ndarray, data: set) -> None:
+def _require_different_people(input_name: str, labels: np.ndarray, data: set) -> None:
     shared = [label for label in dict.fromkeys(labels.tolist()) if label in data]
     if shared:
         raise DataError(
-            f"the cohort of {what} shares {counted(len(shared), 'subjects')} with the data, the "
-            f"first is {shared[0]!r}; expected other people"
+            f"the cohort of {input_name} shares {counted(len(shared), 'subjects')} with the data, "
+            f"the first is {shared[0]!r}; expected other people"
         )

@@ -370,13 +370,8 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
         yield Title("Open-set identification by group of the probe, rank 1")
     else:
         yield Title(f"Verification by group, {ds.attrs['templates']}-template")
-<<<<<<< HEAD
-    yield DataHeader(found)
-    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not fixed else ""
-=======
     yield DataHeader(results)
-    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not given else ""
->>>>>>> w-Q
+    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not fixed else ""
     yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
     yield Sentence()
     counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]

@@ -484,8 +484,9 @@ def _rules(far: float, frr: float, confidence: float) -> Variables:
 
 def _trials(rate: float, confidence: float) -> dict[int, int]:
     """Return the independent trials that the rules of 3 and 30 require."""
+    errors = RuleOf(3) if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
     return {
-        RuleOf(3): trials_without_error(rate, confidence),
+        RuleOf(3): math.ceil(errors / rate - 1e-9),
         RuleOf(30): RuleOf(30).attempts_for(rate),
     }
 
@@ -495,10 +496,10 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     if templates is None:
         return list(TEMPLATES)
     try:
-        sizes_given = np.atleast_1d(np.asarray(templates)).tolist()
+        template_numbers = np.atleast_1d(np.asarray(templates)).tolist()
     except ValueError:  # of unequal lengths
-        sizes_given = [templates]
-    sizes = [require_integer("templates", x, low=2) for x in sizes_given]
+        template_numbers = [templates]
+    sizes = [require_integer("templates", x, low=2) for x in template_numbers]
     if not sizes or sizes != sorted(set(sizes)):
         raise DataError(
             f"{Argument('templates')} is {received(templates)}; expected increasing numbers"
@@ -647,12 +648,12 @@ def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
 
 def _of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
     """Return the components of some subjects by their sums."""
-    total, squares, number, own_total, own_number, *products = sums
+    total, squares, number, squared_totals, squared_numbers, *products = sums
     shared, apart = products[:2], products[2:]
     rate = total / number
     # The product of errors of two different subjects.
-    pairs = number**2 - own_number
-    squared = (total**2 - own_total) / pairs if pairs else rate**2
+    pairs = number**2 - squared_numbers
+    squared = (total**2 - squared_totals) / pairs if pairs else rate**2
     whole = max(0.0, squares / number - squared)
     joint = shared[0] / shared[1] - squared if shared[1] else math.nan
     within = apart[0] / apart[1] - squared if apart[1] else joint
@@ -721,9 +722,3 @@ def subjects_for_width(
         else:
             low = middle
     return high
-
-
-def trials_without_error(rate: float, confidence: float) -> int:
-    """Return the number of trials without an error that show a rate: 3 / rate at 95 %."""
-    errors = RuleOf(3) if confidence == 0.95 else -math.log1p(-confidence)
-    return math.ceil(errors / rate - 1e-9)

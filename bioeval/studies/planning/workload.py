@@ -291,7 +291,7 @@ def workload(
                 f"have {point.confidence:g}; leave it out, or evaluate with another"
             )
     else:
-        point = _given(rates, far)
+        point = _stated_rates(rates, far)
         if threshold is not None or far_target is not None:
             raise DataError(
                 f"{Argument('threshold')} and {Argument('far_target')} choose a point of a result; "
@@ -420,7 +420,7 @@ def _loosest(ds: xr.Dataset, far: float) -> Any:
     return float(ds["threshold"].values[within[np.argmax(rates.values[within])]])
 
 
-def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rates:
+def _stated_rates(rates: Mapping[str, float] | None, far: float | None = None) -> _Rates:
     """Return the rates given by name; NaN for FRR that is not given beside a FAR of alarms."""
     if rates is None and far is not None:
         rates = {}
@@ -444,20 +444,22 @@ def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rate
             )
     alarm, rejected = names
     if far is None:
-        return _Rates(names, _given_rate(rates, names, alarm), _given_rate(rates, names, rejected))
+        return _Rates(
+            names, _stated_rate(rates, names, alarm), _stated_rate(rates, names, rejected)
+        )
     if alarm in rates:
         raise DataError(
             f"{Argument('alarms_per_day')} gives the {alarm.upper()}; expected rates without "
             f"{alarm}"
         )
     rejections = _RateInUse()
-    alarms = _given_rate({**rates, alarm: far}, names, alarm)
+    alarms = _stated_rate({**rates, alarm: far}, names, alarm)
     if rejected in rates:
-        rejections = _given_rate(rates, names, rejected)
+        rejections = _stated_rate(rates, names, rejected)
     return _Rates(names, alarms, rejections)
 
 
-def _given_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -> _RateInUse:
+def _stated_rate(rates: Mapping[str, float], names: tuple[str, str], name: str) -> _RateInUse:
     """Return one of the rates given by name, with its limits if it has both."""
     if name not in rates:
         raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")

@@ -118,12 +118,12 @@ def count_by_quality(
         return dict(zip(COUNTS, fused, strict=True))
     # Left at step k: those with a code above k.
     mates = np.cumsum(genuine[::-1], axis=0)[::-1][1:]
-    others = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
+    impostors = np.cumsum(tables.sum(axis=0)[::-1], axis=0)[::-1][1:]
     return {
         "fr": mates[:, 1],
-        "fa": others[:, 0],
+        "fa": impostors[:, 0],
         "genuine_attempts": mates.sum(axis=1),
-        "impostor_attempts": others.sum(axis=1),
+        "impostor_attempts": impostors.sum(axis=1),
     }
 
 

@@ -21,14 +21,14 @@ def _of_samples(systems: Sequence[System]) -> list[str]:
     """Return the samples and the threshold common to all curves."""
     samples = {int(system.dataset["samples"]) for system in systems}
     rule = System.agreed(systems, "threshold_rule_in_words")
-    said = []
+    details = []
     if len(samples) == 1:
-        said.append(counted(samples.pop(), "samples"))
+        details.append(counted(samples.pop(), "samples"))
     if rule:
         if System.agreed(systems, "chosen_on") != "given":
             rule += " of all attempts"
-        said.append(f"at {rule}")
-    return ["; ".join(said)]
+        details.append(f"at {rule}")
+    return ["; ".join(details)]
 
 
 def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:

@@ -31,7 +31,7 @@ class PrecisionRecallDisplay(CurvesDisplay):
         "Recall",
         "Interpolated precision",
         details=lambda systems: [System.convention(systems)],
-        by_itself="recall level",
+        pointwise_over="recall level",
         marked=True,
     )
 

@@ -48,7 +48,7 @@ EXTRAPOLATED = {
 #: What is drawn over thresholds: the model where it holds, and what was measured there.
 DRAWN = {
     "model_threshold": Name("thresholds of the closest impostors, and below them", "score"),
-    **{f"model_{name}": what for name, what in EXTRAPOLATED.items()},
+    **{f"model_{name}": entry for name, entry in EXTRAPOLATED.items()},
     "measured_far": Name("FAR measured there, of all impostor attempts", iso="FMR"),
 }
 
@@ -74,7 +74,7 @@ class _Closest:
         self.high = high = high[order]
         self.distance, self.count = shares.thresholds[layer[order]], count[order] / ways
         self.total = self.attempts.sum() / ways
-        self.own = (self.attempts.sum(axis=0) + self.attempts.sum(axis=1)) / ways
+        self.attempts_of_person = (self.attempts.sum(axis=0) + self.attempts.sum(axis=1)) / ways
         # Tied with others than the other direction of the same pair of templates.
         a, b = np.searchsorted(layer, [layer, layer + 1]) + [[0], [-1]]
         tied = (low[a] != low[b]) | (high[a] != high[b]) | (np.bincount(layer, count)[layer] > ways)
@@ -88,7 +88,7 @@ class _Closest:
 
     def by_person(self, weight: np.ndarray) -> np.ndarray:
         """Return the sum over the first entries of each person."""
-        n, k = len(self.own), len(weight)
+        n, k = len(self.attempts_of_person), len(weight)
         return np.bincount(self.low[:k], weight, n) + np.bincount(self.high[:k], weight, n)
 
     def refusal(self, natural: bool) -> str:
@@ -108,9 +108,11 @@ class _Closest:
             return f"the closest 1 % are {pairs:,g} pairs of templates of {people} people; {needed}"
         tied = max(self.tied[:k].sum() / self.count[:k].sum() for k in (first, last))
         most = f"at most {100 * MOST_TIED:g} % may: are the scores rounded?"
-        said = f"{100 * tied:.3g} % of the closest impostors have the same score as another, {most}"
+        message = (
+            f"{100 * tied:.3g} % of the closest impostors have the same score as another, {most}"
+        )
         if tied > MOST_TIED:
-            return said
+            return message
         return ""
 
 
@@ -125,7 +127,7 @@ def _power_law(closest: _Closest, options: IntervalOptions) -> _Model:
         fit = np.log(count.sum() / closest.total), count.sum() / logs.sum()
         with np.errstate(divide="ignore", invalid="ignore"):
             some = count.sum() - closest.by_person(count)
-            level = np.log(some / (closest.total - closest.own))
+            level = np.log(some / (closest.total - closest.attempts_of_person))
             slope = some / (logs.sum() - closest.by_person(logs))
             squares = np.zeros((2, 2))
             for side in sides:
@@ -338,8 +340,8 @@ def _has_zero(scores: Scores, zero: bool | None) -> bool:
         return scores.kind == "distance" and bool(computed)
     if zero is False or (zero is True and scores.kind == "distance"):
         return zero
-    said = f"{Argument('zero')} is {received(zero)}, of scores of kind {scores.kind}"
-    raise DataError(f"{said}; expected True, of distances alone, False or None")
+    message = f"{Argument('zero')} is {received(zero)}, of scores of kind {scores.kind}"
+    raise DataError(f"{message}; expected True, of distances alone, False or None")
 
 
 def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
@@ -352,12 +354,12 @@ def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
     number = isinstance(thresholds, (int, np.integer)) and not isinstance(thresholds, bool)
     if number:
         thresholds = float(thresholds)
-    given = check_thresholds(thresholds)
-    if not isinstance(given, np.ndarray):
+    given_thresholds = check_thresholds(thresholds)
+    if not isinstance(given_thresholds, np.ndarray):
         raise DataError(
             f"{Argument('thresholds')} is {received(thresholds)}; give one or several numbers"
         )
-    return None, to_internal(given, kind)
+    return None, to_internal(given_thresholds, kind)
 
 
 def _out_of_reach(target: float | None, shares: PairShares) -> str:
@@ -387,12 +389,12 @@ def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natura
         none: np.isnan(logs[2]) & ~above & ~below,
         "even the upper limit is below a hundredth of the measurable FAR": deep,
     }
-    said = []
+    messages = []
     for words, refused in reasons.items():
         logs[:, refused] = np.nan
         if refused.any():
-            said.append(f"{words} ({refused.sum()} of {len(distances)} thresholds)")
-    return "; ".join(said)
+            messages.append(f"{words} ({refused.sum()} of {len(distances)} thresholds)")
+    return "; ".join(messages)
 
 
 def blocks(results: ResultsBySystem) -> Iterator[Block]:

@@ -112,21 +112,25 @@ class AssuredDisplay(_OverThresholds):
         target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
         far, frr = Style.colour(Style.hues["far"]), Style.colour(Style.hues["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
-        given = {"linewidth": 1.8, **style}
+        properties = {"linewidth": 1.8, **style}
         over = ds.attrs.get("assured_over", "pairs of people")
         ax.plot(
             self.threshold,
             self.far_high,
             color=far,
             linestyle="--",
-            **given,
+            **properties,
             label=translate(f"FAR, upper limit at {confidence}"),
         )
         ax.plot(
-            self.threshold, self.far, color=far, **given, label=translate(f"FAR, mean over {over}")
+            self.threshold,
+            self.far,
+            color=far,
+            **properties,
+            label=translate(f"FAR, mean over {over}"),
         )
         if np.isfinite(self.frr).any():
-            ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
+            ax.plot(self.threshold, self.frr, color=frr, **properties, label="FRR")
         ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
         ax.annotate(
             translate(f"target {100 * target:g} %"),
@@ -138,13 +142,13 @@ class AssuredDisplay(_OverThresholds):
             fontsize=Style.small,
             color=Style.quiet,
         )
-        for what, variable, line in (
+        for role, variable, line in (
             ("assured", "assured_threshold", "-"),
             ("these data alone", "threshold", ":"),
         ):
             at = float(ds[variable])
             if np.isfinite(at):
-                label = f"{what}: {threshold_text(at)}"
+                label = f"{role}: {threshold_text(at)}"
                 ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=line, label=label)
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
@@ -223,9 +227,11 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
         ax, ds, translate = self._begun(ax), self._dataset, self._translate
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
-        colour, given = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
+        colour, properties = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
-        ax.plot(self.threshold, shown, color=Style.text, **given, label=translate("FAR, measured"))
+        ax.plot(
+            self.threshold, shown, color=Style.text, **properties, label=translate("FAR, measured")
+        )
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(
@@ -233,7 +239,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
                 self.far,
                 color=colour,
                 linestyle="--",
-                **given,
+                **properties,
                 label=translate("FAR, model, not measured"),
             )
             ax.fill_between(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -46,7 +46,7 @@ class StudyTable:
         self._new = new_people(str(study.attrs["divided"]))
         self._by_subject = any(self._interval(f"optimistic_{rate}") != "-" for rate in _LABELS)
         self._of_searches = "unenrolled_people" in study
-        self._given = Rule.written(str(study.attrs["threshold_rule"])).name == "fixed"
+        self._fixed = Rule.written(str(study.attrs["threshold_rule"])).name == "fixed"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what to install, its rates on these data and on new people, and what is needed."""
@@ -70,21 +70,21 @@ class StudyTable:
         elif reach:
             prefix = "Provisional"
         else:
-            prefix = "Given" if self._given else "Install"
-        what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
+            prefix = "Given" if self._fixed else "Install"
+        headline = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
-            what = "No threshold: there are no attempts of both classes to choose it on"
+            headline = "No threshold: there are no attempts of both classes to choose it on"
         elif np.isnan(t) or t == to_user(-np.inf, attrs["kind"]):
-            what = f"{prefix}: accept nothing (threshold {t!r})"
+            headline = f"{prefix}: accept nothing (threshold {t!r})"
         refused = refuses_threshold(doubt)
         if refused:
-            what, promised = NO_INSTALL, ""
+            headline, promised = NO_INSTALL, ""
         if promised:
             yield Text(self._translate(promised), "bold")
             yield from self._assured()
-        yield Text(what, "" if promised else "bold")
+        yield Text(headline, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
-        if not refused and not self._given:
+        if not refused and not self._fixed:
             yield indented(Text(f"by {rule}, chosen on all data", "dim"))
         if reach:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
@@ -98,9 +98,9 @@ class StudyTable:
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")
         yield from self._needed()
         yield from self._lines(narrow)
-        said = self._translate(str(attrs["warnings"])).split("\n")
+        messages = self._translate(str(attrs["warnings"])).split("\n")
         shown = {reach, self._translate(doubt)}
-        yield from warned(self._reword(text) for text in said if text not in shown)
+        yield from warned(self._reword(text) for text in messages if text not in shown)
 
     def _attempts(self) -> str:
         """Return in words how many templates of a subject a claim is compared with."""
@@ -109,12 +109,12 @@ class StudyTable:
             return ""
         if "multi" in attrs["task"]:
             return "multi-template: a claim is compared with all templates of the subject"
-        said = "single-template: a claim is compared with one template of the subject"
+        statement = "single-template: a claim is compared with one template of the subject"
         if attrs["gallery_templates"] == attrs["gallery_subjects"]:
-            return said
-        return f'{said}; with `templates="multi"` it is compared with all'
+            return statement
+        return f'{statement}; with `templates="multi"` it is compared with all'
 
-    def _assured(self) -> Iterator[Any]:
+    def _assured(self) -> Iterator[RenderableType]:
         """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
@@ -143,7 +143,7 @@ class StudyTable:
     def _rates(self, width: int) -> tuple[Table, list[str]]:
         """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
-        here = "these data" if self._given else "where chosen"
+        here = "these data" if self._fixed else "where chosen"
         # The width from which on each column is shown.
         least = {"": 0, here: 0, "by subject": 70, new: 0, "over folds": 0, "pooled": 90, "sd": 90}
         if not self._by_subject:
@@ -172,14 +172,14 @@ class StudyTable:
             return f"{mean_text(low)} - {mean_text(high)}"
         return "-"
 
-    def _lines(self, narrow: bool) -> Iterator[Any]:
+    def _lines(self, narrow: bool) -> Iterator[RenderableType]:
         """Yield what the columns are, and the thresholds of the folds."""
         study = self.study
         t = study["fold_threshold"].values
         t = t[np.isfinite(t)]
         yield Text("")
         columns = "Where chosen: rate on the data of the threshold (optimistic)"
-        if self._given:
+        if self._fixed:
             columns = "These data: rate on all of them at this threshold"
         if self._by_subject and not narrow:
             columns += (
@@ -198,7 +198,7 @@ class StudyTable:
                 "not on the test people of a fold."
             )
         yield Text(columns, style="dim")
-        if len(t) and not self._given:
+        if len(t) and not self._fixed:
             sd = t.std(ddof=1) if len(t) > 1 else np.nan
             yield Text(
                 f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
@@ -206,12 +206,12 @@ class StudyTable:
                 style="dim",
             )
 
-    def _needed(self) -> Iterator[Any]:
+    def _needed(self) -> Iterator[RenderableType]:
         """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
         for needed in needed_people(self.study):
             table = plain_table(list(map(str.lower, needed["heads"])), 2)
             for row in needed["rows"]:
-                table.add_row(*map(_as_text, row))
+                table.add_row(*(Text(x["text"], "bold" if x["strong"] else "") for x in row))
             yield Text("")
             yield Text(f"{needed['caption'][0].upper()}{needed['caption'][1:]}", style="bold")
             yield indented(table)
@@ -227,10 +227,6 @@ def _accepts(kind: str) -> str:
     """Return the words before a threshold: which scores are accepted."""
     sign = ">=" if larger_is_closer(kind) else "<="
     return f"accept where the {noun_of(kind)} {sign}"
-
-
-def _as_text(cell: dict[str, Any]) -> Text:
-    return Text(cell["text"], "bold" if cell["strong"] else "")
 
 
 def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
@@ -271,9 +267,9 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
             words = f"to promise it at {100 * float(attrs['assure']):g} %{condition}, {kind}"
             asked = kind == attrs["assurance"]
             rows.append(row(words, {"subjects": f"{before}{number:,.0f}"}, asked))
-    said = "The rules assume independent attempts, and only people are independent."
+    statement = "The rules assume independent attempts, and only people are independent."
     if not people:
-        said = "The rules assume independent pairs, and pairs that share people are not."
+        statement = "The rules assume independent pairs, and pairs that share people are not."
     elif pairs:
         rare = ""
         if "subjects" in v:
@@ -281,15 +277,15 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
             rare = (
                 f", and kinds of people rarer than {100 * share:.2g} % may be absent from the data"
             )
-        said = (
+        statement = (
             "People are all compared with each other, and a pair of people counts once, "
             "however many templates it has. These are lower bounds: pairs that share a person are "
             f"not independent where some people are closer to all others{rare}."
         )
     if "people_needed" in v:
-        said += " A promise rests on people: more templates of the same people hardly help."
+        statement += " A promise rests on people: more templates of the same people hardly help."
     if np.isfinite(v.get("people_guaranteed", np.nan)):
-        said += (
+        statement += (
             " The two rules are compared at the FAR of the strictest threshold tried, a tenth of "
             "the target where there is such a threshold."
         )
@@ -300,9 +296,9 @@ def needed_people(study: xr.Dataset) -> Iterator[dict[str, Any]]:
         "caption": term_translator(study)(f"{needed} that the {rate} needs"),
         "heads": ["", *heads.values()],
         "rows": rows,
-        "note": said,
+        "note": statement,
     }
 
 
-def _written(number: Any) -> str:
+def _written(number: str | float) -> str:
     return number if isinstance(number, str) else f"{number:,.0f}"

@@ -123,24 +123,20 @@ for _rule in ("3", "30"):
     }
 
 
-def _on_new() -> dict[str, Name]:
-    """Describe the statistics of rates on new people."""
-    names = {}
-    for rate in ("far", "frr", "hter"):
-        for key, what in Layout.each_over_folds(cross_names()[rate]).items():
-            names[f"{rate}_{key}"] = what
-    return names
-
-
-_ON_NEW = _on_new()
+# The statistics of rates on new people.
+_ON_NEW = {
+    f"{rate}_{key}": entry
+    for rate in ("far", "frr", "hter")
+    for key, entry in Layout.each_over_folds(cross_names()[rate]).items()
+}
 STUDY |= _ON_NEW
 
 _ASSURED_ON_NEW: list[str] = []
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     _long = f"{_rate.upper()} on new people at assured thresholds, first division"
-    for _key, _what in Layout.each_over_folds(Name(_long, iso=_iso)).items():
+    for _key, _entry in Layout.each_over_folds(Name(_long, iso=_iso)).items():
         _ASSURED_ON_NEW.append(f"assured_{_rate}_{_key}")
-        STUDY[f"new_assured_{_rate}_{_key}"] = _what
+        STUDY[f"new_assured_{_rate}_{_key}"] = _entry
 
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
@@ -356,25 +352,30 @@ def study_threshold(
             remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    said = [str(crossed.attrs["warnings"])]
+    messages = [str(crossed.attrs["warnings"])]
     attrs["divided"] = "subjects"
     if not _by_people(scores):
         attrs["divided"] = "pairs"
-        said.append(_PAIRS_DIVIDED)
-    said += remarks
+        messages.append(_PAIRS_DIVIDED)
+    messages += remarks
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    if doubt := _doubt(counts, scores, fused=templates == "multi"):
-        said.append(doubt)
+    doubt = ""
+    if isinstance(counts, _ComparisonCounts):
+        doubt = counts.doubt(scores, fused=templates == "multi")
+    if doubt:
+        messages.append(doubt)
         attrs[KindVerdict.ATTRIBUTE] = doubt
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
     attrs["out_of_reach"], few = _reach(counts, rule, attrs.get("assured_reason") == "")
-    attrs["warnings"] = "\n".join(filter(None, [*said, attrs["out_of_reach"], few]))
+    attrs["warnings"] = "\n".join(filter(None, [*messages, attrs["out_of_reach"], few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
-    _note_data(study, scores)
+    digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
+    for part in (study, *(study[name] for name in THRESHOLDS if name in study)):
+        part.attrs["data_digest"] = digest
     return study
 
 
@@ -454,15 +455,6 @@ class _SearchCounts(_Counts):
     def needed(self, least: Any, rate: str, target: float) -> str:
         """Return in words what a rule needs."""
         return f"{least.attempts_for(target):,} people who are not enrolled"
-
-
-def _note_data(study: xr.Dataset, scores: Scores) -> None:
-    """Note the data in a study and in its thresholds: a claim about them needs other data."""
-    digest = digest_of_data(scores)
-    study.attrs["data_digest"] = digest
-    for name in THRESHOLDS:
-        if name in study:
-            study[name].attrs["data_digest"] = digest
 
 
 def _comparisons(
@@ -661,19 +653,19 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     else:
         require_subjects(scores, "a threshold study")
     if task == "open_set":
-        number, what = len(np.unique(codes_of(scores).probe)), "subject of probe"
+        number, unit_name = len(np.unique(codes_of(scores).probe)), "subject of probe"
     elif _by_people(scores):
-        number, what = _subjects(scores), "subject"
+        number, unit_name = _subjects(scores), "subject"
     else:
-        number, what = scores.shape[0], "pair"
+        number, unit_name = scores.shape[0], "pair"
     if number == 1:
         raise DataError(
-            f"there is only one {what}; expected at least one to train on and one to test"
+            f"there is only one {unit_name}; expected at least one to train on and one to test"
         )
     if number < folds:
         raise DataError(
-            f"{Argument('folds')} is {folds}, but there are only {number} {what}s; each fold needs "
-            f"one to test, so give at most {number} folds"
+            f"{Argument('folds')} is {folds}, but there are only {number} {unit_name}s; each fold "
+            f"needs one to test, so give at most {number} folds"
         )
 
 
@@ -691,13 +683,6 @@ def _fold_options(
         kind=scores.kind,
         on_all=True,
     )
-
-
-def _doubt(counts: _Counts, scores: Scores, *, fused: bool) -> str:
-    """Return a doubt about the kind of the scores, empty where there is none."""
-    if isinstance(counts, _ComparisonCounts):
-        return counts.doubt(scores, fused=fused)
-    return ""
 
 
 def _splitter(

@@ -70,8 +70,8 @@ def command(data: str, ages: Any, **options: Any) -> None:
             if checkpoint := run.place().get("checkpoint"):  # each folder is of one evaluation
                 run.place()["checkpoint"] = os.path.join(checkpoint, "ageing")
             shared = ("threshold", "confidence", "replicates", "random_state")
-            given = {name: run.options[name] for name in shared}
-            datasets["ageing"] = run.count(ageing, scores, ages, **given)
+            shared_values = {name: run.options[name] for name in shared}
+            datasets["ageing"] = run.count(ageing, scores, ages, **shared_values)
         parts, csv = {}, {}
         for name, ds in datasets.items():
             table = rows(ds)

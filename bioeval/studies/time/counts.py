@@ -75,7 +75,7 @@ class TimeBins:
             number = require_integer("bins", bins, low=1, high=MOST_BINS)
             edges = _equal(known, number)
         else:
-            edges = _given(times.dtype, bins, parsed)
+            edges = _checked_edges(times.dtype, bins, parsed)
         if len(edges) > MOST_BINS + 1:
             raise DataError(
                 f"{Argument('bins')} makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
@@ -118,7 +118,7 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
     return np.array([float(low), last])
 
 
-def _given(dtype: np.dtype, bins: Any, parsed: Parser) -> np.ndarray:
+def _checked_edges(dtype: np.dtype, bins: Any, parsed: Parser) -> np.ndarray:
     """Return the given edges, checked."""
     name = str(Argument("bins"))
     edges = parsed(np.asarray(bins), name)
@@ -229,16 +229,16 @@ def attempts_over_time(
     `counting` holds the threshold of its rule, if it gives one, as a distance.
     """
     templates, fusion, rule = counting.templates, counting.fusion, counting.rule
-    given = rule.values[0] if rule.name == "fixed" else None
-    counter = ProbeAttemptsCounter(reader, templates, fusion, given)
+    fixed_threshold = rule.values[0] if rule.name == "fixed" else None
+    counter = ProbeAttemptsCounter(reader, templates, fusion, fixed_threshold)
     counters: list[Counter[Any]] = [counter]
     if counting.search is not None:
         counters.append(IdentificationCounter(reader, counting.search))
-    if given is None:
+    if fixed_threshold is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(counters))
     else:
         count_together(reader, counters)
-        threshold, inside = given, codes >= 0
+        threshold, inside = fixed_threshold, codes >= 0
         by_bin = np.zeros((bins, 2), dtype=np.int64)  # accepted, and all others
         np.add.at(by_bin, codes[inside], counter.impostors[inside])
         accepts, attempts = by_bin[:, 0], by_bin.sum(axis=1)

@@ -195,10 +195,10 @@ def _searches(
         number = np.stack([by_bin(codes[mated], count, by_rank) for by_rank in each], axis=1)
         rates[name] = ratio(number, searches[:, None])
         hits[f"{name}_count"] = number
-    others = tally.impostor_probes(tally.impostor_role("auto"))
-    accepted = is_accepted(tally.other[others], attempts.threshold)
-    non_mated = by_bin(codes[others], count)
-    fa = by_bin(codes[others], count, accepted)
+    impostors = tally.impostor_probes(tally.impostor_role("auto"))
+    accepted = is_accepted(tally.other[impostors], attempts.threshold)
+    non_mated = by_bin(codes[impostors], count)
+    fa = by_bin(codes[impostors], count, accepted)
     return {
         **along(("time", "rank"), **rates, **hits),
         **along(
@@ -263,15 +263,15 @@ def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[str]]:
     """Return the attributes of a threshold, and a warning where it was chosen on these data."""
     if rule.name == "fixed":
         return {"threshold_rule": f"{rule.values[0]:g}, given", "chosen_on": "given"}, []
-    said = f"the threshold was chosen on these data ({rule.words}): rates at it are optimistic"
-    return {"threshold_rule": str(rule), "chosen_on": "all data"}, [said]
+    message = f"the threshold was chosen on these data ({rule.words}): rates at it are optimistic"
+    return {"threshold_rule": str(rule), "chosen_on": "all data"}, [message]
 
 
-def outside_warning(number: int, total: int, what: str) -> list[str]:
+def outside_warning(number: int, total: int, noun: str) -> list[str]:
     """Return a warning of the number of probes or ages that are in no bin."""
     if not number:
         return []
-    return [f"{counted(number, what)} of {total:,} are in no bin, or have no time"]
+    return [f"{counted(number, noun)} of {total:,} are in no bin, or have no time"]
 
 
 def _stored(edges: np.ndarray) -> np.ndarray:
@@ -394,16 +394,16 @@ def over_time(
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
-    said, warnings = threshold_attrs(rule)
+    rule_attrs, warnings = threshold_attrs(rule)
     if reid is not None:
         with rows_reported_to(progress):
             of_queries, rules = reid_over_time(
                 view, reid, budget, attempts.threshold, time.codes, len(time)
             )
-        said |= rules
+        rule_attrs |= rules
     ds = over_time_dataset(attempts, time, sizes, reader.about, stated, ties, of_queries)
     warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
-    ds = _described(ds, said | {"templates": templates, "fusion": fusion}, warnings)
+    ds = _described(ds, rule_attrs | {"templates": templates, "fusion": fusion}, warnings)
     if stated:
         ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
     if limits is None:
@@ -521,10 +521,10 @@ def ageing(
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
     ds = ageing_dataset(attempts, time, reader.about, line)
-    said, warnings = threshold_attrs(rule)
+    rule_attrs, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
-    said["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
-    ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
+    rule_attrs["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
+    ds = _described(ds, rule_attrs, warnings + outside_warning(lost, total, "genuine pairs"))
     rejected = ~is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
@@ -645,20 +645,20 @@ def blocks(results: ResultsBySystem) -> Iterator[Block]:
 
 def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     """Yield the threshold, a line for each bin, and what ageing costs."""
-    ageing, attrs, own = "age" in ds.dims, ds.attrs, {"": ds}
+    ageing, attrs, results = "age" in ds.dims, ds.attrs, {"": ds}
     title = "Ageing of templates" if ageing else "Rates over time"
     rule = f" ({attrs['threshold_rule']}, chosen on all data)"
     if attrs["chosen_on"] == "given":
         rule = ""
     yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
-    if said := excluded({"": attrs}):
-        yield Sentence(f"excluded: {said}")
+    if left_out := excluded({"": attrs}):
+        yield Sentence(f"excluded: {left_out}")
     rates = {"verification": ["frr"], "identification": list[str]()}
     if not ageing:
         rates["verification"].append("far")
     if "dir" in ds:
         rates["identification"] += ["dir", "cms"]
-    yield Sentence(Terms(own, rates))
+    yield Sentence(Terms(results, rates))
     yield Sentence()
     table = _columns_of_ages(ds) if ageing else _columns_of_times(ds)
     yield Table([*table], [*zip(*table.values(), strict=True)])
@@ -674,8 +674,8 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
             yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
     else:
         yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
-    yield Intervals(own)
-    yield Warnings(own)
+    yield Intervals(results)
+    yield Warnings(results)
 
 
 def _columns_of_ages(ds: xr.Dataset) -> dict[str, list[str]]:

@@ -54,7 +54,7 @@ class _Panels(OneResultDisplay):
         self, ax: Axes, values: Any, hue: int, band: tuple[Any, Any] | None = None, **style: Any
     ) -> None:
         """Draw the value of each bin over its width, with a band from low to high."""
-        given = {"color": Style.colour(hue), "linewidth": 1.6, **style}
+        properties = {"color": Style.colour(hue), "linewidth": 1.6, **style}
         if band is not None:
             low, high = band
             ax.fill_between(
@@ -62,13 +62,13 @@ class _Panels(OneResultDisplay):
                 np.append(low, low[-1:]),
                 np.append(high, high[-1:]),
                 step="post",
-                color=given["color"],
+                color=properties["color"],
                 alpha=0.16,
                 linewidth=0,
             )
-        ax.stairs(np.asarray(values), self.edges, baseline=None, **given)
+        ax.stairs(np.asarray(values), self.edges, baseline=None, **properties)
         middle = (self.edges[1:] + self.edges[:-1]) / 2
-        ax.plot(middle, values, "o", markersize=3.2, color=given["color"])
+        ax.plot(middle, values, "o", markersize=3.2, color=properties["color"])
 
     def _rate(self, ax: Axes, name: str, label: str, hue: int, style: dict[str, Any]) -> None:
         """Draw a rate with its interval, from 0 on, in per cent."""

@@ -116,7 +116,7 @@ class WorstPairsDisplay(Display):
         high = words + lines * side * aspect
         ax = self._axes(ax, (_WIDE, (high + 52) / 72))
         if not new_figure:
-            wide, height = self._room()
+            wide, height = self._axes_size()
             side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
             side = max(min(side, (height - words) / (lines * aspect)), 12.0)
             high = words + lines * side * aspect

@@ -23,8 +23,9 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
 from bioeval.results.words import percent
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.legend import draw_legend, name_in_legend
+from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
@@ -76,17 +77,17 @@ class Display:
             return panel(type(self).__name__, [*rows, ("drawn", "not yet: .plot()")])
         return panel(type(self).__name__, rows, picture_of(figure))
 
-    def _axes(self, ax: Axes | Figure | None, size: tuple[float, float] = look.SIZE) -> Axes:
+    def _axes(self, ax: Axes | Figure | None, size: tuple[float, float] = plot_style.SIZE) -> Axes:
         """Begin a drawing in `ax`, in a figure, or in a new figure of this size."""
-        self.ax_ = look.axes_for(ax, size)
-        self.figure_ = look.figure_of(self.ax_)
+        self.ax_ = plot_style.axes_for(ax, size)
+        self.figure_ = plot_style.figure_of(self.ax_)
         return self.ax_
 
     def _more_axes(self, place: Any, **shared: Any) -> Axes:
         """Return further axes at a place of a grid, or with these bounds, in the same style."""
         figure = self.ax_.figure
         add = figure.add_axes if isinstance(place, tuple) else figure.add_subplot
-        return look.axes_for(add(place, **shared))
+        return plot_style.axes_for(add(place, **shared))
 
     def _panels(self, number: int) -> list[Axes]:
         """Divide the place of the axes into panels one below another; they keep the top place."""
@@ -107,9 +108,9 @@ class Display:
             panels.append(self._more_axes(bounds, sharex=ax))
         return panels
 
-    def _room(self) -> tuple[float, float]:
+    def _axes_size(self) -> tuple[float, float]:
         """Return the approximate width and height of the axes, in points."""
-        return look.room(self.ax_)
+        return plot_style.axes_size(self.ax_)
 
     def _titled(
         self,
@@ -120,13 +121,13 @@ class Display:
         gap: float = 0.0,
     ) -> None:
         """Write the title with the name of a system, and small lines `gap` points below it."""
-        look.titled(ax or self.ax_, with_colon(title, name or ""), lines, gap=gap)
+        plot_style.titled(ax or self.ax_, with_colon(title, name or ""), lines, gap=gap)
 
     def _labelled(
         self, x: str, y: str, term_x: str = "", term_y: str = "", ax: Axes | None = None
     ) -> None:
         """Label the axes, with the other vocabulary's terms in small."""
-        look.labelled(ax or self.ax_, x, y, term_x, term_y)
+        plot_style.labelled(ax or self.ax_, x, y, term_x, term_y)
 
     def _note(
         self,
@@ -137,11 +138,11 @@ class Display:
         **style: Any,
     ) -> Annotation:
         """Write a small text at a place, `step` points from it."""
-        return look.note(ax or self.ax_, text, place, step, **style)
+        return plot_style.note(ax or self.ax_, text, place, step, **style)
 
     def _empty(self, *lines: str) -> None:
         """Write sentences on why nothing is drawn, in the middle of empty axes."""
-        look.empty(self.ax_, map(look.sentence, lines))
+        plot_style.empty(self.ax_, map(plot_style.sentence, lines))
 
     def _legend(self, ax: Axes | None = None, *, x_label: bool = True) -> Legend | None:
         """Name the labelled artists in a legend, below the axes where there is room."""
@@ -149,17 +150,17 @@ class Display:
 
     def _log_axis(self, low: float, high: float) -> None:
         """Make the axis of rates logarithmic, with ticks at powers of ten."""
-        look.log_axis(self.ax_, "y", low, high)
+        plot_style.log_axis(self.ax_, "y", low, high)
 
     def _rank_axis(self, last: int, log: bool | None = None, first: float = 1) -> None:
         """Make the axis of ranks, with whole numbers on it; a long one is logarithmic."""
-        look.rank_axis(self.ax_, "x", last, log, first)
+        plot_style.rank_axis(self.ax_, "x", last, log, first)
 
-    _ranks_shown = staticmethod(look.ranks_shown)
+    _ranks_shown = staticmethod(plot_style.ranks_shown)
 
     def _rates_from(self, low: float, ax: Axes | None = None) -> None:
         """Begin the axis of rates at 0, or at a round number below the smallest where that is."""
-        (ax or self.ax_).set_ylim(look.rate_limits(low))
+        (ax or self.ax_).set_ylim(plot_style.rate_limits(low))
 
     @staticmethod
     def _in_per_cent(axis: Axis) -> None:
@@ -171,7 +172,7 @@ class Display:
         """Return the label of an axis of scores, with the direction of closer scores."""
         noun = "order within the row" if kind == "order" else noun_of(kind)
         closer = "larger" if larger_is_closer(kind) else "smaller"
-        return f"{look.sentence(noun)} ({closer} is closer)"
+        return f"{plot_style.sentence(noun)} ({closer} is closer)"
 
     @staticmethod
     def _threshold_label(kind: str) -> str:
@@ -186,8 +187,8 @@ class Display:
 
     def _threshold_line(self, at: float, text: str, number: int = 0) -> None:
         """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
-        dash = look.Style.dash(number + 1)
-        line = self.ax_.axvline(at, color=look.Style.text, linewidth=0.9, linestyle=dash, zorder=4)
+        dash = Style.dash(number + 1)
+        line = self.ax_.axvline(at, color=Style.text, linewidth=0.9, linestyle=dash, zorder=4)
         name_in_legend(line, text)
 
     def _rates_in_cells(
@@ -203,8 +204,8 @@ class Display:
                 text = "0"
             if starred[i, j] and rate == rate:
                 text += "*"
-            colour = "white" if look.luminance(grounds[i, j]) < 0.25 else look.Style.text
-            size = look.Style.small
+            colour = "white" if plot_style.luminance(grounds[i, j]) < 0.25 else Style.text
+            size = Style.small
             ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
 
     def _colour_bar(
@@ -212,7 +213,7 @@ class Display:
     ) -> Colorbar:
         """Draw the colour bar of a picture with its name, and the other vocabulary's in small."""
         bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30, **style)
-        look.bar_labelled(bar, ax, text, term)
+        plot_style.bar_labelled(bar, ax, text, term)
         return bar
 
 
@@ -242,7 +243,7 @@ class OneResultDisplay(Display):
         """Write the title of the first axes with the given name of the system, or its own."""
         if ax is None:
             name = name or as_plot_text(self._dataset.attrs.get("system", ""))
-        super()._titled(look.sentence(title), name, lines, ax, gap)
+        super()._titled(plot_style.sentence(title), name, lines, ax, gap)
 
 
 def picture_of(figure: Figure) -> str:
@@ -358,14 +359,14 @@ class CurveSpec:
     details: Callable[[Sequence[System]], Sequence[str]] = lambda _: ()
     over: Callable[[Sequence[System]], Sequence[str]] = over
     over_each: Callable[[xr.Dataset], str] | None = None  # in place of `over`: of one system
-    by_itself: str = "threshold or rank"  # where each interval of a band holds
+    pointwise_over: str = "threshold or rank"  # where each interval of a band holds
     curve: Callable[[System, str, str, str], Curve] = Curve.of
     text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
     #: Label of the first curve of a system whose other curves have none.
     once: Callable[[Curve], str] = lambda curve: curve.system.name
     hue_by_system: bool = False  # of a single system too: its lines differ in style alone
     marked: bool | None = None  # whether points are marked; None: if they are few
-    size: tuple[float, float] = look.SIZE
+    size: tuple[float, float] = plot_style.SIZE
     limits: Callable[[Any], Mapping[str, Any]] = on_unit_axes
     #: Draws a line to compare the curves with.
     reference: Callable[[Any], None] | None = None
@@ -390,7 +391,7 @@ class CurveSpec:
                     continue
                 hue = number
                 if len(systems) == 1 and not self.hue_by_system:
-                    hue = look.Style.hues.get(y, i)
+                    hue = Style.hues.get(y, i)
                 curve = self.curve(system, self.x, y, system.named(word))
                 curves.append(replace(curve, hue=hue, dash=i))
         return curves
@@ -515,9 +516,9 @@ class CurvesDisplay(Display):
         marked: bool | None = None,
     ) -> None:
         """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
-        given = {
-            "color": look.Style.colour(curve.hue),
-            "linestyle": look.Style.dash(curve.dash),
+        properties = {
+            "color": Style.colour(curve.hue),
+            "linestyle": Style.dash(curve.dash),
             "linewidth": 1.6,
             "drawstyle": "steps-post",
             "label": joined(self._name, curve.name) or None,
@@ -525,10 +526,10 @@ class CurvesDisplay(Display):
             **style,
         }
         if marked is None:
-            marked = len(x) <= look.FEW_POINTS
-        if marked and "marker" not in given:
-            given |= {"marker": "o", "markersize": 3.2}
-        (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
+            marked = len(x) <= plot_style.FEW_POINTS
+        if marked and "marker" not in properties:
+            properties |= {"marker": "o", "markersize": 3.2}
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **properties)
 
     def _lines(self, style: Mapping[str, Any], marked: bool | None = None) -> None:
         """Draw each curve straight from point to point, with its band."""
@@ -569,7 +570,7 @@ class CurvesDisplay(Display):
 
     def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> None:
         """Draw a thin reference line."""
-        usual = {"color": look.Style.rule, "linewidth": 0.8, "linestyle": ":", "zorder": 1}
+        usual = {"color": Style.rule, "linewidth": 0.8, "linestyle": ":", "zorder": 1}
         self.ax_.plot(x, y, **{**usual, **style})
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
@@ -591,13 +592,13 @@ class CurvesDisplay(Display):
             inside = curve.inside[finite]
         if len(x) > 1 and x[0] > x[-1]:
             x, low, high, inside = x[::-1], low[::-1], high[::-1], inside[::-1]
-        given: dict[str, Any] = {"color": line.get_color(), "zorder": 1.5}
+        properties: dict[str, Any] = {"color": line.get_color(), "zorder": 1.5}
         drawn = line.get_drawstyle()
         if drawn.startswith("steps-"):
-            given["step"] = drawn.removeprefix("steps-")
+            properties["step"] = drawn.removeprefix("steps-")
         x = np.maximum(x, floor)
         self.bands_[curve.name] = self.ax_.fill_between(
-            x, low, high, where=inside, alpha=0.16, linewidth=0, **given
+            x, low, high, where=inside, alpha=0.16, linewidth=0, **properties
         )
         if not inside.all():
             next_to = ~inside  # and the points beside these, so that no gap is left
@@ -612,8 +613,8 @@ class CurvesDisplay(Display):
                 linewidth=0.7,
                 linestyle="--",
                 facecolor="none",
-                edgecolor=given.pop("color"),
-                **given,
+                edgecolor=properties.pop("color"),
+                **properties,
             )
 
     def _sampled(
@@ -628,14 +629,14 @@ class CurvesDisplay(Display):
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
     ) -> None:
         """Draw curves of sampled galleries, or of folds, behind their mean."""
-        given = {
-            "color": look.Style.colour(curve.hue),
+        properties = {
+            "color": Style.colour(curve.hue),
             "alpha": 0.2,
             "linewidth": 0.5,
             "zorder": 1.5,
         }
         for x, y in lines:
-            self.ax_.plot(x, y, **{**given, **style})
+            self.ax_.plot(x, y, **{**properties, **style})
 
     def _finish(self, **drawn: Any) -> Self:
         """Write the title, the sample sizes, the axis labels and the labels of lines.
@@ -663,7 +664,7 @@ class CurvesDisplay(Display):
             lines = [*numbers, *spec.details(systems), *self._methods(), *lines]
         labels, styles = self._once_a_system()
         labels |= spec.texts
-        look.titled(self.ax_, translate(title), map(translate, [*lines, *styles]))
+        plot_style.titled(self.ax_, translate(title), map(translate, [*lines, *styles]))
         for name, line in self.lines_.items():
             text = translate(labels.get(name, spec.text(self.curves[name], len(systems) > 1)))
             name_in_legend(line, joined(self._name, text))
@@ -690,23 +691,23 @@ class CurvesDisplay(Display):
             if id(curve.system) not in named:
                 labels[name] = self.spec.once(curve)
             named.add(id(curve.system))
-            styles[curve.word] = look.dash_words(curve.dash)
+            styles[curve.word] = plot_style.dash_words(curve.dash)
         if len(self.systems) == 1 or len(labels) <= MOST_NAMED or len(styles) < 2:
             return {}, []
         return labels, ["; ".join(f"{dash}: {word}" for word, dash in styles.items())]
 
     def _methods(self) -> list[str]:
         """Return the confidence and the method of the bands."""
-        said = []
+        methods = []
         for name in self.bands_:
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
-                by_itself = f"at each {self.spec.by_itself} alone"
+                extent = f"at each {self.spec.pointwise_over} alone"
                 if attrs.get("band") == "simultaneous":
-                    apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
-                    by_itself = f"simultaneous along the curve{apart}"
-                said.append(self._band_in_words(attrs, by_itself))
-        return list(dict.fromkeys(said))
+                    apart = f" (dashed: {extent})" if name in self.pointwise_ else ""
+                    extent = f"simultaneous along the curve{apart}"
+                methods.append(self._band_in_words(attrs, extent))
+        return list(dict.fromkeys(methods))
 
 
 def numbered(curves: Sequence[Curve]) -> list[Curve]:
@@ -725,9 +726,9 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
     return [replace(c, hue=hues[c.system.group], dash=dashes[c.system.variant]) for c in curves]
 
 
-def _term(given: str | tuple[str, ...], systems: Sequence[System]) -> str:
+def _term(term: str | tuple[str, ...], systems: Sequence[System]) -> str:
     """Return the text beside a label: as given, or the other vocabulary's term for rates."""
-    return given if isinstance(given, str) else other_term(systems, *given)
+    return term if isinstance(term, str) else other_term(systems, *term)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -740,6 +741,6 @@ def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray
         keep[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
     x, y = x[keep], y[keep]
     if len(x) > MAX_CORNERS:
-        index = look.spread(len(x), MAX_CORNERS, log)
+        index = plot_style.spread(len(x), MAX_CORNERS, log)
         x, y = x[index], y[index]
     return x, y

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
-from bioeval.views.plots.style import LABEL_SIZE, LABELS, Style, figure_of, room
+from bioeval.views.plots.style import LABEL_SIZE, LABELS, Style, axes_size, figure_of
 
 # All lengths in points.
 _SIZE = Style.small + 0.5  # of the type
 _LETTER = 0.53 * _SIZE  # mean width of a letter
-_BESIDE = 5.0 * _SIZE  # of the line beside a name, and of the gap to the next column
+_MARGIN = 5.0 * _SIZE  # of the line beside a name, and of the gap to the next column
 _LEAST = 85.0  # height that a legend below leaves to its axes, unless it takes at most a third
 
 
@@ -36,8 +36,8 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
         return None
-    width, high = room(ax)
-    letters = max(16, int((width - _BESIDE) / _LETTER))
+    width, high = axes_size(ax)
+    letters = max(16, int((width - _MARGIN) / _LETTER))
     texts = [textwrap.fill(text, letters, break_on_hyphens=False) for text in texts]
     style: dict[str, Any] = {
         "alignment": "left",
@@ -55,7 +55,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
     figure = figure_of(ax)
     if figure.get_layout_engine() is not None:
         longest = max(len(line) for text in texts for line in text.splitlines())
-        columns = max(1, min(len(texts), int(width / (longest * _LETTER + _BESIDE))))
+        columns = max(1, min(len(texts), int(width / (longest * _LETTER + _MARGIN))))
         drop = LABELS if x_label else LABELS - 1.6 * LABEL_SIZE
         down = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
         legend = ax.legend(
@@ -68,7 +68,7 @@ def draw_legend(ax: Axes, *, x_label: bool = True) -> Legend | None:
             ncols=columns,
             **style,
         )
-        left = room(ax)[1]
+        left = axes_size(ax)[1]
         if left >= _LEAST or left >= 2 * (high - left):
             return legend
     return ax.legend(artists, texts, loc="best", borderaxespad=0.4, **style)

@@ -14,7 +14,7 @@ from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
 from bioeval.results.words import percent
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.display import (
     Curve,
     CurvesDisplay,
@@ -24,6 +24,7 @@ from bioeval.views.plots.display import (
     thinned,
 )
 from bioeval.views.plots.registry import PLOTS
+from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
     System,
     attempts,
@@ -66,11 +67,11 @@ class CmcDisplay(CurvesDisplay):
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
         ax = self._start(ax, name)
-        last, beyond = look.ranks_shown(
+        last, beyond = plot_style.ranks_shown(
             self._changing(), max(int(c.x[-1]) for c in self.curves.values()), max_rank
         )
         if log is None:
-            log = last > look.LINEAR_RANKS
+            log = last > plot_style.LINEAR_RANKS
         lowest, clouds = 1.0, set[str]()
         for curve in self.defined:
             shown = (curve.x <= last) & ~np.isnan(curve.y)
@@ -82,13 +83,13 @@ class CmcDisplay(CurvesDisplay):
                 lowest = min(lowest, self._sampled(curve, x, galleries[:, shown], log, **steps))
             lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
-            few = len(x) <= look.FEW_POINTS
+            few = len(x) <= plot_style.FEW_POINTS
             if not few:
                 x, y = thinned(x, y, log)
             self._line(curve, x, y, style, few)
             self._band(curve, shown)
-        look.rank_axis(ax, "x", last, log)
-        ax.set_ylim(look.rate_limits(lowest if self.lines_ else 0.0))
+        plot_style.rank_axis(ax, "x", last, log)
+        ax.set_ylim(plot_style.rate_limits(lowest if self.lines_ else 0.0))
         if "cmc" in self.systems[0].dataset:
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
@@ -173,7 +174,7 @@ LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)
 FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
 
 # The least distance between labels, as a fraction of the axis.
-ROOM = 0.026
+MARK_GAP = 0.026
 
 # Points between the axes and the title for the names of FAR, and the width of a name.
 _NAMES, _NAME = 13.0, 46.0
@@ -231,13 +232,13 @@ class DirSurfaceDisplay(Display):
             log = require_flag("log", log)
         ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
-        last, beyond = look.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
+        last, beyond = plot_style.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
         if log is None:
-            log = last > look.LINEAR_RANKS
+            log = last > plot_style.LINEAR_RANKS
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
         translate = in_words(systems)
-        look.titled(
+        plot_style.titled(
             ax,
             translate(title_of("DIR(t, k)", systems)),
             [*over(systems), *details, *([] if self._why else beyond)],
@@ -258,16 +259,16 @@ class DirSurfaceDisplay(Display):
         """Draw the surface up to the `last` rank, with contours and marks of FAR."""
         ax = self.ax_
         finite = np.nonzero(np.isfinite(self.threshold))[0]
-        pick = finite[look.spread(len(finite), _THRESHOLDS, False)]
+        pick = finite[plot_style.spread(len(finite), _THRESHOLDS, False)]
         ranks = np.nonzero(self.rank <= last)[0]
-        ranks = ranks[look.spread(len(ranks), _RANKS, log)]
+        ranks = ranks[plot_style.spread(len(ranks), _RANKS, log)]
         t, k, z = self.threshold[pick], self.rank[ranks], self.dir[np.ix_(pick, ranks)].T
         x = _threshold_edges(t, self.kind)
         y = np.append(k - 0.5, last + 0.5)
-        given = {"cmap": "YlGnBu", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        properties = {"cmap": "YlGnBu", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
         ax.grid(False)
-        self.mesh_ = ax.pcolormesh(x, y, z, **{**given, **style})
-        look.rank_axis(ax, "y", last, log, first=1)
+        self.mesh_ = ax.pcolormesh(x, y, z, **{**properties, **style})
+        plot_style.rank_axis(ax, "y", last, log, first=1)
         ax.set_ylim(0.5, last + 0.5)
         ax.set_xlim(x[0], x[-1])
         self._far_marks(x, y, self._contours(x, y, z))
@@ -289,14 +290,15 @@ class DirSurfaceDisplay(Display):
                 continue
             fill = self.mesh_.to_rgba(np.array([level]))[0]
             ink = "#333333"
-            if look.luminance(fill) < 0.3:
+            if plot_style.luminance(fill) < 0.3:
                 ink = "white"
             ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
             place[::-1][: len(line_x[::2])] = line_x[::2]
-            if _crowded(line_x[0], labelled, x):
-                continue
+            gap = MARK_GAP * abs(x[-1] - x[0])
+            if _near(line_x[0], [x[0], x[-1]], 0.5 * gap) or _near(line_x[0], labelled, gap):
+                continue  # the label would overlap the frame, or another
             labelled.append(line_x[0])
-            look.note(
+            plot_style.note(
                 ax,
                 f"{level:g}",
                 (line_x[0], 1),
@@ -305,7 +307,7 @@ class DirSurfaceDisplay(Display):
                 ha="center",
                 va="top",
                 color=ink,
-                fontsize=look.Style.small - 0.5,
+                fontsize=Style.small - 0.5,
                 zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
             )
@@ -313,7 +315,7 @@ class DirSurfaceDisplay(Display):
 
     def _far_marks(self, x: np.ndarray, y: np.ndarray, contours: np.ndarray) -> None:
         """Mark the thresholds at which FAR is at most a round number, beside contour lines."""
-        width, room = abs(x[-1] - x[0]), _NAME / look.room(self.ax_)[0]
+        width, gap = abs(x[-1] - x[0]), _NAME / plot_style.axes_size(self.ax_)[0]
         least = 1 / max(1, attempts(self.system.dataset, "impostor") or 1)
         marked: list[float] = []
         for mark in FAR_MARKS:
@@ -321,12 +323,12 @@ class DirSurfaceDisplay(Display):
                 continue
             loosest = self._loosest(mark)
             drawn = min(x[0], x[-1]) <= loosest <= max(x[0], x[-1])
-            if not drawn or _near(loosest, marked, room * width):
+            if not drawn or _near(loosest, marked, gap * width):
                 continue
             marked.append(loosest)
             # A tick above the frame, and a line from edge to edge but for ranks with a contour.
-            free = ~(np.abs(contours - loosest) < 0.5 * ROOM * width).any(axis=0)
-            for colour, style in (("white", "-"), (look.Style.text, (0, (3, 3)))):
+            free = ~(np.abs(contours - loosest) < 0.5 * MARK_GAP * width).any(axis=0)
+            for colour, style in (("white", "-"), (Style.text, (0, (3, 3)))):
                 self.ax_.vlines(
                     np.full(int(free.sum()), loosest),
                     y[:-1][free],
@@ -337,20 +339,20 @@ class DirSurfaceDisplay(Display):
                     zorder=1.8,
                 )
             text = in_words([self.system])(f"FAR {percent(mark, '.3g')}")
-            look.note(
+            plot_style.note(
                 self.ax_,
                 text,
                 (loosest, 1),
                 (0, 5),
                 ha="center",
                 va="bottom",
-                color=look.Style.text,
-                fontsize=look.Style.small - 0.5,
+                color=Style.text,
+                fontsize=Style.small - 0.5,
                 annotation_clip=False,
                 arrowprops={
                     "arrowstyle": "-",
                     "linewidth": 0.8,
-                    "color": look.Style.text,
+                    "color": Style.text,
                     "shrinkA": 0,
                     "shrinkB": 0,
                 },
@@ -377,15 +379,9 @@ class DirSurfaceDisplay(Display):
         return float(within[-1])
 
 
-def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
-    """Whether a label at `place` would overlap another, or the frame."""
-    room = ROOM * abs(x[-1] - x[0])
-    return _near(place, [x[0], x[-1]], 0.5 * room) or _near(place, taken, room)
-
-
-def _near(place: float, others: list[float], distance: float) -> bool:
+def _near(place: float, places: list[float], distance: float) -> bool:
     """Whether any of the others is nearer than a distance."""
-    return any(abs(place - other) < distance for other in others)
+    return any(abs(place - other) < distance for other in places)
 
 
 def _staircase(

@@ -17,9 +17,10 @@ from bioeval.base.errors import DataError, counted
 from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.display import MOST_NAMED, Curve, CurvesDisplay, CurveSpec
 from bioeval.views.plots.legend import name_in_legend
+from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
     System,
     attempts,
@@ -47,22 +48,24 @@ def mean_curves(data: Any) -> Any:
         return {name: mean_curves(result) for name, result in data.items()}
     if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
         return data
-    given = expanded(data)
+    results = expanded(data)
     variables = {}
-    attrs = dict(given.attrs)
-    if "threshold" in given.dims:
+    attrs = dict(results.attrs)
+    if "threshold" in results.dims:
         for name in ("far", "frr", "gar"):
-            if f"{name}_mean" in given:
+            if f"{name}_mean" in results:
                 for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
-                    variables[f"{name}{into}"] = given[f"{name}_{key}"].values
-                variables[f"fold_{name}"] = given[name].values.reshape(-1, given.sizes["threshold"])
-    elif "frr_at_far" in given:
-        order = np.argsort(given["far_target"].values)
-        mean = given["frr_at_far_mean"].values[order]
-        low = given["frr_at_far_low"].values[order]
-        high = given["frr_at_far_high"].values[order]
-        frr = given["frr_at_far"].values.reshape(-1, len(order))[:, order]
-        far = given["far_target"].values[order]
+                    variables[f"{name}{into}"] = results[f"{name}_{key}"].values
+                variables[f"fold_{name}"] = results[name].values.reshape(
+                    -1, results.sizes["threshold"]
+                )
+    elif "frr_at_far" in results:
+        order = np.argsort(results["far_target"].values)
+        mean = results["frr_at_far_mean"].values[order]
+        low = results["frr_at_far_low"].values[order]
+        high = results["frr_at_far_high"].values[order]
+        frr = results["frr_at_far"].values.reshape(-1, len(order))[:, order]
+        far = results["far_target"].values[order]
         attrs["far_targets"] = len(far)
         variables = {"far": far, "fold_far": np.broadcast_to(far, frr.shape)}
         variables |= {"frr": mean, "frr_low": low, "frr_high": high, "fold_frr": frr}
@@ -72,17 +75,17 @@ def mean_curves(data: Any) -> Any:
             "gar_high": 1 - low,
             "fold_gar": 1 - frr,
         }
-    elif str(given.attrs.get("task", "")).startswith("verification"):
+    elif str(results.attrs.get("task", "")).startswith("verification"):
         raise DataError(
             "the results have one threshold for each fold; for curves of the folds give "
             "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
         )
     else:
-        return given.drop_vars(["far", "gar", "frr"], errors="ignore")
+        return results.drop_vars(["far", "gar", "frr"], errors="ignore")
     dims = {1: ("threshold",), 2: ("fold", "threshold")}
     curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in variables.items()}, attrs=attrs)
     for role in ("genuine_attempts", "impostor_attempts"):
-        curves[role] = round(float(given[role].sum()) / given.sizes["repeat"])
+        curves[role] = round(float(results[role].sum()) / results.sizes["repeat"])
     return curves
 
 
@@ -109,7 +112,7 @@ class FarCurvesDisplay(CurvesDisplay):
     ) -> Self:
         """Draw the curves. See :func:`bioeval.plot.roc`."""
         log = require_flag("log", log)
-        ax = self._start(ax, name, look.SIZE if log else None)
+        ax = self._start(ax, name, plot_style.SIZE if log else None)
         floors = {c.name: floor_of(c.system) for c in self.defined}
         lowest = 1.0
         for curve in self.defined:
@@ -123,8 +126,8 @@ class FarCurvesDisplay(CurvesDisplay):
             self._band(curve, floor=floor)
         if log:
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
-            look.log_axis(ax, "x", low)
-            ax.set_ylim(look.rate_limits(lowest if self.defined else 0.0))
+            plot_style.log_axis(ax, "x", low)
+            ax.set_ylim(plot_style.rate_limits(lowest if self.defined else 0.0))
             shade_below_floor(ax, floors, in_words(self.systems))
             return self._finish()
         if self.spec.reference:
@@ -254,12 +257,12 @@ def shade_below_floor(ax: Axes, floors: Mapping[str, float], translate: TermTran
     low = min(ax.get_xlim())
     if low >= floor:
         return
-    ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
+    ax.axvspan(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
     text = "FAR below 1 impostor attempt"
     if len({round(1 / f) for f in floors.values() if f == f}) == 1:
         text = f"FAR < 1 / {round(1 / floor):,}"
     style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
-    look.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)
+    plot_style.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -376,7 +379,7 @@ class DetDisplay(CurvesDisplay):
         "False accept rate, FAR (%)",
         "False reject rate, FRR (%)",
         terms=(("far",), ("frr",)),
-        size=look.SQUARE,
+        size=plot_style.SQUARE,
         details=folds_in_words,
     )
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
@@ -418,11 +421,15 @@ class DetDisplay(CurvesDisplay):
             if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-        wide, tall = look.room(ax)
+        wide, tall = plot_style.axes_size(ax)
         ax.xaxis.set_major_locator(FixedLocator(_ticks(low_x, high_x, wide / 26)))
         ax.yaxis.set_major_locator(FixedLocator(_ticks(low_y, high_y, tall / 11)))
+
+        def as_percent(rate: float, _: int) -> str:
+            return np.format_float_positional(100 * rate, precision=9, trim="-")
+
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
+            axis.set_major_formatter(FuncFormatter(as_percent))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
         if low_x == low_y and high_x == high_y:
@@ -503,10 +510,6 @@ def _ticks(low: float, high: float, most: float) -> list[float]:
         if low <= tick <= high and not (kept and deviate(kept[0]) - deviate(tick) < step):
             kept.insert(0, tick)
     return kept
-
-
-def _tick(percent: float) -> str:
-    return np.format_float_positional(percent, precision=9, trim="-")
 
 
 def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
@@ -591,7 +594,7 @@ class ErrorRatesDisplay(CurvesDisplay):
             for curve in self.defined:
                 role = "genuine" if curve.variable == "frr" else "impostor"
                 floors.append(1 / (attempts(curve.system.dataset, role) or 1))
-            look.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
+            plot_style.log_axis(self.ax_, "y", min(floors) / 1.8, 1.3)
         if not self.lines_:
             self.ax_.set_xticks([])
         details = self._limit()
@@ -630,10 +633,10 @@ class ErrorRatesDisplay(CurvesDisplay):
             text = f"EER {percent(eer, 'fine')}"
             if len(self.systems) == 1:
                 text += f" at {threshold:.4g}"
-                colour: Any = look.Style.text
+                colour: Any = Style.text
             else:  # the colour names the system
                 curve = next(c for c in self.curves.values() if c.system is system)
-                colour = look.Style.colour(curve.hue)
+                colour = Style.colour(curve.hue)
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             (point,) = self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
             if len(self.curves) <= MOST_NAMED:

@@ -12,7 +12,7 @@ from bioeval.base.studies import manifests
 
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 
-_OWN = (
+_GENERAL = (
     Plot(
         "roc",
         "RocDisplay",
@@ -83,5 +83,5 @@ _OWN = (
     ),
 )
 
-PLOTS = {plot.name: plot for plot in _OWN}
+PLOTS = {plot.name: plot for plot in _GENERAL}
 PLOTS |= {plot.name: plot for study in manifests().values() for plot in study.plots}

@@ -11,7 +11,6 @@ from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
 from matplotlib.legend import Legend
-from matplotlib.patches import StepPatch
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from bioeval.base.arguments import require_flag, require_number, require_numbers
@@ -19,9 +18,10 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.display import MOST_NAMED, Display
 from bioeval.views.plots.legend import name_in_legend
+from bioeval.views.plots.style import Style
 from bioeval.views.plots.systems import (
     System,
     as_plot_text,
@@ -102,9 +102,12 @@ class ScoreDistributionsDisplay(Display):
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
-                colour = look.Style.colour(number if several else i)  # of a class, as of its errors
-                line = {"color": colour, "linestyle": look.Style.dash(i), **style}
-                outline = _outline(ax, histogram, line, fill=not several)
+                colour = Style.colour(number if several else i)  # of a class, as of its errors
+                line = {"color": colour, "linestyle": Style.dash(i), **style}
+                density, edges = histogram.density, histogram.edges
+                if not several:
+                    ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
+                outline = ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
                 if once:
                     text = label if i == 0 else ""
                 name_in_legend(outline, text)
@@ -112,11 +115,13 @@ class ScoreDistributionsDisplay(Display):
         self._mark(thresholds)
         remarks = self._unplaced()
         if once:
-            styles = (f"{look.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
+            styles = (
+                f"{plot_style.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes)
+            )
             remarks.insert(0, "; ".join(styles))
         if len(missing) == len(self.classes) * len(self.genuine):
             ax.set(xticks=[], yticks=[])
-            look.empty(ax, missing)
+            plot_style.empty(ax, missing)
         else:
             remarks += missing
         self._titled(self._title, None, [*self._over(), *remarks])
@@ -137,7 +142,7 @@ class ScoreDistributionsDisplay(Display):
         top = float(densities.max()) or 1.0
         if log:
             low = 0.6 * min(densities[densities > 0], default=1e-3)
-            look.log_axis(self.ax_, "y", low, 3 * top)
+            plot_style.log_axis(self.ax_, "y", low, 3 * top)
         else:
             self.ax_.set_ylim(0, 1.1 * top)
 
@@ -164,14 +169,6 @@ class ScoreDistributionsDisplay(Display):
         if counts:
             return [f"{' and '.join(counts)} scores lie off the axis ({self._off})"]
         return []
-
-
-def _outline(ax: Axes, histogram: Histogram, line: Mapping[str, Any], fill: bool) -> StepPatch:
-    """Draw a histogram; return its outline."""
-    density, edges = histogram.density, histogram.edges
-    if fill:
-        ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
-    return ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
 
 
 # ---------------------------------------------------------------------------- the matrix
@@ -235,10 +232,10 @@ class MatrixDisplay(Display):
             "aspect": "equal" if square else "auto",
         }
         shown = np.ma.masked_invalid(self.image)
-        given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
-        self.image_ = ax.imshow(shown, **given)
+        properties = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
+        self.image_ = ax.imshow(shown, **properties)
         title = f"{name}: scores" if name else "Scores"
-        look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
+        plot_style.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
         self._name_subjects(ax.xaxis, self.column_subjects)
         self._name_subjects(ax.yaxis, self.row_subjects)
         ax.set(xlim=(0, n), ylim=(m, 0))
@@ -256,13 +253,15 @@ class MatrixDisplay(Display):
             shown = np.ma.masked_equal(self.state, 0)
             ax.imshow(shown, cmap=colours, vmin=0.5, vmax=3.5, **picture)
         small: dict[str, Any] = {"va": "bottom", "ha": "right", "annotation_clip": False}
-        beside: Any = ("axes fraction", ax.xaxis.label)
+        anchor: Any = ("axes fraction", ax.xaxis.label)
         place = (1.0, 0.0)
         gap = 0.0
         for state, (text, colour) in _STATES.items():
             if (self.state == state).any():
-                word = look.note(ax, text, place, (gap, 0), xycoords=beside, **small)
-                beside = look.note(ax, "■", (0, 0), (-3, 0), xycoords=word, color=colour, **small)
+                word = plot_style.note(ax, text, place, (gap, 0), xycoords=anchor, **small)
+                anchor = plot_style.note(
+                    ax, "■", (0, 0), (-3, 0), xycoords=word, color=colour, **small
+                )
                 place, gap = (0, 0), -9
 
     def _name_subjects(self, axis: XAxis | YAxis, subjects: tuple[np.ndarray, list[Any]]) -> None:
@@ -278,7 +277,7 @@ class MatrixDisplay(Display):
             centres = ((starts[1:] + starts[:-1]) / 2).tolist()
             axis.set_major_locator(FixedLocator(centres))
             # A name needs the height of its letters, along either axis once it is turned.
-            least = 9 * int(starts[-1]) / (0.8 * min(look.room(self.ax_)))
+            least = 9 * int(starts[-1]) / (0.8 * min(plot_style.axes_size(self.ax_)))
             shown = {}
             for centre, name, width in zip(centres, names, np.diff(starts), strict=True):
                 if width >= least:
@@ -294,7 +293,7 @@ class MatrixDisplay(Display):
             axis.set_tick_params(length=3)
 
 
-def _short(name: Any) -> str:
+def _short(name: object) -> str:
     text = str(name)
     return as_plot_text(text if len(text) <= 14 else text[:13] + "…")
 
@@ -312,10 +311,10 @@ def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
 def _compared(source: MatrixImage) -> list[str]:
     """Return in words what is compared, and what a pixel stands for."""
     m, n = len(source.rows), len(source.columns)
-    said = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
+    statement = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
     if source.subjects is not None:
-        said += f"; {counted(source.subjects, 'subjects')}"
-    lines = [with_colon(as_plot_text(source.name or ""), said)]
+        statement += f"; {counted(source.subjects, 'subjects')}"
+    lines = [with_colon(as_plot_text(source.name or ""), statement)]
     across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
     if max(across, down) > 1:
         lines.append(f"each pixel: mean of about {down:.3g} × {across:.3g} comparisons")

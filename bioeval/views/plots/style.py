@@ -144,7 +144,7 @@ def figure_of(ax: Axes) -> Figure:
     return ax.figure.figure
 
 
-def room(ax: Axes) -> tuple[float, float]:
+def axes_size(ax: Axes) -> tuple[float, float]:
     """Return the approximate width and height of the axes after layout, in points.
 
     A legend that has been drawn below them is taken off the height.
@@ -153,8 +153,8 @@ def room(ax: Axes) -> tuple[float, float]:
     place = ax.get_position()
     factor = 1.0
     if figure.get_layout_engine() is not None:
-        others = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
-        factor = 0.85 if others else 1.1
+        other_axes = [a for a in figure.axes if a is not ax and a.get_label() != "<colorbar>"]
+        factor = 0.85 if other_axes else 1.1
     wide, high = figure.get_size_inches() * 72 * factor
     legend, below = ax.get_legend(), 0.0
     if legend is not None:
@@ -169,7 +169,7 @@ def room(ax: Axes) -> tuple[float, float]:
 
 def scale(ax: Axes) -> float:
     """Return the factor of text sizes: below 1 on small axes."""
-    wide, high = room(ax)
+    wide, high = axes_size(ax)
     return float(np.clip(min(wide / 300, high / 220), 0.8, 1.0))
 
 
@@ -194,7 +194,7 @@ def titled(
     `share` is the fraction of the width that a colour bar leaves to the axes, `gap` the points
     between the axes and the text, besides the usual ones.
     """
-    width, size = share * room(ax)[0], scale(ax)
+    width, size = share * axes_size(ax)[0], scale(ax)
     title_size, small = TITLE_SIZE * size, Style.small * size
     columns = max(24, int(width / (small * 0.52)))
     lines = []
@@ -204,9 +204,9 @@ def titled(
         title, max(18, int(width / (title_size * 0.56))), break_on_hyphens=False
     )
     pad = 8 + gap + 1.35 * small * len(lines)
-    _make_room(ax, pad + 1.25 * title_size * (1 + heading.count("\n")))
-    look: Any = {"fontsize": title_size, "fontweight": "bold", "color": Style.text}
-    ax.set_title(heading, loc="left", pad=pad, **look)
+    _widen_gap(ax, pad + 1.25 * title_size * (1 + heading.count("\n")))
+    text_style: Any = {"fontsize": title_size, "fontweight": "bold", "color": Style.text}
+    ax.set_title(heading, loc="left", pad=pad, **text_style)
     if lines:
         note(
             ax,
@@ -222,7 +222,7 @@ def titled(
         )
 
 
-def _make_room(ax: Axes, above: float) -> None:
+def _widen_gap(ax: Axes, above: float) -> None:
     """Widen the gaps of a figure without a layout engine for `above` points of title.
 
     Chosen gaps stay as they are: those of the grid itself, and those below the default.
@@ -250,19 +250,19 @@ def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> No
 
     A name such as "False accept rate, FAR" is cut to "FAR" where there is little room.
     """
-    wide, high = room(ax)
+    wide, high = axes_size(ax)
     below = ax.set_xlabel(_name(x, wide, scale(ax)), loc="left")
-    beside = ax.set_ylabel(_name(y, high, scale(ax)), loc="bottom")
-    for label, term, length in ((below, term_x, wide), (beside, term_y, high)):
+    y_label = ax.set_ylabel(_name(y, high, scale(ax)), loc="bottom")
+    for label, term, length in ((below, term_x, wide), (y_label, term_y, high)):
         label.set(fontsize=LABEL_SIZE * scale(ax), color=Style.text)
-        _beside(ax, label, term, length)
+        _add_term(ax, label, term, length)
 
 
 def _name(text: str, length: float, size: float) -> str:
     return text if _fits(text, LABEL_SIZE * size, length) else text.rpartition(", ")[2]
 
 
-def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
+def _add_term(ax: Axes, label: Any, term: str, length: float) -> None:
     """Write the other vocabulary's term after the label of an axis."""
     size = label.get_fontsize() - 2.5
     taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
@@ -277,18 +277,18 @@ def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
 
 def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
     """Name the colour bar of `ax`, with the other vocabulary's `term` in small."""
-    high = room(ax)[1]
+    high = axes_size(ax)[1]
     bar.set_label(_name(text, high, scale(ax)), loc="bottom")
     label = bar.ax.yaxis.label
     label.set(fontsize=LABEL_SIZE * scale(ax), color=Style.text)
     bar.ax.tick_params(labelsize=TICK_SIZE, color=Style.rule, labelcolor=Style.text, width=0.8)
     bar.outline.set_visible(False)
-    _beside(bar.ax, label, term, high)
+    _add_term(bar.ax, label, term, high)
 
 
 def empty(ax: Axes, lines: Iterable[str]) -> None:
     """Write in the middle of empty axes why nothing is drawn."""
-    columns = max(16, int(0.8 * room(ax)[0] / (LABEL_SIZE * 0.52)))
+    columns = max(16, int(0.8 * axes_size(ax)[0] / (LABEL_SIZE * 0.52)))
     rows = []
     for line in lines:
         rows += textwrap.wrap(line, columns)
@@ -323,8 +323,8 @@ def note(
 ) -> Annotation:
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
     places = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    given = {**places, "fontsize": Style.small, "color": Style.quiet, **style}
-    return ax.annotate(without_formula(text), place, step, **given)
+    properties = {**places, "fontsize": Style.small, "color": Style.quiet, **style}
+    return ax.annotate(without_formula(text), place, step, **properties)
 
 
 # --------------------------------------------------------------------------------- ticks
@@ -344,10 +344,10 @@ def rate_text(value: float) -> str:
     return "10" + str(round(np.log10(value))).translate(_SUPERSCRIPT)
 
 
-def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
+def log_axis(ax: Axes, axis_name: str, low: float, high: float = 1.0) -> None:
     """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten."""
-    axis = getattr(ax, f"{which}axis")
-    ax.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    axis = getattr(ax, f"{axis_name}axis")
+    ax.set(**{f"{axis_name}scale": "log", f"{axis_name}lim": (low, high)})
     axis.set_major_locator(LogLocator(numticks=10))
     axis.set_major_formatter(FuncFormatter(lambda value, _: rate_text(value)))
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=100))
@@ -372,26 +372,28 @@ def last_change(curves: Iterable[Any], last: int) -> int:
     return change
 
 
-def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[int, list[str]]:
+def ranks_shown(curves: Iterable[Any], last: int, max_rank: int | None) -> tuple[int, list[str]]:
     """Return the last rank to show of `last`, and what is said about ranks that are left out.
 
-    That is the one `given`, or else the one beyond which no curve changes. Nothing is said about
+    That is `max_rank`, or else the one beyond which no curve changes. Nothing is said about
     ranks beyond the `last`, which the results do not have.
     """
-    if given is not None:
-        return min(last, given), []
+    if max_rank is not None:
+        return min(last, max_rank), []
     shown = min(last, max(FEW_RANKS, last_change(curves, last)))
     if shown + 1 >= last:  # a single rank is not worth the words
         return last, []
     return shown, [f"ranks {shown + 1:,} to {last:,} are left out: nothing changes there"]
 
 
-def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: float = 1) -> None:
+def rank_axis(
+    ax: Axes, axis_name: str, last: int, log: bool | None = None, first: float = 1
+) -> None:
     """Make an axis of ranks, with whole numbers on it; by default a long one is logarithmic."""
-    axis = getattr(ax, f"{which}axis")
+    axis = getattr(ax, f"{axis_name}axis")
     log = last > LINEAR_RANKS if log is None else require_flag("log", log)
     if log:
-        ax.set(**{f"{which}scale": "log"})
+        ax.set(**{f"{axis_name}scale": "log"})
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)
         if last < 1000:
             tens = np.outer(tens, (1, 2, 5)).ravel()
@@ -408,7 +410,7 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool | None = None, first: f
     else:
         margin = 0.02 * max(last - first, 1)
         limits = (first - margin, last + margin)
-    ax.set(**{f"{which}lim": limits})
+    ax.set(**{f"{axis_name}lim": limits})
 
 
 def rate_limits(low: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.base.plugins import call_plugin, package_of_module
 from bioeval.results.layouts import expanded
 from bioeval.results.words import enumerated
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 from bioeval.views.tasks import each_once
 from bioeval.views.terms import TermTranslator, term_translator
@@ -44,7 +44,7 @@ class System:
         """Return its name, followed by words for what is drawn of it."""
         return joined(self.name, *words)
 
-    def said(self, attribute: str) -> str:
+    def text_of(self, attribute: str) -> str:
         """Return an attribute of its dataset as text; empty where it has none."""
         return str(self.dataset.attrs.get(attribute, ""))
 
@@ -68,7 +68,7 @@ class System:
     @staticmethod
     def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
         """Return an attribute in words where all systems have the same value, else nothing."""
-        value = _shared(systems, lambda system: system.said(attribute))
+        value = _shared(systems, lambda system: system.text_of(attribute))
         if value:
             return words.format(value)
         return ""
@@ -153,7 +153,7 @@ def _met_needs(data: Any, plot: Plot) -> Needs | None:
 
 def as_plot_text(name: object) -> str:
     """Return a name for a plot: short, printable, and not read as a formula between dollars."""
-    return look.without_formula(short_name(str(name)))
+    return plot_style.without_formula(short_name(str(name)))
 
 
 def joined(*parts: str) -> str:
@@ -206,9 +206,9 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if not data:
         raise DataError(f"be.plot.{plot.name} got an empty mapping; expected name: result")
     systems = []
-    for key, given in data.items():
+    for key, value in data.items():
         name = as_plot_text(key)
-        for inner in _pick(given, plot, needs):
+        for inner in _pick(value, plot, needs):
             whole, group = joined(name, inner.name), joined(name, inner.group)
             systems.append(System(whole, inner.dataset, group, inner.variant))
     return systems
@@ -298,20 +298,20 @@ def _named(datasets: Mapping[str, xr.Dataset]) -> list[System]:
 
 def _shared(systems: Sequence[System], words: Callable[[System], str]) -> str:
     """Return what is said of all systems alike; nothing where they differ."""
-    said = set(map(words, systems))
-    if len(said) == 1:
-        return said.pop()
+    texts = set(map(words, systems))
+    if len(texts) == 1:
+        return texts.pop()
     return ""
 
 
-def title_of(what: str, systems: Sequence[System]) -> str:
+def title_of(plot_title: str, systems: Sequence[System]) -> str:
     """Return the title of a plot: its name, and the task or what several tasks share."""
-    tasks = {system.said("task") for system in systems}
+    tasks = {system.text_of("task") for system in systems}
     if len(tasks) > 1:
         tasks = {task.partition(",")[0] for task in tasks}
         if len(tasks) > 1:
             tasks = {"several tasks"}
-    return with_colon(what, *tasks)
+    return with_colon(plot_title, *tasks)
 
 
 def over(systems: Sequence[System]) -> list[str]:
@@ -353,7 +353,7 @@ def _semicolons(parts: Iterable[str]) -> str:
 
 def _label(system: System) -> str:
     """Return the name of a system, or of one whose results are unnamed its own."""
-    whole = as_plot_text(system.said("system")) if not system.group else ""
+    whole = as_plot_text(system.text_of("system")) if not system.group else ""
     if system.variant:
         return joined(whole, system.name)
     return system.name or whole
@@ -420,20 +420,20 @@ def _ranges(systems: Sequence[System]) -> str:
 
 def identification_details(systems: Sequence[System]) -> list[str]:
     """Return the galleries, the unit of ranks and the tie policy common to all systems."""
-    said = []
+    details = []
     templates = System.agreed(systems, "gallery")
     if templates not in ("", "multi"):
         number = f"{templates} templates" if templates != "single" else "1 template"
-        said.append(f"{number} a subject")
-    said.append(System.agreed(systems, "rank_unit", "ranks count {}s"))
-    said.append(System.agreed(systems, "ties", "{} ties"))
+        details.append(f"{number} a subject")
+    details.append(System.agreed(systems, "rank_unit", "ranks count {}s"))
+    details.append(System.agreed(systems, "ties", "{} ties"))
     genuine = _with_commas(System.agreed(systems, "genuine_gallery_subjects"))
     impostor = _with_commas(System.agreed(systems, "impostor_gallery_subjects"))
     if genuine and genuine == impostor:
-        said.append(f"gallery of N = {genuine}")
+        details.append(f"gallery of N = {genuine}")
     elif genuine and impostor:
-        said.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
-    return [_semicolons(said)]
+        details.append(f"N = {genuine} for genuine, {impostor} for impostor attempts")
+    return [_semicolons(details)]
 
 
 def _with_commas(size: str) -> str:
@@ -485,9 +485,10 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
     """Return the kind of score that several systems share, or raise :class:`DataError`."""
     kinds = {s.name: str(s.dataset.attrs.get("kind", "distance")) for s in systems}
     if len(set(kinds.values())) > 1:
-        said = ", ".join(f"{name!r} holds {PLURALS.get(k, k)}" for name, k in kinds.items())
+        statement = ", ".join(f"{name!r} holds {PLURALS.get(k, k)}" for name, k in kinds.items())
         raise DataError(
-            f"be.plot.{plot}: {said}: they have no common axis; draw each on its own axes, with ax="
+            f"be.plot.{plot}: {statement}: they have no common axis; draw each on its own axes, "
+            "with ax="
         )
     return next(iter(kinds.values()))
 

@@ -151,7 +151,7 @@ def test_limits_of_rmmr_weigh_a_person_once(kind):
     how = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": grid}
     ds = be.morphing(scores, people, bona_fide=bona, far_targets=[0.1], **how)
     weights = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0).weights(9)
-    for at, found in zip([0.1, 0.3], (0, 1)[:: int(sign)], strict=True):
+    for at, result in zip([0.1, 0.3], (0, 1)[:: int(sign)], strict=True):
         every = np.array([
             all((values[np.arange(24) % 8 == x, j] <= at).any() for x in people[j])
             for j in range(12)
@@ -162,9 +162,9 @@ def test_limits_of_rmmr_weigh_a_person_once(kind):
             rejected = (w * (np.diag(genuine) > at)).sum() / w.sum()
             if of_morph.sum():  # at least one morph is drawn
                 sums.append((of_morph * every).sum() / of_morph.sum() + rejected)
-        assert float(ds.rmmr[found]) == pytest.approx(sums[0])
+        assert float(ds.rmmr[result]) == pytest.approx(sums[0])
         low, high = np.quantile(sums[1:], [0.025, 0.975])
-        ends = float(ds.rmmr_low[found]), float(ds.rmmr_high[found])
+        ends = float(ds.rmmr_low[result]), float(ds.rmmr_high[result])
         np.testing.assert_allclose(ends, [low, high])
     assert float(ds.rmmr_at_far_low[0]) <= float(ds.rmmr_at_far[0]) <= float(ds.rmmr_at_far_high[0])
     assert (ds.rmmr_prod_low <= ds.rmmr_prod).all()

@@ -28,11 +28,11 @@ def test_document_files_plots_and_page(files, tmp_path, capsys):
     out, page = tmp_path / "out", tmp_path / "page.html"
     given = ["morphing", files[0], "--bona-fide", files[2], "--threshold", "far=0.1"]
     assert main([*given, "--out", str(out), "--plots", "--report", str(page), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     ds = be.morphing(be.load(files[0]), bona_fide=be.load(files[2]), threshold=("far", 0.1))
-    assert found["mmpmr_at_threshold"] == float(ds.mmpmr_at_threshold)
-    assert [x["rmmr_at_far"] for x in found["far_targets"]] == ds.rmmr_at_far.values.tolist()
-    assert [x["map"] for x in found["map"]] == ds["map"].values.ravel().tolist()
+    assert result["mmpmr_at_threshold"] == float(ds.mmpmr_at_threshold)
+    assert [x["rmmr_at_far"] for x in result["far_targets"]] == ds.rmmr_at_far.values.tolist()
+    assert [x["map"] for x in result["map"]] == ds["map"].values.ravel().tolist()
     assert sorted(x.name for x in out.iterdir()) == [
         "attack-potential.png", "curve.csv", "map.csv", "results.nc", "summary.json", "table.txt",
     ]  # fmt: skip

@@ -43,7 +43,7 @@ def number(x):
 def test_pad_is_the_twin(case, kind, non_response, limited):
     values, attack = case
     sign = -1 if kind == "distance" else 1
-    found = slow.classes(values, attack, kind)
+    result = slow.classes(values, attack, kind)
     levels = ({"print": 1, "mask": 2, "replay": 3}, 2) if limited else None
     kept = {"print", "mask"} if limited else None
     targets = (0.0, 0.05, 0.1, 1 / 3, 1.0)
@@ -51,33 +51,33 @@ def test_pad_is_the_twin(case, kind, non_response, limited):
         values, attack, kind=kind, non_response=non_response, apcer_targets=targets,
         thresholds=[-1.0, -0.25, 0.25, 0.3, 1.0], potential=levels,
     )  # fmt: skip
-    assert ds.species.values.tolist() == sorted(x for x in found if x)
+    assert ds.species.values.tolist() == sorted(x for x in result if x)
     for t in ds.threshold.values.tolist():
-        here, there = slow.rates(found, sign * t, non_response, kept), ds.sel(threshold=t)
+        here, there = slow.rates(result, sign * t, non_response, kept), ds.sel(threshold=t)
         for name in ("apcer", "apcer_pooled", "bpcer"):
             np.testing.assert_array_equal(float(there[name]), number(here[name]))
         for x, rate in here["apcer_of_species"].items():
             value = float(there["apcer_of_species"].sel(species=x))
             np.testing.assert_array_equal(value, number(rate))
     for target in targets:
-        best = slow.at_apcer(found, target, non_response, kept)
+        best = slow.at_apcer(result, target, non_response, kept)
         row = ds.sel(apcer_target=target)
         np.testing.assert_array_equal(float(row.bpcer_at_apcer), number(best and best[1]))
-        assert_threshold(float(row.threshold_at_apcer), best, found, sign)
-    crossing = slow.d_eer(found, non_response, kept)
+        assert_threshold(float(row.threshold_at_apcer), best, result, sign)
+    crossing = slow.d_eer(result, non_response, kept)
     np.testing.assert_allclose(float(ds.d_eer), number(crossing and crossing[0]), rtol=1e-14)
-    assert_threshold(float(ds.d_eer_threshold), crossing, found, sign)
+    assert_threshold(float(ds.d_eer_threshold), crossing, result, sign)
     for rule, best in (
-        (("apcer", 0.1), slow.at_apcer(found, 0.1, non_response, kept)),
-        ("bpcer=0.25", slow.at_bpcer(found, 0.25, non_response, kept)),
+        (("apcer", 0.1), slow.at_apcer(result, 0.1, non_response, kept)),
+        ("bpcer=0.25", slow.at_bpcer(result, 0.25, non_response, kept)),
         ("d_eer", crossing),
     ):
         ds = be.pad(
             values, attack, kind=kind, non_response=non_response, threshold=rule, potential=levels
         )
         at = None if best is None else best[1] if rule == "d_eer" else best[0]
-        assert_threshold(float(ds.threshold_used), best and (at, at), found, sign)
-        here = slow.rates(found, at, non_response, kept)
+        assert_threshold(float(ds.threshold_used), best and (at, at), result, sign)
+        here = slow.rates(result, at, non_response, kept)
         a, b = (math.nan if best is None else number(here[x]) for x in ("apcer", "bpcer"))
         np.testing.assert_array_equal(float(ds.apcer_at_threshold), a)
         np.testing.assert_array_equal(float(ds.bpcer_at_threshold), b)
@@ -165,19 +165,19 @@ def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():
     effect = rng.normal(size=20)[moulds] * (attack == "mould")
     values = rng.normal(size=1200) + effect + 2 * (attack == "")
     how = {"threshold": 0.8, "replicates": 400, "thresholds": 50}
-    found = {}
+    result = {}
     for name, units in (
         ("subjects", {"subjects": people}), ("instrument", {"instrument": moulds}),
         ("both", {"subjects": people, "instrument": moulds}),
     ):  # fmt: skip
-        ds = found[name] = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
+        ds = result[name] = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
         for rate in ("apcer", "bpcer", "apcer_of_species", "bpcer_at_threshold"):
             assert (ds[f"{rate}_low"] <= ds[rate]).all()
             assert (ds[f"{rate}_high"] >= ds[rate]).all()
         again = be.pad(values, attack, interval="subject-bootstrap", **units, **how)
         assert again.identical(ds)
     width = {
-        x: float(ds.apcer_at_threshold_high - ds.apcer_at_threshold_low) for x, ds in found.items()
+        x: float(ds.apcer_at_threshold_high - ds.apcer_at_threshold_low) for x, ds in result.items()
     }
     assert width["instrument"] > 1.5 * width["subjects"]
     assert width["both"] > width["subjects"]
@@ -206,8 +206,8 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
         values, attack, subjects=people, interval="subject-bootstrap", threshold=0.1,
         replicates=100, thresholds=[0.1],
     )  # fmt: skip
-    found = ds.bpcer_at_threshold_low, ds.bpcer_at_threshold_high
-    np.testing.assert_allclose(found, limits)
+    result = ds.bpcer_at_threshold_low, ds.bpcer_at_threshold_high
+    np.testing.assert_allclose(result, limits)
 
 
 def five_species(seed, instruments=10, presentations=20):
@@ -239,10 +239,10 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
             slow.korn_graubard(drawn[0], drawn[1:], here.sum(), len(who), x) for x in (0.975, 0.995)
         ]
         row = ds.sel(species=name)
-        found = row.apcer_of_species_at_threshold_low, row.apcer_of_species_at_threshold_high
+        result = row.apcer_of_species_at_threshold_low, row.apcer_of_species_at_threshold_high
         # Along the curve limits may be those of a point nearby, and wider.
-        assert float(found[0]) == pytest.approx(each[name][0][0], rel=0.02)
-        assert float(found[1]) == pytest.approx(each[name][0][1], rel=0.02)
+        assert float(result[0]) == pytest.approx(each[name][0][0], rel=0.02)
+        assert float(result[1]) == pytest.approx(each[name][0][1], rel=0.02)
     low = max(x[1][0] for x in each.values())
     high = max(x[0][1] for x in each.values())
     assert float(ds.apcer_at_threshold_low) == pytest.approx(low, rel=0.02)

@@ -34,13 +34,13 @@ def test_document_files_and_plots(listed, tmp_path, capsys):
     out, page = tmp_path / "out", tmp_path / "pad.html"
     given = ["pad", listed, "--threshold", "0.5", "--out", str(out), "--plots", "--report", page]
     assert main([*map(str, given), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["apcer_at_threshold"] == 1 / 3
-    assert found["bpcer_at_threshold"] == 0.25
-    assert found["apcer_targets"][0] == {
+    result = json.loads(capsys.readouterr().out)
+    assert result["apcer_at_threshold"] == 1 / 3
+    assert result["bpcer_at_threshold"] == 0.25
+    assert result["apcer_targets"][0] == {
         "apcer_target": 0.1, "threshold_at_apcer": 0.8, "bpcer_at_apcer": 0.5
     }  # fmt: skip
-    assert [x["species"] for x in found["species"]] == ["mask", "print"]
+    assert [x["species"] for x in result["species"]] == ["mask", "print"]
     assert sorted(x.name for x in out.iterdir()) == [
         "apcer.png", "curve.csv", "pad-det.png", "results.nc", "species.csv", "summary.json",
         "table.txt",
@@ -62,10 +62,10 @@ def test_potential_of_species(listed, capsys):
     """APCER is over the species up to a level; pooled stays over all."""
     given = ["pad", listed, "--threshold", "0.3", "--json"]
     assert main([*given, "--potential", "print=1,mask=3", "--most", "1"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["apcer_at_threshold"], found["apcer_over"]) == (1.0, "print")
-    assert found["apcer_pooled_at_threshold"] == 0.6
-    for odd, said in (
+    result = json.loads(capsys.readouterr().out)
+    assert (result["apcer_at_threshold"], result["apcer_over"]) == (1.0, "print")
+    assert result["apcer_pooled_at_threshold"] == 0.6
+    for odd, message in (
         (["--potential", "print=1"], "give --potential and --most together"),
         (["--potential", "print", "--most", "1"], "expected levels of species"),
         (
@@ -74,7 +74,7 @@ def test_potential_of_species(listed, capsys):
         ),
     ):
         assert main([*given, *odd]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 import bioeval as be
-from bioeval.views.plots import style as look
+from bioeval.views.plots import style
 
 
 @pytest.fixture(autouse=True)
@@ -67,15 +67,15 @@ def test_three_histograms_count_the_attempts_of_the_result(scores, result):
         "attack": cells[own & other & attack[:, None]],
     }
     for name, values in expected.items():
-        (found,) = getattr(display, name).values()
-        assert found.total == len(values)
+        (results,) = getattr(display, name).values()
+        assert results.total == len(values)
         closed = "right" if scores.kind == "distance" else "left"
-        counts = np.diff(np.searchsorted(np.sort(values), found.edges, side=closed))
-        np.testing.assert_array_equal(found.counts, counts)
+        counts = np.diff(np.searchsorted(np.sort(values), results.edges, side=closed))
+        np.testing.assert_array_equal(results.counts, counts)
         if name != "attack":
-            assert not found.unplaced
+            assert not results.unplaced
     colours = [to_rgb(x.get_color()) for x in display.legend_.legend_handles[:3]]
-    assert colours == [look.Style.colour(k) for k in (look.GENUINE, look.IMPOSTOR, look.ATTACK)]
+    assert colours == [style.Style.colour(k) for k in (style.GENUINE, style.IMPOSTOR, style.ATTACK)]
     used = float(result["threshold_used"])
     assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
 

@@ -37,36 +37,38 @@ def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def people() -> be.Scores:
     """Similarities of 12 subjects, rounded so that there are ties."""
-    found = be.simulate(
+    result = be.simulate(
         12, 3, model="gaussian-scores", kind="similarity", d_prime=1.5, random_state=4
     )
-    return be.Scores(np.round(found.values.astype(float), 1), found.probe_labels, kind="similarity")
+    return be.Scores(
+        np.round(result.values.astype(float), 1), result.probe_labels, kind="similarity"
+    )
 
 
 @given(strategies.matrices(kinds=("llr",), dtypes=("float64",), masks=("none", "labelled")))
 def test_ratios_are_those_of_the_definition(case):
     scores = be.Scores(**case.scores())
     genuine, impostor = naive.attempts_single(**case.naive())
-    found = be.calibration(scores, PRIORS, costs=COSTS)
-    assert (found.genuine_attempts, found.impostor_attempts) == (len(genuine), len(impostor))
+    result = be.calibration(scores, PRIORS, costs=COSTS)
+    assert (result.genuine_attempts, result.impostor_attempts) == (len(genuine), len(impostor))
     names = ("cllr", "min_cllr", "calibration_loss", "act_dcf", "min_dcf")
     if not genuine or not impostor:
-        assert all(np.isnan(found[name]).all() for name in names)
+        assert all(np.isnan(result[name]).all() for name in names)
         return
     close = dict(rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(found.cllr, twin.cllr(genuine, impostor), **close)
-    np.testing.assert_allclose(found.min_cllr, twin.min_cllr(genuine, impostor), **close)
+    np.testing.assert_allclose(result.cllr, twin.cllr(genuine, impostor), **close)
+    np.testing.assert_allclose(result.min_cllr, twin.min_cllr(genuine, impostor), **close)
     for name, expected in (("act_dcf", twin.act_dcf), ("min_dcf", twin.min_dcf)):
         values = [expected(genuine, impostor, prior, COSTS) for prior in PRIORS]
-        np.testing.assert_allclose(found[name], values, err_msg=name, **close)
+        np.testing.assert_allclose(result[name], values, err_msg=name, **close)
     k = 17
     np.testing.assert_allclose(
-        found.ece[k], twin.cross_entropy(genuine, impostor, LOG_ODDS[k]), **close
+        result.ece[k], twin.cross_entropy(genuine, impostor, LOG_ODDS[k]), **close
     )
-    llr = found.llr.values[101:104]
+    llr = result.llr.values[101:104]
     for name, values in (("genuine_above", genuine), ("impostor_above", impostor)):
         expected = [np.mean(np.array(values, dtype=float) > x) for x in llr]
-        np.testing.assert_allclose(found[name][101:104], expected, atol=1e-15)
+        np.testing.assert_allclose(result[name][101:104], expected, atol=1e-15)
 
 
 @settings(max_examples=strategies.examples_of(60))
@@ -89,12 +91,12 @@ def test_primary_cost_is_that_of_its_parts(data):
     ]  # fmt: skip
     scores = scores._with(_probe_meta={"language": np.array(of_probe)})
     for equalise, some in ((None, parts[:1]), ("language", parts[1:])):
-        found = be.calibration(scores, PRIORS, costs=COSTS, equalise=equalise)
+        result = be.calibration(scores, PRIORS, costs=COSTS, equalise=equalise)
         if not (any(g for g, _ in some) and any(i for _, i in some)):
-            assert np.isnan(found.c_primary) and np.isnan(found.min_c_primary)
+            assert np.isnan(result.c_primary) and np.isnan(result.min_c_primary)
             continue
         expected = np.mean([twin.primary(some, prior, COSTS) for prior in PRIORS], axis=0)
-        np.testing.assert_allclose([found.c_primary, found.min_c_primary], expected, rtol=1e-11)
+        np.testing.assert_allclose([result.c_primary, result.min_c_primary], expected, rtol=1e-11)
 
 
 def test_primary_cost_by_hand():
@@ -117,18 +119,18 @@ def test_primary_cost_by_hand():
 
 @given(strategies.matrices(dtypes=("float64",), masks=("none", "alone")))
 def test_other_kinds_have_the_minima_alone(case):
-    found = be.calibration(be.Scores(**case.scores()), PRIORS)
+    result = be.calibration(be.Scores(**case.scores()), PRIORS)
     genuine, impostor = (
         [-naive.sign_of(case.kind) * x for x in side]
         for side in naive.attempts_single(**case.naive())
     )
-    assert "cllr" not in found and "act_dcf" not in found
+    assert "cllr" not in result and "act_dcf" not in result
     if genuine and impostor:
         np.testing.assert_allclose(
-            found.min_cllr, twin.min_cllr(genuine, impostor), rtol=1e-11, atol=1e-12
+            result.min_cllr, twin.min_cllr(genuine, impostor), rtol=1e-11, atol=1e-12
         )
         expected = [twin.min_dcf(genuine, impostor, prior, (1.0, 1.0)) for prior in PRIORS]
-        np.testing.assert_allclose(found.min_dcf, expected, rtol=1e-11)
+        np.testing.assert_allclose(result.min_dcf, expected, rtol=1e-11)
 
 
 def test_blocks_are_those_of_isotonic_regression(people):
@@ -144,10 +146,10 @@ def test_blocks_are_those_of_isotonic_regression(people):
         expected = np.log(p) - np.log1p(-p) - shift
     given_ = be.Scores(new.reshape(6, 10), range(6), range(10), kind="similarity")
     np.testing.assert_allclose(calibrator.transform(given_).values.ravel(), expected, atol=1e-9)
-    found = be.calibration(calibrator.transform(people))
-    np.testing.assert_allclose(found.cllr, found.min_cllr, atol=1e-12)
-    np.testing.assert_allclose(found.min_cllr, twin.min_cllr(genuine.tolist(), impostor.tolist()))
-    assert (np.diff(found.pav_llr) < 0).all()
+    result = be.calibration(calibrator.transform(people))
+    np.testing.assert_allclose(result.cllr, result.min_cllr, atol=1e-12)
+    np.testing.assert_allclose(result.min_cllr, twin.min_cllr(genuine.tolist(), impostor.tolist()))
+    assert (np.diff(result.pav_llr) < 0).all()
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.03])
@@ -160,12 +162,14 @@ def test_the_logistic_map_is_that_of_scikit_learn(people, prior, kind):
     classes = [1] * len(genuine) + [0] * len(impostor)
     x = np.concatenate([genuine, impostor])[:, None]
     expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(x, classes, weights)
-    found = be.Calibrator(prior=prior).fit(scores)
+    result = be.Calibrator(prior=prior).fit(scores)
     offset = expected.intercept_[0] - math.log(prior / (1 - prior))
-    np.testing.assert_allclose([found.slope_, found.offset_], [expected.coef_[0, 0], offset], 1e-6)
-    assert not found.separable_
-    made = found.transform(scores)
-    np.testing.assert_allclose(made.values, found.slope_ * scores.values + found.offset_)
+    np.testing.assert_allclose(
+        [result.slope_, result.offset_], [expected.coef_[0, 0], offset], 1e-6
+    )
+    assert not result.separable_
+    made = result.transform(scores)
+    np.testing.assert_allclose(made.values, result.slope_ * scores.values + result.offset_)
     assert made.kind == "llr" and made.probe_labels is scores.probe_labels
 
 
@@ -177,11 +181,11 @@ def test_a_fit_that_begins_in_a_sample_ends_at_the_same_place(people, monkeypatc
     monkeypatch.setattr(
         calibrator._Loss, "at", lambda self, w: sampled.append(self.every) or at(self, w)
     )
-    found = be.Calibrator().fit(people)
+    result = be.Calibrator().fit(people)
     assert sampled[0] == 4 and sampled[-1] == 1
     close = dict(rtol=1e-8)
-    np.testing.assert_allclose(found.slope_, expected.slope_, **close)
-    np.testing.assert_allclose(found.offset_, expected.offset_, **close)
+    np.testing.assert_allclose(result.slope_, expected.slope_, **close)
+    np.testing.assert_allclose(result.offset_, expected.offset_, **close)
 
 
 def test_separable_classes_are_penalised_with_a_warning():
@@ -191,15 +195,15 @@ def test_separable_classes_are_penalised_with_a_warning():
     values = np.where(mates, 10.0, 0.0) + rng.random((6, 6))
     scores = be.Scores(values, labels, kind="similarity")
     with pytest.warns(BioevalWarning, match="separable"):
-        found = be.Calibrator().fit(scores)
+        result = be.Calibrator().fit(scores)
     genuine, impostor = listed(scores)
     x = np.concatenate([genuine, impostor])
     z = ((x - x.mean()) / x.std())[:, None]
     weights = [0.5 / len(genuine)] * len(genuine) + [0.5 / len(impostor)] * len(impostor)
     classes = [1] * len(genuine) + [0] * len(impostor)
     expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(z, classes, weights)
-    np.testing.assert_allclose(found.slope_, expected.coef_[0, 0] / x.std(), rtol=1e-5)
-    assert found.separable_
+    np.testing.assert_allclose(result.slope_, expected.coef_[0, 0] / x.std(), rtol=1e-5)
+    assert result.separable_
     # Raw isotonic regression has infinite ends, and a finite value or none between them.
     pav = be.Calibrator("pav", ends="raw").fit(scores)
     new = be.Scores([[-np.inf, -5.0, 5.0, 50.0, np.inf]], [1], range(5), kind="similarity")
@@ -248,9 +252,9 @@ def test_pav_is_linear_between_blocks_of_any_distance(unit):
     train = be.Scores.from_pairs(
         np.array([-1, -0.5, 0.5, 1]) * unit, [0, 1, 0, 1], kind="similarity"
     )
-    found = be.Calibrator("pav", ends="raw").fit(train)
+    result = be.Calibrator("pav", ends="raw").fit(train)
     new = np.array([-1, -0.5, 0, 0.5, 0.75, 1]) * unit
-    ratios = found.transform(be.Scores(new[None], [0], range(6), kind="similarity")).values[0]
+    ratios = result.transform(be.Scores(new[None], [0], range(6), kind="similarity")).values[0]
     # Posteriors 0, 1/2, 1/2, 1; in the middle of 0.5 and 1 they are in the middle, 3/4.
     np.testing.assert_allclose(ratios, [-np.inf, 0, 0, 0, math.log(3), np.inf], atol=0.1)
 
@@ -266,8 +270,8 @@ def test_pav_costs_a_finite_amount_on_new_data(seed):
     assert np.isfinite(be.calibration(ratios).cllr)
     expected = twin.pav_ratios(*([-x for x in side] for side in sides[0]), laplace=True)
     posterior = be.Calibrator("pav").fit(train)
-    found = dict(zip(-posterior.knots_, posterior.ratios_, strict=True))
-    np.testing.assert_allclose([expected[x] for x in found], list(found.values()), atol=1e-9)
+    result = dict(zip(-posterior.knots_, posterior.ratios_, strict=True))
+    np.testing.assert_allclose([expected[x] for x in result], list(result.values()), atol=1e-9)
 
 
 def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people):
@@ -316,9 +320,9 @@ def test_infinite_ratios_cost_what_they_say():
     """A rejected comparison is a ratio of -inf: infinitely wrong where it is genuine."""
     values = [[0.0, np.nan, -1.0], [2.0, 0.0, -np.inf], [-1.0, -2.0, 0.0]]
     scores = be.Scores(values, ["a", "a", "b"], kind="llr", nan="reject")
-    found = be.calibration(scores)
-    assert found.cllr == np.inf and np.isfinite(found.min_cllr)
-    assert "1 genuine attempt with a ratio of -inf" in found.attrs["warnings"]
+    result = be.calibration(scores)
+    assert result.cllr == np.inf and np.isfinite(result.min_cllr)
+    assert "1 genuine attempt with a ratio of -inf" in result.attrs["warnings"]
     right = be.calibration(be.Scores([[0, 2, -np.inf]] * 1, ["a"], ["b", "a", "c"], kind="llr"))
     np.testing.assert_allclose(right.cllr, twin.cllr([2.0], [0.0, -np.inf]))
 
@@ -326,15 +330,15 @@ def test_infinite_ratios_cost_what_they_say():
 def test_pairs_and_templates_and_threads(people):
     genuine, impostor = listed(people)
     ratios = be.Scores(people.values, people.probe_labels, kind="llr")
-    found = be.calibration(ratios)
+    result = be.calibration(ratios)
     pairs = be.Scores.from_pairs(
         np.concatenate([genuine, impostor]), [1] * len(genuine) + [0] * len(impostor), kind="llr"
     )
-    np.testing.assert_allclose(be.calibration(pairs).cllr, found.cllr)
+    np.testing.assert_allclose(be.calibration(pairs).cllr, result.cllr)
     multi = be.calibration(ratios, templates="multi", fusion="mean")
     assert multi.genuine_attempts == 36 and multi.attrs["fusion"] == "mean"
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    assert be.calibration(ratios).identical(found)
+    assert be.calibration(ratios).identical(result)
     numba.set_num_threads(1)
     line = be.Calibrator().fit(pairs)
     np.testing.assert_allclose(line.slope_, be.Calibrator().fit(ratios).slope_)
@@ -343,17 +347,17 @@ def test_pairs_and_templates_and_threads(people):
 
 def test_in_folds_nothing_is_learnt_from_the_test_part(people):
     folds = be.partition.SubjectKFold(3)
-    found = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=("fixed", 0.0))
+    result = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=("fixed", 0.0))
     subjects = np.unique(people.probe_labels)
     for k, test in enumerate(np.array_split(subjects, 3)):
         inside = np.isin(people.probe_labels, test)
         train, held = (people.select(which, which) for which in (~inside, inside))
         ratios = be.Calibrator().fit(train).transform(held)
         alone = be.calibration(ratios, [0.5])
-        np.testing.assert_allclose(found.cllr[0, k], alone.cllr)
-        np.testing.assert_allclose(found.min_cllr[0, k], alone.min_cllr)
-        np.testing.assert_allclose(2 * found.hter[0, k], alone.act_dcf[0])
-    assert found.attrs["kind"] == "llr" and "Calibrator" in found.attrs["origin"]
+        np.testing.assert_allclose(result.cllr[0, k], alone.cllr)
+        np.testing.assert_allclose(result.min_cllr[0, k], alone.min_cllr)
+        np.testing.assert_allclose(2 * result.hter[0, k], alone.act_dcf[0])
+    assert result.attrs["kind"] == "llr" and "Calibrator" in result.attrs["origin"]
     listed_ = be.Scores.from_pairs(*_as_pairs(people), kind="similarity")
     steps = be.partition.SampleKFold(3, shuffle=True, random_state=0, stratify=None)
     by_pair = be.cross_evaluate(listed_, steps, estimator=be.Calibrator(), threshold="eer")
@@ -382,9 +386,9 @@ def test_ratios_are_similarities_everywhere_else(people, tmp_path):
 def test_a_result_survives_netcdf(people, tmp_path):
     import xarray as xr
 
-    found = be.calibration(be.Calibrator().fit_transform(people))
-    found.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
-    assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(found)
+    result = be.calibration(be.Calibrator().fit_transform(people))
+    result.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
+    assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(result)
 
 
 @pytest.mark.slow
@@ -393,9 +397,9 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
     be.save(people, "people.npz")
     options = ["--calibrate", "logistic", "--train", "people.npz", "--priors", "0.5,0.01"]
     assert main(["calibration", "people.npz", *options, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["systems"]["people, calibrated"]
+    result = json.loads(capsys.readouterr().out)["systems"]["people, calibrated"]
     expected = be.calibration(be.Calibrator().fit_transform(people), [0.5, 0.01])
-    assert found["cllr"] == expected.cllr and found["act_dcf"]["0.01"] == expected.act_dcf[1]
+    assert result["cllr"] == expected.cllr and result["act_dcf"]["0.01"] == expected.act_dcf[1]
     assert main(["calibration", "people.npz", "--calibrate", "pav", "--save", "llr.npz"]) == 0
     assert "has learnt from the scores that it calibrates" in " ".join(
         capsys.readouterr().out.split()
@@ -420,19 +424,19 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_plots_draw_the_arrays_of_the_result(people):
-    found = be.calibration(be.Calibrator().fit_transform(people))
-    display = be.plot.bayes_error(found)
-    np.testing.assert_array_equal(display.lines_["actual"].get_ydata(), found.bayes_error)
-    np.testing.assert_array_equal(display.lines_["minimum"].get_ydata(), found.min_bayes_error)
-    display = be.plot.empirical_cross_entropy({"a": found, "b": be.calibration(people)})
-    np.testing.assert_array_equal(display.lines_["a, actual"].get_ydata(), found.ece)
+    result = be.calibration(be.Calibrator().fit_transform(people))
+    display = be.plot.bayes_error(result)
+    np.testing.assert_array_equal(display.lines_["actual"].get_ydata(), result.bayes_error)
+    np.testing.assert_array_equal(display.lines_["minimum"].get_ydata(), result.min_bayes_error)
+    display = be.plot.empirical_cross_entropy({"a": result, "b": be.calibration(people)})
+    np.testing.assert_array_equal(display.lines_["a, actual"].get_ydata(), result.ece)
     assert set(display.lines_) == {"a, actual", "a, minimum", "b, minimum"}
-    display = be.plot.tippett(found)
-    np.testing.assert_allclose(display.lines_["impostor"].get_xdata(), found.llr / math.log(10))
-    display = be.plot.reliability(found, prior=0.1)
+    display = be.plot.tippett(result)
+    np.testing.assert_allclose(display.lines_["impostor"].get_xdata(), result.llr / math.log(10))
+    display = be.plot.reliability(result, prior=0.1)
     x, y = display.lines_[""].get_data()
     shift = math.log(0.1 / 0.9)
-    np.testing.assert_allclose(x[-1], 1 / (1 + math.exp(-found.pav_high[0] - shift)))
+    np.testing.assert_allclose(x[-1], 1 / (1 + math.exp(-result.pav_high[0] - shift)))
     assert (np.diff(y) >= 0).all() and y[-1] == 1
     with pytest.raises(DataError, match="cllr"):
         be.plot.reliability(be.calibration(people))
@@ -454,7 +458,7 @@ def test_files_keep_ratios_or_refuse_them(people, tmp_path):
 def test_progress_is_that_of_each_sweep():
     scores = be.simulate(40, 4, random_state=1)
     seen: list[tuple[int, int]] = []
-    found = be.calibration(scores, progress=lambda *rows: seen.append(rows))
-    assert found.identical(be.calibration(scores))
+    result = be.calibration(scores, progress=lambda *rows: seen.append(rows))
+    assert result.identical(be.calibration(scores))
     assert {total for _, total in seen} == {160} and seen[-1] == (160, 160)
     assert sum(done == 160 for done, _ in seen) == 3

@@ -44,10 +44,10 @@ def faults(found: Any) -> dict[str, str]:
 def test_sound_data_have_no_finding():
     d = distances()
     for values, kind in ((d, "distance"), (-d, "similarity"), (d.astype("float32"), "distance")):
-        found = checked(values, kind=kind)
-        assert faults(found) == {}, str(found)
-        assert {x.check for x in found} == SOUND
-        assert not found.misleads
+        result = checked(values, kind=kind)
+        assert faults(result) == {}, str(result)
+        assert {x.check for x in result} == SOUND
+        assert not result.misleads
     rest = np.arange(160) % 4 > 0
     against = checked(d[::4, rest], WHO[::4], WHO[rest])
     assert faults(against) == {}
@@ -60,8 +60,8 @@ def test_sound_data_have_no_finding():
 
 
 def test_samples():
-    found = checked(distances()[:159, :159], WHO[:159])["samples"]
-    assert found.message == "40 subjects with 3 to 4 templates each (median 4)"
+    result = checked(distances()[:159, :159], WHO[:159])["samples"]
+    assert result.message == "40 subjects with 3 to 4 templates each (median 4)"
     alone = checked(distances()[:157, :157], WHO[:157])["samples"]
     assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
     single = checked(distances()[::4, ::4], WHO[::4])
@@ -99,9 +99,9 @@ def test_layout():
 )
 def test_labels_that_look_alike(one, other, shown):
     labels = np.array([one, one, other, other, "zoe", "zoe"])
-    found = be.check_data(be.Scores(np.eye(6), labels), read_scores=False)["labels"]
-    assert (found.severity, found.count) == ("warning", 1)
-    assert set(found.where.split(" and ")) == set(shown)
+    result = be.check_data(be.Scores(np.eye(6), labels), read_scores=False)["labels"]
+    assert (result.severity, result.count) == ("warning", 1)
+    assert set(result.where.split(" and ")) == set(shown)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_labels_that_look_alike(one, other, shown):
 )
 def test_labels_that_differ(one, other):
     labels = np.array([one, other])
-    found = be.check_data(be.Scores(np.eye(2), labels), read_scores=False)["labels"]
-    assert found.severity == "ok"
+    result = be.check_data(be.Scores(np.eye(2), labels), read_scores=False)["labels"]
+    assert result.severity == "ok"
 
 
 def test_the_same_list_of_labels_on_both_sides_is_no_fault():
@@ -130,19 +130,19 @@ def test_labels():
     names = np.array([f"p{x}" for x in WHO], dtype=object)
     assert checked(distances(), names)["labels"].severity == "ok"
     names[5] = "P1 "
-    found = checked(distances(), names)["labels"]
-    assert (found.severity, found.count, found.where) == ("warning", 1, "'p1' and 'P1 '")
+    result = checked(distances(), names)["labels"]
+    assert (result.severity, result.count, result.where) == ("warning", 1, "'p1' and 'P1 '")
     names[5:9] = "unknown"
-    found = checked(distances(), names)["labels"]
-    assert (found.severity, found.count, found.where) == ("warning", 8, "'unknown'")
+    result = checked(distances(), names)["labels"]
+    assert (result.severity, result.count, result.where) == ("warning", 8, "'unknown'")
 
 
 def test_names_and_metadata():
     names = [f"{i}.png" for i in range(160)]
     assert checked(distances(), probe_meta={"file": names})["names"].severity == "ok"
     names[7] = "3.png"
-    found = checked(distances(), probe_meta={"file": names})["names"]
-    assert (found.severity, found.count, found.where) == ("warning", 1, "'3.png' (rows 3, 7)")
+    result = checked(distances(), probe_meta={"file": names})["names"]
+    assert (result.severity, result.count, result.where) == ("warning", 1, "'3.png' (rows 3, 7)")
     both = be.Scores(
         distances()[:80, 80:], WHO[:80], WHO[:80],
         probe_meta={"file": names[:80]}, gallery_meta={"file": names[79:159]},
@@ -180,9 +180,9 @@ def test_people():
 def test_failed_and_infinite(kind):
     values = distances() if kind == "distance" else -distances()
     values[3, 5] = values[9, 2] = np.nan
-    found = checked(values, kind=kind)["failed"]
-    assert (found.severity, found.count) == ("error", 2)
-    assert found.where == "row 3, column 5, row 9, column 2"
+    result = checked(values, kind=kind)["failed"]
+    assert (result.severity, result.count) == ("error", 2)
+    assert result.where == "row 3, column 5, row 9, column 2"
     assert checked(values, kind=kind, nan="exclude")["failed"].severity == "note"
     values[4] = np.nan
     assert checked(values, kind=kind, nan="reject")["failed"].where.startswith("all of row 4")
@@ -204,13 +204,13 @@ def test_sentinels():
     for at in (np.s_[7], np.s_[:, 7]):
         values = distances()
         values[at] = -1
-        found = checked(values)["sentinels"]
-        assert found.severity == "error" and found.count == 1
-        assert found.where == ("row 7" if at == 7 else "column 7")
+        result = checked(values)["sentinels"]
+        assert result.severity == "error" and result.count == 1
+        assert result.where == ("row 7" if at == 7 else "column 7")
     values = distances()
     values.flat[::97] = 999
-    found = checked(values)["sentinels"]
-    assert found.severity == "error" and "999" in found.message
+    result = checked(values)["sentinels"]
+    assert result.severity == "error" and "999" in result.message
 
 
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
@@ -236,14 +236,14 @@ def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarra
 )
 @pytest.mark.cases(1)
 def test_values_that_many_share_at_either_end(values, value, severity):
-    found = checked(scattered(values, value))["sentinels"]
-    assert found.severity == severity and f"the score {value:.6g}," in found.message
+    result = checked(scattered(values, value))["sentinels"]
+    assert result.severity == severity and f"the score {value:.6g}," in result.message
     ordinary = checked(values)["sentinels"]
     assert ordinary.severity == "ok"
     pairs = be.Scores.from_pairs(scattered(values, value).ravel(), (WHO[:, None] == WHO).ravel())
     listed = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
     assert (listed.severity, listed.message.partition(" have ")[2]) == (
-        severity, found.message.partition(" have ")[2],
+        severity, result.message.partition(" have ")[2],
     )  # fmt: skip
 
 
@@ -251,10 +251,10 @@ def test_values_that_many_share_at_either_end(values, value, severity):
 def test_values_that_many_share_at_either_end_of_similarities(value):
     values = np.exp(-distances() / 4) * 0.8 + 0.05
     assert checked(values, kind="similarity")["sentinels"].severity == "ok"
-    found = checked(scattered(values, value), kind="similarity")["sentinels"]
+    result = checked(scattered(values, value), kind="similarity")["sentinels"]
     accepted = value >= 1
-    assert found.severity == "error" if accepted or value < 0 else "warning"
-    assert f"the score {value:g}," in found.message
+    assert result.severity == "error" if accepted or value < 0 else "warning"
+    assert f"the score {value:g}," in result.message
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -278,9 +278,9 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
 
 def test_both_ends_at_once_and_ordinary_ends():
     both = scattered(scattered(distances(), 999.0), -1.0, 0.01)
-    found = checked(both)["sentinels"]
-    assert found.severity == "error"
-    assert "the score -1," in found.message and "the score 999," in found.message
+    result = checked(both)["sentinels"]
+    assert result.severity == "error"
+    assert "the score -1," in result.message and "the score 999," in result.message
     one_person = np.where(WHO[:, None] == WHO, np.minimum(distances(), 2.0), distances())
     assert checked(one_person)["sentinels"].severity == "ok"  # ties of genuine scores
     clipped = np.clip(distances() / 8, 0.4, 1)
@@ -303,15 +303,15 @@ def test_copies_under_one_label_and_under_two(fill):
     same, other = copied(distances(), 4, 6), copied(distances(), 4, 60)
     for values in (same, other):
         np.fill_diagonal(values, fill)
-    found = checked(same)["duplicates"]
-    assert (found.severity, found.count, found.where) == ("warning", 1, "rows 4, 6")
+    result = checked(same)["duplicates"]
+    assert (result.severity, result.count, result.where) == ("warning", 1, "rows 4, 6")
     assert checked(same)["zero-distance"].severity == "warning"
-    found = checked(other)
-    assert found["duplicates"].severity == "error" and "1 and 15" in found["duplicates"].message
-    zero = found["zero-distance"]
+    result = checked(other)
+    assert result["duplicates"].severity == "error" and "1 and 15" in result["duplicates"].message
+    zero = result["zero-distance"]
     assert (zero.severity, zero.count) == ("error", 2)
     assert zero.where == "row 4, column 60 (1, 15), row 60, column 4 (15, 1)"
-    assert found.misleads
+    assert result.misleads
     # Of similarities the largest.
     assert checked(1 - other, kind="similarity")["duplicates"].severity == "error"
     three = copied(copied(distances(), 4, 60), 4, 90)
@@ -333,16 +333,16 @@ def test_near_copies_under_two_labels(kind, off):
         values = np.linalg.norm(x[:, None] - x[None], axis=2)
         values = values if kind == "distance" else 1 - values / 40
         scores = be.Scores(values, WHO, kind=kind)
-    found = be.check_data(scores, far_targets=TARGETS)
-    assert found.misleads
-    assert (found["zero-distance"].severity, found["zero-distance"].count) == ("error", 2)
-    assert "row 4, column 60 (1, 15)" in found["zero-distance"].where
-    assert (found["duplicates"].severity, found["duplicates"].where) == ("error", "rows 4, 60")
-    assert "1 and 15" in found["duplicates"].message
+    result = be.check_data(scores, far_targets=TARGETS)
+    assert result.misleads
+    assert (result["zero-distance"].severity, result["zero-distance"].count) == ("error", 2)
+    assert "row 4, column 60 (1, 15)" in result["zero-distance"].where
+    assert (result["duplicates"].severity, result["duplicates"].where) == ("error", "rows 4, 60")
+    assert "1 and 15" in result["duplicates"].message
     x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
     scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
-    found = be.check_data(scores, far_targets=TARGETS)
-    assert not found.misleads and found["zero-distance"].severity == "ok"
+    result = be.check_data(scores, far_targets=TARGETS)
+    assert not result.misleads and result["zero-distance"].severity == "ok"
 
 
 @pytest.mark.slow
@@ -352,19 +352,19 @@ def test_near_by_chance_is_no_copy():
         for seed in range(5):
             rng = np.random.default_rng(seed)
             x = 2 * rng.normal(size=(40, dimensions))[WHO] + rng.normal(size=(160, dimensions))
-            found = checked(np.linalg.norm(x[:, None] - x[None], axis=2))
-            assert found["zero-distance"].severity == found["duplicates"].severity == "ok"
+            result = checked(np.linalg.norm(x[:, None] - x[None], axis=2))
+            assert result["zero-distance"].severity == result["duplicates"].severity == "ok"
 
 
 def test_the_similarity_of_a_copy_is_not_known_beyond_1():
     values = 100 - 10 * distances()
     values[4, 60] = values[60, 4] = 1
-    found = checked(values, kind="similarity")["zero-distance"]
-    assert found.severity == "ok" and "not known" in found.message
+    result = checked(values, kind="similarity")["zero-distance"]
+    assert result.severity == "ok" and "not known" in result.message
     genuine = WHO[:, None] == WHO
     listed = be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity")
-    found = be.check_data(listed, far_targets=TARGETS)["zero-distance"]
-    assert found.severity == "ok" and "not known" in found.message
+    result = be.check_data(listed, far_targets=TARGETS)["zero-distance"]
+    assert result.severity == "ok" and "not known" in result.message
 
 
 def test_near_copies_without_equal_rows_are_a_warning():
@@ -388,8 +388,8 @@ def test_near_copies_without_equal_rows_are_a_warning():
 def test_copies_in_a_gallery_of_its_own():
     values = distances()[:80, 80:].copy()
     values[:, 7] = values[:, 3]
-    found = checked(values, WHO[:80], WHO[:80])["duplicates"]
-    assert (found.severity, found.where) == ("error", "columns 3, 7")
+    result = checked(values, WHO[:80], WHO[:80])["duplicates"]
+    assert (result.severity, result.where) == ("error", "columns 3, 7")
     gallery = np.r_[WHO[:4], WHO[:4], WHO[8:80]]
     assert checked(values, WHO[:80], gallery)["duplicates"].severity == "warning"
     values[9] = values[10]
@@ -399,9 +399,9 @@ def test_copies_in_a_gallery_of_its_own():
 def test_a_zero_between_labels_without_a_copy():
     values = distances()
     values[4, 60] = values[60, 4] = 0
-    found = checked(values)
-    assert found["zero-distance"].severity == "warning"
-    assert found["duplicates"].severity == "ok"
+    result = checked(values)
+    assert result["zero-distance"].severity == "warning"
+    assert result["duplicates"].severity == "ok"
 
 
 @pytest.mark.slow
@@ -412,40 +412,40 @@ def test_copied_embeddings():
     for limit in (1, 1 << 30):
         for metric in ("l2", "cosine"):
             scores = be.Scores.from_embeddings(x, WHO, metric=metric, memory_limit=limit)
-            found = be.check_data(scores, far_targets=TARGETS)
-            assert found["zero-distance"].severity == "error", str(found)
+            result = be.check_data(scores, far_targets=TARGETS)
+            assert result["zero-distance"].severity == "error", str(result)
 
 
 def test_symmetry():
     values = distances()
     values[3, 90] += 1
-    found = checked(values)["symmetry"]
-    assert (found.severity, found.count) == ("warning", 2)
-    assert "row 3, column 90" in found.where or "row 90, column 3" in found.where
+    result = checked(values)["symmetry"]
+    assert (result.severity, result.count) == ("warning", 2)
+    assert "row 3, column 90" in result.where or "row 90, column 3" in result.where
     rounding = distances() * (1 + 1e-9 * np.random.default_rng(0).random((160, 160)))
-    found = checked(rounding)
-    assert found["symmetry"].severity == "note" and "rounding" in found["symmetry"].message
-    assert "12,480 impostor pairs" in found["people"].message
+    result = checked(rounding)
+    assert result["symmetry"].severity == "note" and "rounding" in result["symmetry"].message
+    assert "12,480 impostor pairs" in result["people"].message
     other = distances() + np.random.default_rng(0).random((160, 160))
-    found = checked(other)
-    assert found["symmetry"].severity == "note" and "24,960" in found["people"].message
+    result = checked(other)
+    assert result["symmetry"].severity == "note" and "24,960" in result["people"].message
 
 
 def test_symmetry_of_cells_that_are_left_out():
     """Of a pair that is compared in one order, the other order may hold anything."""
     values = np.triu(distances())
     mask = np.where(WHO[:, None] == WHO, 2, 1) * np.triu(np.ones((160, 160)), 1)
-    found = checked(values, mask=mask.astype(np.uint8))
-    assert found["symmetry"].severity == "ok" and "one direction" in found["symmetry"].message
-    assert "12,480 impostor pairs" in found["people"].message  # 16 of each of 780 pairs of people
+    result = checked(values, mask=mask.astype(np.uint8))
+    assert result["symmetry"].severity == "ok" and "one direction" in result["symmetry"].message
+    assert "12,480 impostor pairs" in result["people"].message  # 16 of each of 780 pairs of people
     both = mask + mask.T
     both[90, 3] = 0
     values = distances()
     values[3, 90] += 1  # its other direction is left out
     assert checked(values, mask=both.astype(np.uint8))["symmetry"].severity == "ok"
     values[3, 91] += 1
-    found = checked(values, mask=both.astype(np.uint8))["symmetry"]
-    assert found.count == 2 and f"of {160 * 159 - 2:,}" in found.message
+    result = checked(values, mask=both.astype(np.uint8))["symmetry"]
+    assert result.count == 2 and f"of {160 * 159 - 2:,}" in result.message
     # An exclusion between templates of one subject leaves the other cells alone.
     meta = {"take": np.arange(160) // 2}
     values = distances()
@@ -457,9 +457,9 @@ def test_symmetry_of_cells_that_are_left_out():
 def test_kind():
     d = distances()
     for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
-        found = checked(values, kind=kind)["kind"]
-        assert found.severity == "error" and other in found.remedy
-        assert "farthest from itself" in found.message
+        result = checked(values, kind=kind)["kind"]
+        assert result.severity == "error" and other in result.remedy
+        assert "farthest from itself" in result.message
     shuffled = WHO.copy()
     np.random.default_rng(0).shuffle(shuffled)
     chance = checked(d, shuffled)["kind"]
@@ -488,11 +488,11 @@ def test_ties_are_the_nature_of_codes(form):
         "roots": np.sqrt(counts), "float roots": np.sqrt(counts / 256).astype(np.float32),
     }[form]  # fmt: skip
     kind = "similarity" if form == "similarities" else "distance"
-    found = checked(values, kind=kind)
+    result = checked(values, kind=kind)
     assert len(np.unique(values)) < 160  # about 100 distinct scores
-    ties = found["ties"]
+    ties = result["ties"]
     assert ties.severity == "note" and ("roots" in form) == ("square roots" in ties.message)
-    assert not found.of("warning", "error")
+    assert not result.of("warning", "error")
 
 
 def test_pairs():
@@ -529,8 +529,8 @@ def test_masks_orders_cards_and_lists():
     assert checked(values, mask=mask)["failed"].severity == "ok"
     assert be.check_data(be.Scores(values, mask=mask), far_targets=TARGETS)["failed"].count == 0
     order = distances().argsort(axis=1).argsort(axis=1)
-    found = be.check_data(be.Scores(order, WHO, kind="order"), far_targets=TARGETS)
-    assert {x.check for x in found} & {"kind", "ties", "zero-distance"} == set()
+    result = be.check_data(be.Scores(order, WHO, kind="order"), far_targets=TARGETS)
+    assert {x.check for x in result} & {"kind", "ties", "zero-distance"} == set()
     cameras = {"camera": np.arange(80) % 2}
     reid = be.Scores(
         distances()[:80, 80:], WHO[:80], np.r_[WHO[:76], -1, -1, -1, -1],
@@ -560,7 +560,7 @@ def test_a_pass_counts_what_is_there(seed, square, masked, order):
     scores = be.Scores(
         values, probe, None if square else gallery, nan="exclude", mask=mask if masked else None
     )
-    found = scan(scores)
+    result = scan(scores)
     expected = dict.fromkeys(range(data_scan.KINDS), 0)
     first: dict[int, tuple[int, int]] = {}
     for i in range(m):
@@ -579,9 +579,9 @@ def test_a_pass_counts_what_is_there(seed, square, masked, order):
             if what is not None:
                 expected[what] += 1
                 first.setdefault(what, (i, j))
-    assert found.counts.tolist() == list(expected.values())
+    assert result.counts.tolist() == list(expected.values())
     for what, cell in first.items():
-        assert tuple(found.places[what][0].tolist()) == cell
+        assert tuple(result.places[what][0].tolist()) == cell
 
 
 @pytest.fixture(scope="module")
@@ -612,16 +612,18 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
 
 def test_the_layout_of_probes_from_the_gallery_is_not_called_all_against_all():
     part = be.Scores(1 - np.eye(4), list("aabb")).select(probes=[0, 2])
-    found = be.check_data(part, read_scores=False)["layout"]
-    assert found.message == "probes from the gallery, 2 x 4"
+    result = be.check_data(part, read_scores=False)["layout"]
+    assert result.message == "probes from the gallery, 2 x 4"
 
 
 def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
     be.save(be.Scores(1 - np.eye(4), ["Ann", "ann", "bob", "bob"]), tmp_path / "s.npz")
     assert main(["run", str(tmp_path / "s.npz"), "--no-auc"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "Labels: 1 label in several spellings, counted as different subjects ('Ann' and" in said
-    assert "'ann'); if they are the same people, write their labels alike" in said
+    message = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Labels: 1 label in several spellings, counted as different subjects ('Ann' and" in message
+    )
+    assert "'ann'); if they are the same people, write their labels alike" in message
 
 
 @pytest.mark.slow
@@ -629,8 +631,8 @@ def test_run_says_in_a_line_what_the_labels_show(file, capsys):
     assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0
     assert "Labels and metadata: " in capsys.readouterr().out
     assert main(["run", file, "--no-auc", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["check"]
-    assert [x["check"] for x in found] == ["people"]
+    result = json.loads(capsys.readouterr().out)["check"]
+    assert [x["check"] for x in result] == ["people"]
 
 
 UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.arange(12), 3),
@@ -643,9 +645,9 @@ UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.
     ids=["verification", "evaluate", "summary", "compare"],
 )
 def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
-    with pytest.warns(be.BioevalWarning, match="similarity is probably the wrong kind") as said:
+    with pytest.warns(be.BioevalWarning, match="similarity is probably the wrong kind") as message:
         call(UPSIDE_DOWN)
-    assert {one.filename for one in said} == {__file__}
+    assert {one.filename for one in message} == {__file__}
 
 
 def test_labels_are_doubted_where_a_metric_gave_the_kind():
@@ -653,10 +655,10 @@ def test_labels_are_doubted_where_a_metric_gave_the_kind():
     rng = np.random.default_rng(0)
     x = np.repeat(rng.normal(size=(20, 1)), 2, axis=0) + np.tile([[0.0], [9.0]], (20, 1))
     who = np.repeat(np.arange(20), 2)
-    found = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
-    assert found.eer > 0.7
-    assert "the kind is right and the labels wrong" in found.attrs["kind_doubt"]
-    assert "kind=" not in found.attrs["warnings"]
+    result = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
+    assert result.eer > 0.7
+    assert "the kind is right and the labels wrong" in result.attrs["kind_doubt"]
+    assert "kind=" not in result.attrs["warnings"]
     given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
     with pytest.warns(be.BioevalWarning, match='`kind="similarity"` reverses them'):
         be.verification(given)

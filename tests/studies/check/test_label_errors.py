@@ -93,11 +93,11 @@ def test_against_the_definition(layout, kind, seed, form):
 
 
 def test_the_cases_have_errors_to_find():
-    found = [
+    result = [
         len(naive_label_errors.suspects(**case(seed, "all-against-all", "distance", "plain"))[0])
         for seed in range(12)
     ]
-    assert sum(found) >= 8 and max(found) >= 2
+    assert sum(result) >= 8 and max(result) >= 2
 
 
 def recall_and_false(people_: int, templates: int, within: float, runs: int) -> tuple:
@@ -107,8 +107,8 @@ def recall_and_false(people_: int, templates: int, within: float, runs: int) -> 
         labels = np.repeat(np.arange(people_), templates)
         values = people(rng, labels, within)
         given, wrong = planted(rng, labels, len(labels) // 50)
-        found = set(be.worst_pairs(be.Scores(values, given), 1).suspect_templates.values.tolist())
-        right, named, there = right + len(found & wrong), named + len(found), there + len(wrong)
+        result = set(be.worst_pairs(be.Scores(values, given), 1).suspect_templates.values.tolist())
+        right, named, there = right + len(result & wrong), named + len(result), there + len(wrong)
     return right / there, (named - right) / max(named, 1)
 
 
@@ -150,9 +150,9 @@ def test_streamed_embeddings_and_files(tmp_path):
     given, wrong = planted(rng, labels, 3)
     streamed = be.Scores.from_embeddings(x, given, metric="l2", memory_limit=1)
     assert streamed._streams
-    found = be.worst_pairs(streamed, 1).suspect_templates.values.tolist()
-    assert set(found) >= wrong
-    shown = ", ".join(map(str, sorted(found)))
+    result = be.worst_pairs(streamed, 1).suspect_templates.values.tolist()
+    assert set(result) >= wrong
+    shown = ", ".join(map(str, sorted(result)))
     assert be.check_data(streamed)["label-errors"].where == f"rows {shown}"
     whole = be.Scores.from_embeddings(x, given, metric="l2")
     be.save(whole, tmp_path / "s.h5")
@@ -165,8 +165,8 @@ def test_a_limit_is_said(monkeypatch):
     values = people(rng, labels, 0.2)
     given, _ = planted(rng, labels, 6)
     monkeypatch.setattr(label_checks, "MOST_NAMED", 4)
-    found = be.check_data(be.Scores(values, given))["label-errors"]
-    assert found.count == 4 and found.message.startswith("at least 4 templates")
+    result = be.check_data(be.Scores(values, given))["label-errors"]
+    assert result.count == 4 and result.message.startswith("at least 4 templates")
 
 
 @pytest.mark.slow
@@ -181,9 +181,9 @@ def test_table_document_files_and_page(tmp_path, capsys):
     out, page = tmp_path / "out", tmp_path / "page.html"
     assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out),
                  "--report", str(page), "--images", "file"]) == 0  # fmt: skip
-    said = capsys.readouterr().out
-    assert "Templates nearer to another subject than to their own" in said
-    assert "p0 (file 17.png)" in said
+    message = capsys.readouterr().out
+    assert "Templates nearer to another subject than to their own" in message
+    assert "p0 (file 17.png)" in message
     document = json.loads((out / "summary.json").read_text())
     expected = {"suspect_templates": 17, "suspect_labels": "p0", "nearest_labels": "p4"}
     assert document["suspect_templates"] == [{**expected, "suspect_meta_file": "17.png"}]
@@ -194,9 +194,9 @@ def test_table_document_files_and_page(tmp_path, capsys):
     text = page.read_text()
     assert "Worst pairs: values by suspect" in text and "17.png: no image" in text
     assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
-    found = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["label-errors"]["where"] == "row 17 (17.png)"
-    assert (found["label-errors"]["severity"], found["label-errors"]["count"]) == ("warning", 1)
+    result = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
+    assert result["label-errors"]["where"] == "row 17 (17.png)"
+    assert (result["label-errors"]["severity"], result["label-errors"]["count"]) == ("warning", 1)
 
 
 def test_selection_is_that_of_a_sorted_array():

@@ -24,13 +24,13 @@ def study() -> Any:
 def alarms(study: Any, seeds: range) -> Counter:
     """Return in how many sets of data each check warns or is an error."""
     assert len(study.SOUND) == 10
-    found = {
+    result = {
         (kind, seed, check)
         for kind in study.SOUND
         for seed, check, severity in study.alarms(kind, seeds)
         if severity != "note"
     }
-    return Counter(check for _, _, check in found)
+    return Counter(check for _, _, check in result)
 
 
 @pytest.mark.slow
@@ -40,8 +40,8 @@ def test_one_set_of_each_kind(study):
 
 @pytest.mark.slow
 def test_no_check_raises_alarm_in_more_than_2_percent(study):
-    found = alarms(study, range(2000, 2012))
-    assert all(number <= 0.02 * 120 for number in found.values()), found
+    result = alarms(study, range(2000, 2012))
+    assert all(number <= 0.02 * 120 for number in result.values()), result
 
 
 @pytest.mark.slow

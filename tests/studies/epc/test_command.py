@@ -25,9 +25,9 @@ def test_one_system_and_two(sets, tmp_path, capsys):
     given = ["epsc", "--dev", dev, "--test", test, "--omegas", "0,0.5", "--beta", "0.4"]
     assert main([*given, "--out", str(out), "--plots"]) == 0
     ds = be.epsc(be.load(dev), be.load(test), omegas=[0, 0.5], beta=0.4)
-    said = capsys.readouterr().out
-    assert f"{100 * ds.hter_w[1].item():.2f}" in said
-    assert "|0.4 far_w - 0.6 FRR|" in said
+    message = capsys.readouterr().out
+    assert f"{100 * ds.hter_w[1].item():.2f}" in message
+    assert "|0.4 far_w - 0.6 FRR|" in message
     assert {x.name for x in out.iterdir()} == {
         "curve.csv", "epsc.png", "results.nc", "summary.json", "table.txt",
     }  # fmt: skip
@@ -35,13 +35,13 @@ def test_one_system_and_two(sets, tmp_path, capsys):
     assert [x["hter_w"] for x in curve] == ds.hter_w.values.tolist()
     more = ["--dev", test, "--test", dev, "--criterion", "wer", "--json"]
     assert main([*given, *more]) == 0
-    found = json.loads(capsys.readouterr().out)["systems"]
-    assert list(found) == ["test", "dev"]
+    result = json.loads(capsys.readouterr().out)["systems"]
+    assert list(result) == ["test", "dev"]
 
 
 def test_sets_without_attacks_are_named(sets, tmp_path, capsys):
     be.save(be.simulate(10, 3), tmp_path / "plain.npz")
     assert main(["epsc", "--dev", sets[0], "--test", str(tmp_path / "plain.npz")]) == 2
-    said = capsys.readouterr().err
-    assert "'attack', but the probe metadata" in said
-    assert said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert "'attack', but the probe metadata" in message
+    assert message.count("\n") == 1

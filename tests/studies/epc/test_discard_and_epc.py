@@ -50,13 +50,13 @@ def test_discarding_is_as_defined(drawn, fusion):
         be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS, **options
     )
     read = naive.read(**case.naive())
-    found = [
+    result = [
         naive_groups.error_discard(read, (probe, gallery), at, f, case.kind, fusion)
         for f in FRACTIONS
     ]
     for name in ("discarded", "genuine_attempts", "impostor_attempts", "fr", "fa", "frr", "far"):
-        np.testing.assert_array_equal(ds[name], floats([x[name] for x in found]), err_msg=name)
-    area = naive_groups.pauc(FRACTIONS, [x["frr"] for x in found])
+        np.testing.assert_array_equal(ds[name], floats([x[name] for x in result]), err_msg=name)
+    area = naive_groups.pauc(FRACTIONS, [x["frr"] for x in result])
     np.testing.assert_allclose(ds.pauc, float(area), rtol=1e-12)
     assert ds.samples.item() == (m if case.square else m + n)
 

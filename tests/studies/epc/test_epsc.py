@@ -53,17 +53,17 @@ def test_thresholds_and_rates_are_as_defined(few, data, kind, templates, criteri
         ds = be.epsc(
             *given_sets, omegas=OMEGAS, beta=beta, criterion=criterion, templates=templates
         )
-    found = [
+    result = [
         naive_attacks.lists(case.naive(), species, None, [True] * len(species), options)
         for case, species in sets
     ]
-    expected = [naive_attacks.epsc(*found, kind, omega, beta, criterion) for omega in OMEGAS]
+    expected = [naive_attacks.epsc(*result, kind, omega, beta, criterion) for omega in OMEGAS]
     np.testing.assert_array_equal(ds.threshold, floats([x["threshold"] for x in expected]))
     for name in ("far", "frr", "iapar_pooled", "far_w", "wer"):
         values = floats([x[name] for x in expected])
         np.testing.assert_allclose(ds[name], values, atol=1e-15, err_msg=name)
     for name in ("genuine", "impostor"):
-        assert ds[f"dev_{name}_attempts"] == found[0]["attempts"][name]
+        assert ds[f"dev_{name}_attempts"] == result[0]["attempts"][name]
     np.testing.assert_array_equal(ds.hter_w, (ds.far_w + ds.frr) / 2)
 
 

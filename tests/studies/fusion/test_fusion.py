@@ -112,11 +112,11 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     z = (x - x.mean(axis=0)) / x.std(axis=0)
     weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
     expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(z, y, weights)
-    found = be.Fusion("logistic", normalise).fit(train)
+    result = be.Fusion("logistic", normalise).fit(train)
     slopes = expected.coef_[0] / x.std(axis=0)
-    np.testing.assert_allclose(list(found.weights_.values()), slopes, rtol=1e-6)
+    np.testing.assert_allclose(list(result.weights_.values()), slopes, rtol=1e-6)
     offset = expected.intercept_[0] - slopes @ x.mean(axis=0)
-    np.testing.assert_allclose(found.offset_, offset, rtol=1e-6)
+    np.testing.assert_allclose(result.offset_, offset, rtol=1e-6)
     fused = be.fuse(data, "logistic", normalise=normalise, train=train)
     entering = [
         twin.scaled(data[k].values[4, 6], normalise, train[k].values[others(train[k])].tolist())
@@ -130,9 +130,9 @@ def test_separable_systems_are_penalised_with_a_warning():
     a, b = system(1, "similarity"), system(2, "similarity")
     a.values[np.equal.outer(LABELS, LABELS)] += 100
     with pytest.warns(be.BioevalWarning, match="separable"):
-        found = be.Fusion("logistic").fit({"a": a, "b": b})
-    assert found.separable_ and all(map(math.isfinite, found.weights_.values()))
-    fused = found.transform({"a": a, "b": b})
+        result = be.Fusion("logistic").fit({"a": a, "b": b})
+    assert result.separable_ and all(map(math.isfinite, result.weights_.values()))
+    fused = result.transform({"a": a, "b": b})
     assert "separable" in be.verification(fused).attrs["warnings"]
     folds = be.partition.SubjectKFold(2)
     over = crossed({"a": a, "b": b}, folds, estimator=be.Fusion("logistic"))
@@ -155,8 +155,8 @@ def test_pairs_and_selections_and_masks():
         k: be.Scores(s.values, LABELS, kind="similarity", mask=mask)
         for k, s in (("a", a), ("b", b))
     }
-    found = be.verification(be.fuse(masked))
-    assert found.genuine_attempts == (mask == 2).sum()
+    result = be.verification(be.fuse(masked))
+    assert result.genuine_attempts == (mask == 2).sum()
     unlabelled = {k: be.Scores(s.values, kind="similarity", mask=mask) for k, s in masked.items()}
     assert (
         be.verification(be.fuse(unlabelled, normalise="z")).impostor_attempts == (mask == 1).sum()
@@ -213,7 +213,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     folds = be.partition.SubjectKFold(3)
     estimator = be.Fusion("logistic")
     assert repr(clone(estimator)) == repr(estimator)
-    found = crossed(pair, folds, estimator=estimator, threshold="eer")
+    result = crossed(pair, folds, estimator=estimator, threshold="eer")
     labels = pair["a"].probe_labels
     for k, test in enumerate(np.array_split(np.unique(labels), 3)):
         inside = np.isin(labels, test)
@@ -222,9 +222,9 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
             for which in (~inside, inside)
         )
         fused = be.fuse(held, "logistic", train=train)
-        at = be.verification(fused, thresholds=[found.threshold.values[0, k]])
-        np.testing.assert_array_equal(found.fa[0, k], at.fa[0])
-        np.testing.assert_allclose(found.cllr[0, k], be.calibration(fused).cllr)
+        at = be.verification(fused, thresholds=[result.threshold.values[0, k]])
+        np.testing.assert_array_equal(result.fa[0, k], at.fa[0])
+        np.testing.assert_allclose(result.cllr[0, k], be.calibration(fused).cllr)
     chain = make_pipeline(be.Fusion(normalise="z"), be.Calibrator())
     assert crossed(pair, folds, estimator=chain).attrs["kind"] == "llr"
     closed = crossed(pair, folds, estimator=be.Fusion(), task="closed_set", ranks=[1])
@@ -237,10 +237,10 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
     files = ["face.npz", "finger.npz"]
     assert main(["fuse", *files, "--normalise", "z", "--out", "fused.npz", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["systems"]
+    result = json.loads(capsys.readouterr().out)["systems"]
     fused = be.load("fused.npz")
-    assert found["fused"]["eer"] == be.verification(fused).eer and fused.kind == "similarity"
-    assert list(found) == ["face", "finger", "fused"]
+    assert result["fused"]["eer"] == be.verification(fused).eer and fused.kind == "similarity"
+    assert list(result) == ["face", "finger", "fused"]
     course = ["--method", "logistic", "--protocol", "course-kfold"]
     assert main(["fuse", *files, *course]) == 0
     table = capsys.readouterr().out

@@ -45,8 +45,8 @@ def test_normalised_scores_are_those_of_the_definition(data, method, turned):
             for name, x in given.items()
         }
     options = {"cohort": cohort} if method == "zt" else {"top": 3} if method == "as" else {}
-    found = be.normalise(scores, method, **given, **options)
-    assert found.kind == scores.kind and found.shape == scores.shape
+    result = be.normalise(scores, method, **given, **options)
+    assert result.kind == scores.kind and result.shape == scores.shape
     g, p = gallery.values.tolist(), probe.values.tolist()
     if method == "as":
         g, p = ([closest(row, 3, scores.kind) for row in side] for side in (g, p))
@@ -63,17 +63,17 @@ def test_normalised_scores_are_those_of_the_definition(data, method, turned):
             expected = twin.normalised(scores.values[i, j], z, None if method == "zt" else t)
             if method == "zt":
                 expected = twin.normalised(expected, None, t)
-            np.testing.assert_allclose(found.values[i, j], expected, rtol=1e-12)
+            np.testing.assert_allclose(result.values[i, j], expected, rtol=1e-12)
 
 
 def test_one_cohort_serves_both_sides_of_a_square_matrix():
     everyone = be.simulate(10, 3, random_state=1)
     inside, outside = range(18), range(18, 30)
     scores, cohort = everyone.select(inside, inside), everyone.select(inside, outside)
-    found = be.normalise(scores, "s", cohort)
+    result = be.normalise(scores, "s", cohort)
     both = be.normalise(scores, "s", cohort, everyone.select(outside, inside))
-    np.testing.assert_allclose(found.values, both.values)
-    assert be.verification(found).genuine_attempts == be.verification(scores).genuine_attempts
+    np.testing.assert_allclose(result.values, both.values)
+    assert be.verification(result).genuine_attempts == be.verification(scores).genuine_attempts
     ratios = be.normalise(be.Calibrator().fit_transform(scores), "z", _as_ratios(cohort))
     assert ratios.kind == "similarity"
 

@@ -80,10 +80,10 @@ def test_the_components_are_means_over_pairs_of_pairs(seed, symmetric):
         tables.append(table)
     if not any((~np.isnan(x)).any() for x in tables):
         return
-    found = planning.components_of(tables, symmetric=symmetric)
+    result = planning.components_of(tables, symmetric=symmetric)
     expected = by_pairs([x.tolist() for x in tables], symmetric)
     np.testing.assert_allclose(
-        (found.rate, found.between, found.template, found.total), expected, atol=1e-12
+        (result.rate, result.between, result.template, result.total), expected, atol=1e-12
     )
 
 
@@ -98,17 +98,17 @@ def test_the_variance_of_a_subject_is_that_of_its_effects():
     parts = planning.Components(0, 1.0, 0.49, 1 + 2 * 0.49 + 0.25)
     means = np.nanmean(total, axis=(1, 2))
     assert means.var() == pytest.approx(parts.subject_variance(templates), rel=0.05)
-    found = planning.components_of(total[:3000], symmetric=True)
-    assert found.between == pytest.approx(1.0, rel=0.1)
-    assert found.template == pytest.approx(0.49, rel=0.1)
+    result = planning.components_of(total[:3000], symmetric=True)
+    assert result.between == pytest.approx(1.0, rel=0.1)
+    assert result.template == pytest.approx(0.49, rel=0.1)
 
 
 @pytest.mark.slow
 def test_the_kurtosis_is_that_of_beta_and_at_the_end_of_two_values():
     people = np.random.default_rng(0).beta(1.0, 9.0, 2_000_000)
     centred = people - people.mean()
-    found = (centred**4).mean() / people.var() ** 2
-    assert planning.kurtosis(0.1, people.var()) == pytest.approx(found, rel=0.02)
+    result = (centred**4).mean() / people.var() ** 2
+    assert planning.kurtosis(0.1, people.var()) == pytest.approx(result, rel=0.02)
     assert planning.kurtosis(0.1, 0.09) == pytest.approx((0.9**3 + 0.1**3) / 0.09)
 
 
@@ -290,12 +290,12 @@ def test_the_command_line(tmp_path, capsys):
 
 
 def test_rates_of_the_command_line_may_be_percentages(capsys):
-    found = []
+    result = []
     for far, frr in (("0.1%", "2%"), ("1/1000", "0.02")):
         words = ["sample-size", "--far", far, "--frr", frr, "--icc", "0.2", "--templates", "3"]
         assert main([*words, "--json"]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    assert found[0] == found[1] and found[0]["subjects_rule_of_3"] == 78
+        result.append(json.loads(capsys.readouterr().out))
+    assert result[0] == result[1] and result[0]["subjects_rule_of_3"] == 78
     day = ["workload", "--people", "2000", "--impostors", "1%", "--rates", "far=0.1%,frr=2%"]
     assert main([*day, "--days", "1", "--json"]) == 0
     events = json.loads(capsys.readouterr().out)["events"]

@@ -101,25 +101,25 @@ USE = {"people_per_day": 1000, "impostor_share": 0.1}
 def test_a_result_gives_its_rates():
     scores = be.simulate(40, 4, random_state=1)
     ds = be.verification(scores, thresholds=[3.0, 4.0], interval="subject-bootstrap")
-    for found, at in (
+    for result, at in (
         (be.workload(ds, **USE, threshold=4.0), 1),
         (be.workload(be.verification(scores, thresholds=[3.0], interval="wilson"), **USE), 0),
     ):
-        rates = [[float(ds[x][at]) for x in ("far", "frr")], found.rate.values.tolist()]
+        rates = [[float(ds[x][at]) for x in ("far", "frr")], result.rate.values.tolist()]
         assert rates[0] == rates[1]
-    assert float(found.rate_low[1]) > 0 and (found.predicted_high >= found.count_high).all()
-    assert found.attrs["confidence"] == 0.95
+    assert float(result.rate_low[1]) > 0 and (result.predicted_high >= result.count_high).all()
+    assert result.attrs["confidence"] == 0.95
     target = be.workload(ds, **USE, far_target=0.01)
     assert target.rate.values.tolist() == [0.01, float(ds.frr_at_far[1])]
     assert np.isnan(target.rate_high[0]) and target.rate_high[1] == ds.frr_at_far_high[1]
     failing = be.workload(with_failures(ds, fta=0.1), **USE, threshold=4.0)
     assert float(failing.rate[1]) == pytest.approx(0.1 + 0.9 * float(ds.frr[1]))
     listed = be.open_set(scores, thresholds=[3.0])
-    found = be.workload(listed, **USE)
-    assert found.attrs["task"] == "watch list"
-    assert found.rate.values.tolist() == [float(listed.far[0]), float(listed.frr[0])]
-    found = be.workload(listed, **USE, far_target=0.1)
-    assert float(found.rate[1]) == pytest.approx(1 - float(listed.dir_at_far.values[0, 0]))
+    result = be.workload(listed, **USE)
+    assert result.attrs["task"] == "watch list"
+    assert result.rate.values.tolist() == [float(listed.far[0]), float(listed.frr[0])]
+    result = be.workload(listed, **USE, far_target=0.1)
+    assert float(result.rate[1]) == pytest.approx(1 - float(listed.dir_at_far.values[0, 0]))
 
 
 def test_what_is_refused():
@@ -195,8 +195,8 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     assert float(listed.per_day[1]) == pytest.approx(180)
     # Impostor distances 1 to 10: at most 4 of 10 are accepted where 85 of 200 may be.
     scores = be.Scores.from_pairs(np.arange(12.0), [1, *[0] * 10, 1], kind="distance")
-    found = be.workload(be.verification(scores), alarms_per_day=85, **day)
-    assert float(found.rate[0]) == pytest.approx(0.4)
+    result = be.workload(be.verification(scores), alarms_per_day=85, **day)
+    assert float(result.rate[0]) == pytest.approx(0.4)
     be.save(scores, tmp_path / "s.npz")
     given = ["--people", "2000", "--impostors", "0.1", "--alarms-per-day"]
     assert main(["workload", str(tmp_path / "s.npz"), *given, "85", "--json"]) == 0

@@ -45,18 +45,18 @@ def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
     seed, kind, dtype, templates
 ):
     scores = unequal(seed, kind=kind, dtype=dtype)
-    found = PairShares(scores, 0.2, templates=templates, fusion="min", new_gallery=False)
-    assert not found.reason
-    layers = np.unique(np.linspace(0, np.searchsorted(found.mean, 0.2), 5).astype(int))
-    means = found.means(layers)
+    result = PairShares(scores, 0.2, templates=templates, fusion="min", new_gallery=False)
+    assert not result.reason
+    layers = np.unique(np.linspace(0, np.searchsorted(result.mean, 0.2), 5).astype(int))
+    means = result.means(layers)
     labels = scores.probe_labels.tolist()
     names = scores._codes.values.tolist()
     for k, layer in enumerate(layers):
         h = twin.shares(
-            seen(scores), labels, labels, found.thresholds[layer], fuse=templates == "multi"
+            seen(scores), labels, labels, result.thresholds[layer], fuse=templates == "multi"
         )
         assert means.mean[k] == pytest.approx(twin.mean(h), rel=1e-12)
-        assert found.mean[layer] == pytest.approx(twin.mean(h), rel=1e-12)
+        assert result.mean[layer] == pytest.approx(twin.mean(h), rel=1e-12)
         expected = [twin.without(h, name) for name in names]
         np.testing.assert_allclose(means.without[k], expected, rtol=1e-10)
         assert means.doubled[k] == pytest.approx(twin.doubled(h), rel=1e-12)
@@ -69,7 +69,7 @@ def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
 def test_the_threshold_is_that_of_the_definition(seed, assurance):
     """Every attainable threshold is looked at in turn, from the strictest on."""
     scores, target = unequal(seed, people=16), 0.3
-    found = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **STUDY)
+    result = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **STUDY)
     d, labels = seen(scores), scores.probe_labels.tolist()
     shares = PairShares(scores, target, **SINGLE, new_gallery=False)
     n, names = shares.people, scores._codes.values.tolist()
@@ -94,17 +94,17 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
             break
         best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
     if best is None:
-        assert math.isnan(found.assured_threshold)
-        assert "people" in found.attrs["assured_reason"]
+        assert math.isnan(result.assured_threshold)
+        assert "people" in result.attrs["assured_reason"]
         return
     levels = {round(r, 12) for t, r in rates.items() if rates[first] <= r <= target}
     if assurance == "estimated" and len(levels) > 64:
-        assert found.assured_threshold <= best  # of 64 points
-        assert found.assured_far_high <= target
+        assert result.assured_threshold <= best  # of 64 points
+        assert result.assured_far_high <= target
         return
-    assert found.assured_threshold == best
-    assert found.assured_far == pytest.approx(rates[best], rel=1e-12)
-    assert found.assured_far_high == pytest.approx(limit, rel=1e-6)
+    assert result.assured_threshold == best
+    assert result.assured_far == pytest.approx(rates[best], rel=1e-12)
+    assert result.assured_far_high == pytest.approx(limit, rel=1e-6)
 
 
 def test_limits_are_those_of_the_twin():
@@ -133,11 +133,11 @@ def by_hand() -> be.Scores:
 @pytest.mark.slow
 def test_a_hand_example():
     """Of 1,770 pairs of people two are accepted at 2, in one direction of the two: 1 / 1770."""
-    found = be.study_threshold(by_hand(), "far=0.1", assure=0.95, assurance="guaranteed", **STUDY)
+    result = be.study_threshold(by_hand(), "far=0.1", assure=0.95, assurance="guaranteed", **STUDY)
     # 30 disjoint pairs: 30 kl(1 / 1770, 0.0978) = ln 20, and at 9 everybody is accepted.
-    assert found.assured_threshold == 2.0
-    assert found.assured_far == pytest.approx(1 / 1770)
-    assert found.assured_far_high == pytest.approx(0.0983, abs=1e-4)
+    assert result.assured_threshold == 2.0
+    assert result.assured_far == pytest.approx(1 / 1770)
+    assert result.assured_far_high == pytest.approx(0.0983, abs=1e-4)
     strict = be.study_threshold(
         by_hand(), "far=0.096", assure=0.95, assurance="guaranteed", **STUDY
     )
@@ -169,8 +169,8 @@ def test_a_probe_of_each_side_of_disjoint_people():
 
 def test_people_on_one_side_only_are_refused():
     scores = be.Scores(np.random.default_rng(0).random((6, 9)), range(6), np.arange(9) // 2)
-    found = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
-    assert "on both sides and others on one" in found.reason
+    result = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
+    assert "on both sides and others on one" in result.reason
 
 
 def test_lists_have_the_pairs_that_they_name():
@@ -179,13 +179,13 @@ def test_lists_have_the_pairs_that_they_name():
     pairs = [*people, *((a, a) for a in range(12))]
     scores = rng.random(len(pairs)) + 1
     listed = be.Scores.from_pairs(scores, [a == b for a, b in pairs], subjects=pairs)
-    found = PairShares(listed, 0.5, **SINGLE, new_gallery=False)
+    result = PairShares(listed, 0.5, **SINGLE, new_gallery=False)
     degree = np.bincount(np.ravel(people), minlength=12)
-    assert found.pairs == len(people)
-    assert found.independent == len(people) // (degree.max() + 1)
-    means = found.means(np.array([5]))
+    assert result.pairs == len(people)
+    assert result.independent == len(people) // (degree.max() + 1)
+    means = result.means(np.array([5]))
     h = {
-        frozenset(p): float(s <= found.thresholds[5]) for p, s in zip(people, scores, strict=False)
+        frozenset(p): float(s <= result.thresholds[5]) for p, s in zip(people, scores, strict=False)
     }
     assert means.doubled[0] == pytest.approx(twin.doubled(h), rel=1e-12)
 
@@ -198,10 +198,10 @@ def test_independent_pairs_have_exact_limits():
     names[100:, 1] = names[100:, 0]
     scores = np.concatenate([rng.random(100) + 0.5, rng.random(100)])
     listed = be.Scores.from_pairs(scores, np.arange(200) >= 100, subjects=names)
-    found = be.study_threshold(listed, "far=0.1", assure=0.95, **{**STUDY, "folds": 2})
-    assert found.attrs["assured_rule"].startswith("exact")
-    errors = np.round(found.assured_far * 100)
-    assert found.assured_far_high == pytest.approx(beta.ppf(0.95, errors + 1, 100 - errors))
+    result = be.study_threshold(listed, "far=0.1", assure=0.95, **{**STUDY, "folds": 2})
+    assert result.attrs["assured_rule"].startswith("exact")
+    errors = np.round(result.assured_far * 100)
+    assert result.assured_far_high == pytest.approx(beta.ppf(0.95, errors + 1, 100 - errors))
     assert beta.ppf(0.95, errors + 2, 99 - errors) > 0.1
 
 
@@ -232,11 +232,11 @@ def test_lists_without_people_are_refused():
 
 @pytest.mark.slow
 def test_too_few_people_are_told_how_many_are_needed():
-    found = be.study_threshold(unequal(), "far=0.01", assure=0.95, assurance="guaranteed", **STUDY)
-    assert math.isnan(found.assured_threshold)
-    assert math.isnan(found.frr_price)
-    assert "needs 598 or more" in found.attrs["assured_reason"]
-    assert found.people_needed == 598
+    result = be.study_threshold(unequal(), "far=0.01", assure=0.95, assurance="guaranteed", **STUDY)
+    assert math.isnan(result.assured_threshold)
+    assert math.isnan(result.frr_price)
+    assert "needs 598 or more" in result.attrs["assured_reason"]
+    assert result.people_needed == 598
 
 
 def test_a_claim_on_the_data_of_the_threshold_is_refused():
@@ -255,7 +255,7 @@ def test_a_claim_on_the_data_of_the_threshold_is_refused():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_frr_of_a_claim_weighs_people_alike(seed):
     scores = unequal(seed, people=20)
-    found = be.check_claim(scores, 1.0, frr=0.5)
+    result = be.check_claim(scores, 1.0, frr=0.5)
     d, labels = seen(scores), scores.probe_labels
     rates = []
     for name in np.unique(labels):
@@ -263,8 +263,8 @@ def test_the_frr_of_a_claim_weighs_people_alike(seed):
         own = own[~np.isnan(own)]
         if len(own):
             rates.append((own > 1.0).mean())
-    assert found.frr == pytest.approx(np.mean(rates), rel=1e-12)
-    assert found.frr_low <= found.frr <= found.frr_high
+    assert result.frr == pytest.approx(np.mean(rates), rel=1e-12)
+    assert result.frr_low <= result.frr <= result.frr_high
     strict = be.check_claim(scores, 1.0, frr=0.5, assurance="guaranteed")
     assert strict.frr_high == pytest.approx(twin.guaranteed(np.mean(rates), len(rates), 0.05))
 
@@ -286,9 +286,9 @@ def test_what_claims_settle():
 
 @pytest.mark.parametrize("assure", [0, 1, 1.5, -0.1, math.nan, "0.95", True, [0.95]])
 def test_a_confidence_is_between_0_and_1(assure):
-    with pytest.raises(be.DataError, match="assure is .*; expected a number") as found:
+    with pytest.raises(be.DataError, match="assure is .*; expected a number") as result:
         be.study_threshold(unequal(), "far=0.1", assure=assure, **STUDY)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)
 
 
 @pytest.mark.parametrize("target", ["far=1", "far=0", ("far", 1.0), "far=100%", "frr=0.1", 2.5])
@@ -300,18 +300,18 @@ def test_a_target_is_a_far_above_0_and_below_1(target):
 @pytest.mark.parametrize(("confidence", "people"), [(0.95, 598), (0.9, 460), (0.99, 918)])
 @pytest.mark.cases(1)
 def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
-    found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
-    assert math.isnan(found.assured_threshold)
-    assert f"The guaranteed rule needs {people:,} or more" in found.attrs["assured_reason"]
-    assert "12 people are too few" in found.attrs["assured_reason"]
-    assert found.people_needed == people
-    assert found.attrs["assured_sentence"].startswith("No threshold can be promised: ")
+    result = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
+    assert math.isnan(result.assured_threshold)
+    assert f"The guaranteed rule needs {people:,} or more" in result.attrs["assured_reason"]
+    assert "12 people are too few" in result.attrs["assured_reason"]
+    assert result.people_needed == people
+    assert result.attrs["assured_sentence"].startswith("No threshold can be promised: ")
 
 
 def test_two_people_are_too_few_for_anything():
     scores = be.Scores(np.random.default_rng(0).random((4, 4)), [0, 0, 1, 1])
-    found = be.study_threshold(scores, "far=0.5", assure=0.9, folds=2, repeats=1)
-    assert "only 2 people with impostor attempts; at least 3" in found.attrs["assured_reason"]
+    result = be.study_threshold(scores, "far=0.5", assure=0.9, folds=2, repeats=1)
+    assert "only 2 people with impostor attempts; at least 3" in result.attrs["assured_reason"]
 
 
 def failed(policy: str) -> be.Scores:
@@ -337,7 +337,7 @@ def test_failed_comparisons_follow_their_policy():
         if policy == "reject":  # an attempt that no threshold accepts
             d[np.isnan(d)] = np.inf
         np.fill_diagonal(d, np.nan)
-        found = PairShares(scores, 0.3, **SINGLE, new_gallery=False)
+        result = PairShares(scores, 0.3, **SINGLE, new_gallery=False)
         study = be.study_threshold(scores, "far=0.3", assure=0.9, assurance="guaranteed", **STUDY)
         n, best = 16, -math.inf
         for t in twin.attainable(d, labels, labels):
@@ -347,7 +347,7 @@ def test_failed_comparisons_follow_their_policy():
                 independent = len(h) // (max(partners.values()) + 1)
             else:
                 independent = n // 2
-            assert found.independent == independent
+            assert result.independent == independent
             if twin.guaranteed(twin.mean(h), independent, 0.1) > 0.3:
                 break
             best = t
@@ -366,12 +366,12 @@ def test_a_threshold_between_ties_is_not_attainable(assurance):
         d[k, (k + 7) % n] = d[(k + 7) % n, k] = 1.0
     scores = be.Scores(np.kron(d, np.ones((2, 2))), np.repeat(range(n), 2))
     scores.values[np.kron(np.eye(n), np.ones((2, 2))) > 0] = 1.5
-    found = be.study_threshold(scores, "far=0.3", assure=0.9, assurance=assurance, **STUDY)
-    assert found.assured_threshold == 1.5  # the loosest score before 2.0, of genuine attempts
-    assert found.threshold == 1.5
-    assert found.assured_far == pytest.approx(16 / 3160)
-    assert found.assured_frr == 0.0
-    assert found.frr_price == 0.0
+    result = be.study_threshold(scores, "far=0.3", assure=0.9, assurance=assurance, **STUDY)
+    assert result.assured_threshold == 1.5  # the loosest score before 2.0, of genuine attempts
+    assert result.threshold == 1.5
+    assert result.assured_far == pytest.approx(16 / 3160)
+    assert result.assured_frr == 0.0
+    assert result.frr_price == 0.0
     tied = be.study_threshold(by_hand(), "far=0.2", assure=0.9, assurance=assurance, **STUDY)
     assert tied.assured_threshold == 2.0
 
@@ -382,30 +382,30 @@ def test_where_the_closest_impostors_are_infinitely_close_nothing_is_accepted():
     d[:10, 10:] = -np.inf  # of every sixth person
     np.fill_diagonal(d, 0.5)
     scores = be.Scores(d, range(60), range(60))
-    found = be.study_threshold(scores, "far=0.1", assure=0.9, assurance="guaranteed", **STUDY)
-    assert math.isnan(found.assured_threshold)
-    assert found.attrs["assured_reason"] == ""
-    assert found.assured_far == 0.0
-    assert found.assured_frr == 1.0
-    assert "Accept nothing" in found.attrs["assured_sentence"]
+    result = be.study_threshold(scores, "far=0.1", assure=0.9, assurance="guaranteed", **STUDY)
+    assert math.isnan(result.assured_threshold)
+    assert result.attrs["assured_reason"] == ""
+    assert result.assured_far == 0.0
+    assert result.assured_frr == 1.0
+    assert "Accept nothing" in result.attrs["assured_sentence"]
 
 
 def test_no_number_of_people_helps_above_the_target():
     scores = be.simulate(80, 2, random_state=1)
     two = (scores.values > np.quantile(scores.values, 0.3)).astype(float)
-    found = be.study_threshold(
+    result = be.study_threshold(
         be.Scores(two, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
         assure=0.95,
     )  # fmt: skip
-    assert np.isnan(found.people_estimated)
-    assert found.attrs["assured_reason"].endswith("the target is 10 %; more people do not help")
+    assert np.isnan(result.people_estimated)
+    assert result.attrs["assured_reason"].endswith("the target is 10 %; more people do not help")
 
 
 @pytest.mark.slow
 def test_an_open_claim_needs_more_people_than_there_are():
     scores = be.simulate(60, 2, random_state=0)
-    found = be.check_claim(scores, float(np.quantile(scores.values, 0.03)), far=0.03)
-    assert found.verdict == "open" and found.people_to_settle_estimated > 60
+    result = be.check_claim(scores, float(np.quantile(scores.values, 0.03)), far=0.03)
+    assert result.verdict == "open" and result.people_to_settle_estimated > 60
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
@@ -413,18 +413,18 @@ def test_impostors_that_nothing_accepts(confidence):
     """FAR is 0 at every threshold: whether that is promised depends on the people alone."""
     scores = be.simulate(14, 3, random_state=1)
     values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
-    found = be.study_threshold(
+    result = be.study_threshold(
         be.Scores(values, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
         assure=confidence,
     )  # fmt: skip
     if confidence == 0.5:
         assert (
-            found.assured_threshold
+            result.assured_threshold
             == values[~np.eye(len(values), dtype=bool) & np.isfinite(values)].max()
         )
-        assert found.assured_far == 0 and 0 < found.assured_far_high < 0.1
+        assert result.assured_far == 0 and 0 < result.assured_far_high < 0.1
     else:
-        assert found.attrs["assured_reason"].startswith("at the strictest threshold tried 0 %")
+        assert result.attrs["assured_reason"].startswith("at the strictest threshold tried 0 %")
 
 
 def with_one_near_pair(people: int = 40) -> be.Scores:

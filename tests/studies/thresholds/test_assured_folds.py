@@ -190,9 +190,9 @@ def test_people_on_one_side_only_are_a_reason():
     ],
 )
 def test_what_cannot_be_assured_is_refused(scores, options, error, match):
-    with pytest.raises(error, match=match) as found:
+    with pytest.raises(error, match=match) as result:
         crossed(scores, FOLDS, **{**EASY, **options})
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(result.value)
 
 
 def test_lists_without_people_and_fitted_systems_are_refused(scores):

@@ -29,14 +29,14 @@ def test_the_sentence_comes_first_and_is_in_json(files, capsys):
     assert main(STUDY) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert main([*STUDY, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["assured_sentence"] in shown
+    result = json.loads(capsys.readouterr().out)
+    assert result["assured_sentence"] in shown
     assert shown.index("Install") < shown.index("Without assurance")
-    assert found["assured_far_high"] <= 0.1 < found["assured_far_high"] * 1.5
+    assert result["assured_far_high"] <= 0.1 < result["assured_far_high"] * 1.5
     installed = re.search(r"Install (\S+)\. With 95 % confidence", shown)[1]
-    assert 0 <= found["assured_threshold"] - float(installed) < 1e-5 * found["assured_threshold"]
+    assert 0 <= result["assured_threshold"] - float(installed) < 1e-5 * result["assured_threshold"]
     study = be.study_threshold(be.load("a.npz"), "far=10%", assure=0.95, repeats=1)
-    assert float(study.assured_threshold) == found["assured_threshold"]
+    assert float(study.assured_threshold) == result["assured_threshold"]
 
 
 @pytest.mark.slow
@@ -52,11 +52,11 @@ def test_what_cannot_be_promised_is_a_result(files, capsys):
 def test_similarities_have_the_same_promise_turned_round(files, capsys):
     scores = be.load("a.npz")
     turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    found, other = (
+    result, other = (
         be.study_threshold(x, "far=10%", assure=0.95, repeats=1) for x in (scores, turned)
     )
-    assert float(other.assured_threshold) == -float(found.assured_threshold)
-    assert float(other.assured_far_high) == float(found.assured_far_high)
+    assert float(other.assured_threshold) == -float(result.assured_threshold)
+    assert float(other.assured_far_high) == float(result.assured_far_high)
 
 
 def test_a_claim_is_shown_refuted_or_open(files, capsys):
@@ -65,9 +65,9 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
         assert capsys.readouterr().out.startswith(f"{verdict}: the FAR at {at} is ")
     claim = ["threshold", "b.npz", "--at", "4", "--claim", "frr=0.2", "--guaranteed", "--json"]
     assert main(claim) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["verdict"] in ("shown", "refuted", "open")
-    assert found["frr_low"] <= found["frr"] <= found["frr_high"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["verdict"] in ("shown", "refuted", "open")
+    assert result["frr_low"] <= result["frr"] <= result["frr_high"]
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_target_is_a_fraction_or_per_cent(files, capsys):
     study = ["threshold", "a.npz", "--assure", "0.95", "--repeats", "1", "--json"]
-    found = {}
+    result = {}
     for written in ("far=1/10", "far=10%", "far=0.1", "FAR=10 %", "far = 1/10"):
         assert main([*study, "--target", written]) == 0
-        found[written] = json.loads(capsys.readouterr().out)
-        assert found[written] == found["far=1/10"], written
-    assert found["far=0.1"]["threshold_rule"] == "far=0.1"
+        result[written] = json.loads(capsys.readouterr().out)
+        assert result[written] == result["far=1/10"], written
+    assert result["far=0.1"]["threshold_rule"] == "far=0.1"
 
 
 @pytest.mark.slow
@@ -156,9 +156,9 @@ def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_p
     read = ["--kind", "distance", "--subject-from", r"id(\d+)_", "--session-from", r"_day(\d)_"]
     study = ["threshold", "m.csv", *read, "--exclude", "session", "--target", "far=1/10"]
     assert main([*study, "--assure", "0.95", "--repeats", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["genuine_attempts"] == 60 * 4 * 2
-    assert found["assured_far_high"] <= 0.1
+    result = json.loads(capsys.readouterr().out)
+    assert result["genuine_attempts"] == 60 * 4 * 2
+    assert result["assured_far_high"] <= 0.1
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -199,8 +199,8 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
 @pytest.mark.slow
 def test_rates_and_confidences_in_per_cent(files, capsys):
     assert main(["run", "a.npz", "--far", "5%,1/50", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    targets = found["tasks"]["verification/single"]["far_targets"]
+    result = json.loads(capsys.readouterr().out)
+    targets = result["tasks"]["verification/single"]["far_targets"]
     assert {one["far_target"] for one in targets} == {0.05, 0.02}
     assert main([*STUDY[:-3], "95%", "--repeats", "1"]) == 0
     assert "With 95 % confidence" in " ".join(capsys.readouterr().out.split())

@@ -41,14 +41,14 @@ def plain(scores: be.Scores) -> be.Scores:
 def test_power_laws_are_those_of_the_definition(metric, confidence):
     scores = drawn(seed=1, metric=metric)
     at = near(scores, 0.003, 0.008, 0.02)
-    found = be.extrapolate_far(scores, at, confidence=confidence)
+    result = be.extrapolate_far(scores, at, confidence=confidence)
     pairs = twin.impostors(scores.values, scores.probe_labels.tolist())
     expected = np.array([twin.power_law(pairs, x, confidence) for x in at])
     assert np.isfinite(expected[1:]).all()
-    np.testing.assert_allclose(found.far, expected[:, 0], rtol=1e-9)
-    np.testing.assert_allclose(found.far_low, expected[:, 1], rtol=1e-8)
-    np.testing.assert_allclose(found.far_high, expected[:, 2], rtol=1e-8)
-    assert "not measured" in found.attrs["warnings"]
+    np.testing.assert_allclose(result.far, expected[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(result.far_low, expected[:, 1], rtol=1e-8)
+    np.testing.assert_allclose(result.far_high, expected[:, 2], rtol=1e-8)
+    assert "not measured" in result.attrs["warnings"]
 
 
 @pytest.mark.slow
@@ -64,11 +64,11 @@ def test_the_pareto_tail_is_that_of_the_definition(kind):
     if kind == "similarity":
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
         at, expected = -at[::-1], expected[::-1]
-    found = be.extrapolate_far(scores, at, confidence=0.9, replicates=100, random_state=5)
-    np.testing.assert_allclose(found.far_high, expected, rtol=1e-9)
-    assert np.isnan(found.far).all()
-    assert np.isnan(found.far_low).all()
-    assert "upper limit alone" in found.attrs["model"]
+    result = be.extrapolate_far(scores, at, confidence=0.9, replicates=100, random_state=5)
+    np.testing.assert_allclose(result.far_high, expected, rtol=1e-9)
+    assert np.isnan(result.far).all()
+    assert np.isnan(result.far_low).all()
+    assert "upper limit alone" in result.attrs["model"]
 
 
 def test_a_hand_example():
@@ -83,27 +83,27 @@ def test_a_hand_example():
     d = np.zeros((n, n))
     d[i[different], j[different]] = (rng.permutation(total) + 1) ** 0.25 / total**0.25
     scores = be.Scores(d + d.T, labels)
-    found = be.extrapolate_far(scores, [0.2, 0.25, 0.3], zero=True)
+    result = be.extrapolate_far(scores, [0.2, 0.25, 0.3], zero=True)
     # Of 3,120 the closest 32 and 94 are the tails: fewer than 50 pairs.
     assert total == 3120
-    assert "closest 1 % are 32 pairs of templates" in found.attrs["reason"]
-    assert np.isnan(found.far).all()
+    assert "closest 1 % are 32 pairs of templates" in result.attrs["reason"]
+    assert np.isnan(result.far).all()
     twice = np.repeat(np.repeat(d + d.T, 2, 0), 2, 1)
     twice = twice * (1 + 1e-6 * (lambda x: x + x.T)(rng.random(twice.shape)))
-    found = be.extrapolate_far(be.Scores(twice, np.repeat(labels, 2)), [0.2, 0.25, 0.3], zero=True)
+    result = be.extrapolate_far(be.Scores(twice, np.repeat(labels, 2)), [0.2, 0.25, 0.3], zero=True)
     # K / sum ln(u / d) of the places 1 ... K among N: 4 within 5 %; so is FAR = t^4.
-    np.testing.assert_allclose(found.far[1:], [0.25**4, 0.3**4], rtol=0.1)
-    assert (found.far_low < found.far).sum() == 3
-    assert found.attrs["reason"] == ""
+    np.testing.assert_allclose(result.far[1:], [0.25**4, 0.3**4], rtol=0.1)
+    assert (result.far_low < result.far).sum() == 3
+    assert result.attrs["reason"] == ""
 
 
 @pytest.mark.slow
 def test_rules_find_the_loosest_threshold():
     scores = drawn(40, seed=3)
     for same, options in ((scores, {}), (plain(scores), {"replicates": 200})):
-        found = be.extrapolate_far(same, "far=0.003", **options)
-        t = found.threshold.item()
-        assert found.far_high.item() == pytest.approx(0.003, rel=1e-9)
+        result = be.extrapolate_far(same, "far=0.003", **options)
+        t = result.threshold.item()
+        assert result.far_high.item() == pytest.approx(0.003, rel=1e-9)
         around = be.extrapolate_far(same, [t * (1 - 1e-6), t * (1 + 1e-6)], **options)
         assert around.far_high[0] <= 0.003 < around.far_high[1]
     turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
@@ -131,7 +131,7 @@ def test_probes_of_other_people_than_the_gallery():
     d = np.linalg.norm(x[:120, None] - x[None, 120:], axis=2)
     scores = be.Scores(d, labels[:120], labels[120:])
     at = np.quantile(d, 0.004)
-    found = be.extrapolate_far(scores, at, zero=True)
+    result = be.extrapolate_far(scores, at, zero=True)
     without = []
     for tail in (0.01, 0.03):
         u = np.quantile(d, tail, method="inverted_cdf")
@@ -145,8 +145,8 @@ def test_probes_of_other_people_than_the_gallery():
         far = math.log(len(own) / d.size) + len(own) / np.log(u / own).sum() * math.log(at / u)
         s = math.sqrt(19 * np.var(rates))
         without.append(far + twin.student.ppf(0.975, 19) * s)
-    assert found.far_high.item() == pytest.approx(math.exp(max(without)), rel=1e-9)
-    assert found.attrs["independent_pairs"] == 20
+    assert result.far_high.item() == pytest.approx(math.exp(max(without)), rel=1e-9)
+    assert result.attrs["independent_pairs"] == 20
 
 
 def refusals():
@@ -170,26 +170,26 @@ def refusals():
 @pytest.mark.parametrize("reason", refusals())
 def test_what_is_refused_has_a_reason(reason):
     scores = refusals()[reason]
-    found = be.extrapolate_far(scores, np.quantile(scores.values, 0.004), zero=True)
-    assert reason in found.attrs["reason"]
+    result = be.extrapolate_far(scores, np.quantile(scores.values, 0.004), zero=True)
+    assert reason in result.attrs["reason"]
     for name in ("far", "far_low", "far_high"):
-        assert np.isnan(found[name]).all()
+        assert np.isnan(result[name]).all()
 
 
 def test_thresholds_are_refused_one_by_one():
     scores = drawn(30, seed=7)
     at = [-1.0, 0.0, *near(scores, 0.004), 100.0]
-    found = be.extrapolate_far(scores, at)
-    assert np.isnan(found.far).values.tolist() == [True, True, False, True]
-    assert "so FAR can be measured (1 of 4 thresholds)" in found.attrs["reason"]
-    assert "a distance of 0 or less (2 of 4 thresholds)" in found.attrs["reason"]
+    result = be.extrapolate_far(scores, at)
+    assert np.isnan(result.far).values.tolist() == [True, True, False, True]
+    assert "so FAR can be measured (1 of 4 thresholds)" in result.attrs["reason"]
+    assert "a distance of 0 or less (2 of 4 thresholds)" in result.attrs["reason"]
 
 
 def test_a_target_below_a_hundredth_of_the_people_is_refused():
     scores = drawn(30, seed=7)
-    found = be.extrapolate_far(scores, "far=1e-6")
-    assert "20,000 people are needed" in found.attrs["reason"]
-    assert np.isnan(found.threshold).all()
+    result = be.extrapolate_far(scores, "far=1e-6")
+    assert "20,000 people are needed" in result.attrs["reason"]
+    assert np.isnan(result.threshold).all()
     assert "measured" in be.extrapolate_far(scores, "far=0.05").attrs["reason"]
 
 
@@ -227,8 +227,8 @@ def test_a_list_has_what_its_matrix_has():
     who = np.stack([scores.probe_labels[i], scores.probe_labels[j]], axis=1)
     listed = be.Scores.from_pairs(scores.values[i, j], who[:, 0] == who[:, 1], subjects=who)
     at = near(scores, 0.005)
-    found, expected = (be.extrapolate_far(x, at, zero=True) for x in (listed, plain(scores)))
-    assert found.far_high.item() == pytest.approx(expected.far_high.item(), rel=1e-12)
+    result, expected = (be.extrapolate_far(x, at, zero=True) for x in (listed, plain(scores)))
+    assert result.far_high.item() == pytest.approx(expected.far_high.item(), rel=1e-12)
 
 
 @pytest.mark.slow
@@ -236,14 +236,14 @@ def test_a_list_has_what_its_matrix_has():
 def test_scale_does_not_matter_and_limits_enclose(seed, factor):
     scores = drawn(20, seed=seed)
     at = near(scores, 0.004, 0.01, 0.02)
-    found = be.extrapolate_far(scores, at)
-    assert (np.diff(found.far.values[np.isfinite(found.far)]) > 0).all()
-    kept = np.isfinite(found.far.values)
-    assert (found.far_low <= found.far).values[kept].all()
-    assert (found.far <= found.far_high).values[kept].all()
+    result = be.extrapolate_far(scores, at)
+    assert (np.diff(result.far.values[np.isfinite(result.far)]) > 0).all()
+    kept = np.isfinite(result.far.values)
+    assert (result.far_low <= result.far).values[kept].all()
+    assert (result.far <= result.far_high).values[kept].all()
     scaled = be.Scores(factor * scores.values, scores.probe_labels)
     other = be.extrapolate_far(scaled, factor * at, zero=True)
-    np.testing.assert_allclose(other.far_high, found.far_high, rtol=1e-6)
+    np.testing.assert_allclose(other.far_high, result.far_high, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["natural", "distance", "similarity"])
@@ -253,25 +253,25 @@ def test_what_is_drawn_is_the_model_and_what_was_measured(kind):
     if kind != "natural":
         sign = 1 if kind == "distance" else -1
         scores = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
-    found = be.extrapolate_far(scores, "far=0.01")
-    at = found.model_threshold.values
+    result = be.extrapolate_far(scores, "far=0.01")
+    at = result.model_threshold.values
     assert (np.diff(at) > 0).all()
     again = be.extrapolate_far(scores, at)
     for name in ("far", "far_low", "far_high"):
-        np.testing.assert_allclose(found[f"model_{name}"], again[name], rtol=1e-12)
+        np.testing.assert_allclose(result[f"model_{name}"], again[name], rtol=1e-12)
     pairs = twin.impostors(scores.values, scores.probe_labels.tolist())
     accepted = [
         sum(d >= t if kind == "similarity" else d <= t for d, _, _ in pairs) / len(pairs)
         for t in at.tolist()
     ]
-    np.testing.assert_allclose(found.measured_far, accepted, rtol=1e-12)
+    np.testing.assert_allclose(result.measured_far, accepted, rtol=1e-12)
     assert accepted[-1 if kind != "similarity" else 0] >= 0.03
-    display = be.plot.extrapolated_far(found)
+    display = be.plot.extrapolated_far(result)
     labels = [line.get_label() for line in display.ax_.get_lines()]
     assert any("model, not measured" in label for label in labels)
     dashed = [x for x in display.ax_.get_lines() if x.get_linestyle() == "--"]
     assert len(dashed) == 1
-    drawn_far = found.model_far_high if kind != "natural" else found.model_far
+    drawn_far = result.model_far_high if kind != "natural" else result.model_far
     np.testing.assert_array_equal(dashed[0].get_ydata(), drawn_far)
 
 

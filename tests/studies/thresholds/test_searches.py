@@ -63,15 +63,15 @@ class Loops:
 @pytest.mark.cases(1)
 def test_the_threshold_is_that_of_the_definition(seed, assurance):
     scores, target = searched(seed), 0.4
-    found = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **SHORT)
+    result = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **SHORT)
     loops = Loops(scores)
     allowed = [t for t in loops.points() if loops.far(t) <= target]
-    assert found.threshold == max(allowed)
-    assert found.optimistic_far == loops.far(max(allowed))
-    assert found.optimistic_frr == loops.frr(max(allowed))
+    assert result.threshold == max(allowed)
+    assert result.optimistic_far == loops.far(max(allowed))
+    assert result.optimistic_frr == loops.frr(max(allowed))
     people = sorted(loops.alarms)
     n = len(people)
-    assert found.unenrolled_people == n
+    assert result.unenrolled_people == n
     means = {t: sum(loops.own(t).values()) / n for t in loops.points()}
     first = max(t for t in means if means[t] <= target / 10)
     if means[first] == 0:
@@ -94,26 +94,26 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
             break
         best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
     assert best is not None
-    assert found.assured_threshold == best
-    assert found.assured_far == pytest.approx(means[best], rel=1e-12, abs=0)
-    assert found.assured_far_high == pytest.approx(limit, rel=1e-6)
-    assert found.assured_far_attempts == pytest.approx(loops.far(best), rel=1e-12)
-    assert found.assured_frr == loops.frr(best)
-    assert found.people_needed == math.ceil(math.log(0.1) / math.log(0.6))
+    assert result.assured_threshold == best
+    assert result.assured_far == pytest.approx(means[best], rel=1e-12, abs=0)
+    assert result.assured_far_high == pytest.approx(limit, rel=1e-6)
+    assert result.assured_far_attempts == pytest.approx(loops.far(best), rel=1e-12)
+    assert result.assured_frr == loops.frr(best)
+    assert result.people_needed == math.ceil(math.log(0.1) / math.log(0.6))
 
 
 def test_the_threshold_is_that_of_open_set():
     scores = searched(1)
     for unit in ("template", "subject"):
-        found = be.study_threshold(scores, "far=0.2", rank_unit=unit, **SHORT)
+        result = be.study_threshold(scores, "far=0.2", rank_unit=unit, **SHORT)
         ds = be.open_set(scores, rank_unit=unit, far_targets=[0.2])
-        assert found.threshold == ds.threshold_at_far.sel(rank=1).item()
-        assert found.optimistic_frr == pytest.approx(1 - ds.dir_at_far.sel(rank=1).item())
+        assert result.threshold == ds.threshold_at_far.sel(rank=1).item()
+        assert result.optimistic_frr == pytest.approx(1 - ds.dir_at_far.sel(rank=1).item())
 
 
 def test_folds_divide_the_people_who_search_and_keep_the_gallery():
     scores = searched(2)
-    found = be.study_threshold(scores, "far=0.3", **SHORT)
+    result = be.study_threshold(scores, "far=0.3", **SHORT)
     loops, people = Loops(scores), scores.probe_labels
     splitter = be.partition.RepeatedSubjectKFold(
         3, n_repeats=1, random_state=0, stratify="enrolled"
@@ -133,26 +133,26 @@ def test_folds_divide_the_people_who_search_and_keep_the_gallery():
                 if p in {*people[train].tolist()}
             )
         ]
-        assert found.fold_threshold[0, fold] == max(allowed)
-        assert found.fold_far[0, fold] == loops.far(max(allowed), sorted(tested))
+        assert result.fold_threshold[0, fold] == max(allowed)
+        assert result.fold_far[0, fold] == loops.far(max(allowed), sorted(tested))
 
 
 def test_similarities_mirror():
-    found, other = (
+    result, other = (
         be.study_threshold(searched(1, kind), "far=0.4", assure=0.9, **SHORT)
         for kind in ("distance", "similarity")
     )
-    assert other.assured_threshold == -found.assured_threshold
-    assert other.fold_far.equals(found.fold_far)
+    assert other.assured_threshold == -result.assured_threshold
+    assert other.fold_far.equals(result.fold_far)
 
 
 @pytest.mark.slow
 def test_too_few_people_are_told_how_many_are_needed():
-    found = be.study_threshold(searched(), "far=0.1", assure=0.95, assurance="guaranteed", **SHORT)
-    assert math.isnan(found.assured_threshold)
-    assert "20 people who are not enrolled are too few" in found.attrs["assured_reason"]
-    assert "needs 29 or more" in found.attrs["assured_reason"]
-    assert found.people_needed == 29
+    result = be.study_threshold(searched(), "far=0.1", assure=0.95, assurance="guaranteed", **SHORT)
+    assert math.isnan(result.assured_threshold)
+    assert "20 people who are not enrolled are too few" in result.attrs["assured_reason"]
+    assert "needs 29 or more" in result.attrs["assured_reason"]
+    assert result.people_needed == 29
 
 
 def test_what_is_no_fixed_gallery_is_refused():
@@ -165,9 +165,9 @@ def test_what_is_no_fixed_gallery_is_refused():
         (enrolled, "all people of these probes are enrolled"),
         (listed, "of pairs the FAR depends"),
     ):
-        with pytest.raises(be.ProtocolError, match=match) as found:
+        with pytest.raises(be.ProtocolError, match=match) as result:
             be.study_threshold(given, "far=0.1", task="open_set", assure=0.9)
-        assert "\n" not in str(found.value)
+        assert "\n" not in str(result.value)
     with pytest.raises(be.DataError, match="task is 'closed_set'"):
         be.study_threshold(scores, "far=0.1", task="closed_set")
     study = be.study_threshold(scores, "far=0.4", assure=0.9, **SHORT)

@@ -256,11 +256,11 @@ def test_a_missed_target_is_said_after_the_table(shown):
     ds = be.study_threshold(few, ("far", 0.01), folds=4, repeats=5)
     times = ds.far_mean.item() / 0.01
     assert times > 1.1
-    said = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
+    message = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
     lines = shown(ds, 100).splitlines()
     row = next(i for i, line in enumerate(lines) if "HTER, %" in line)
     within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
-    assert lines[row + 2] == f"{said}target{within}."
+    assert lines[row + 2] == f"{message}target{within}."
     none = be.study_threshold(few, ("far", 0.0), folds=4, repeats=5)
     assert none.attrs["on_new_data"].endswith("; the target was 0.")
     kept = be.study_threshold(few, ("far", 0.9), folds=4, repeats=5)
@@ -300,8 +300,8 @@ def test_folds_at_one_place_are_drawn_by_their_number():
     (points,) = display.ax_.collections[:1]
     areas = points.get_sizes()
     np.testing.assert_allclose(areas / areas.min(), display.counts / display.counts.min())
-    said = f"test parts of folds; area: how many (1 to {max(by_hand)})"
-    assert said in key_of(display)
+    message = f"test parts of folds; area: how many (1 to {max(by_hand)})"
+    assert message in key_of(display)
     assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
 
 
@@ -346,18 +346,18 @@ def test_messages_name_what_the_command_has(tmp_path, capsys):
     file = str(tmp_path / "five.npz")
     be.save(be.simulate(5, 3), file)
     assert main(["threshold", file, "--target", "far=1%%"]) == 2
-    said = capsys.readouterr().err
-    assert "--target is 'far=1%%'; expected a number, eer, hter, accuracy, far=X, frr=X" in said
-    assert "tuple" not in said
+    message = capsys.readouterr().err
+    assert "--target is 'far=1%%'; expected a number, eer, hter, accuracy, far=X, frr=X" in message
+    assert "tuple" not in message
     assert main(["threshold", file]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("bioeval: error: --folds is 10, but there are only 5 subjects")
+    message = capsys.readouterr().err
+    assert message.startswith("bioeval: error: --folds is 10, but there are only 5 subjects")
     subject = np.repeat(np.arange(12), 3)
     be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert 'there is no interval; the column "by subject" has a bound' in said
-    assert "interval=" not in said
+    message = " ".join(capsys.readouterr().out.split())
+    assert 'there is no interval; the column "by subject" has a bound' in message
+    assert "interval=" not in message
     be.save(_of_pairs(), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
     assert "by subject" not in capsys.readouterr().out.split("Warnings")[1].split("interval by")[0]
@@ -374,20 +374,20 @@ def both_ways(scores: be.Scores) -> be.Scores:
 def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
     options = {"folds": 4, "repeats": 1, "replicates": 100}
-    found = [
+    result = [
         be.study_threshold(scores, ("far", 0.001), **options)
         for scores in (matrix, both_ways(matrix))
     ]
-    names = [x for x in found[0] if "for_3" in x or x in ("impostor_pairs", "subjects")]
+    names = [x for x in result[0] if "for_3" in x or x in ("impostor_pairs", "subjects")]
     assert len(names) >= 8
     for name in names:
-        assert found[0][name].item() == found[1][name].item(), name
+        assert result[0][name].item() == result[1][name].item(), name
     # One direction alone: the same pairs, each once.
     once = both_ways(matrix)
     order = once.pair_subjects[:, 0] <= once.pair_subjects[:, 1]
     alone = be.study_threshold(once.select(np.flatnonzero(order)), ("far", 0.001), **options)
-    assert alone["impostor_pairs"] == found[0]["impostor_pairs"]
-    assert alone["subjects_for_30"] == found[0]["subjects_for_30"]
+    assert alone["impostor_pairs"] == result[0]["impostor_pairs"]
+    assert alone["subjects_for_30"] == result[0]["subjects_for_30"]
     # Where few people are compared, the same number of people has to be, all with each other.
     few = once.select(np.flatnonzero(abs(np.diff(once.pair_subjects, axis=1)[:, 0]) <= 1))
     sparse = be.study_threshold(few, ("far", 0.001), **options)
@@ -398,14 +398,16 @@ def test_scores_near_chance_and_upside_down_are_doubted():
     matrix = be.simulate(30, 3, random_state=1)
     options = {"folds": 3, "repeats": 1, "replicates": 100}
     shuffled = np.random.default_rng(0).permutation(matrix.probe_labels)
-    for scores, said in (
+    for scores, message in (
         (be.Scores(matrix.values, shuffled), "near chance|no better than chance"),
         (be.Scores(matrix.values, matrix.probe_labels, kind="similarity"), "worse than chance"),
     ):
-        aloud = pytest.warns(be.BioevalWarning, match=said) if "worse" in said else nullcontext()
+        aloud = (
+            pytest.warns(be.BioevalWarning, match=message) if "worse" in message else nullcontext()
+        )
         with aloud:
-            found = be.study_threshold(scores, "eer", **options)
-        assert re.search(said, found.attrs["warnings"])
+            result = be.study_threshold(scores, "eer", **options)
+        assert re.search(message, result.attrs["warnings"])
     assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
 
 

@@ -65,32 +65,32 @@ def twin(case: dict[str, Any], seen: list[Any], low: float, high: float, t: floa
     limit = data.sign * t
     _, _, probes = naive.roles(data, "template", "min", "pessimistic", "auto")
     out_of_all = [r.enrolled for r in probes]
-    found = dict.fromkeys(
+    result = dict.fromkeys(
         ("genuine_attempts", "fr", "impostor_attempts", "fa", "mated_searches", "dir_count",
          "cms_count", "non_mated_searches", "open_set_fa", "probes", "templates", "subjects"), 0
     )  # fmt: skip
     for i, row in enumerate(data.rows):
         if seen[i] is None or not low <= seen[i] < high:
             continue
-        found["probes"] += 1
+        result["probes"] += 1
         for cell in row:
             accepted = cell.distance <= limit
-            found["genuine_attempts" if cell.mate else "impostor_attempts"] += 1
-            found["fr"] += cell.mate and not accepted
-            found["fa"] += accepted and not cell.mate
+            result["genuine_attempts" if cell.mate else "impostor_attempts"] += 1
+            result["fr"] += cell.mate and not accepted
+            result["fa"] += accepted and not cell.mate
         if probes[i].rank is not None:
-            found["mated_searches"] += 1
-            found["cms_count"] += probes[i].rank == 1
-            found["dir_count"] += probes[i].rank == 1 and probes[i].best_mate <= limit
+            result["mated_searches"] += 1
+            result["cms_count"] += probes[i].rank == 1
+            result["dir_count"] += probes[i].rank == 1 and probes[i].best_mate <= limit
         plays = data.all_against_all or all(out_of_all) or not probes[i].enrolled
         if plays and probes[i].nearest_other is not None:
-            found["non_mated_searches"] += 1
-            found["open_set_fa"] += probes[i].nearest_other <= limit
+            result["non_mated_searches"] += 1
+            result["open_set_fa"] += probes[i].nearest_other <= limit
         gallery = case["gallery_labels"] or case["probe_labels"]
         there = [j for j in range(len(gallery)) if naive.there(case["times"], i, j)]
-        found["templates"] += len(there)
-        found["subjects"] += len({gallery[j] for j in there})
-    return found
+        result["templates"] += len(there)
+        result["subjects"] += len({gallery[j] for j in there})
+    return result
 
 
 def assert_twin(ds: xr.Dataset, case: dict[str, Any], seen: list[Any]) -> None:
@@ -386,8 +386,8 @@ def dated(**options: Any) -> be.Scores:
     start, year = np.datetime64("2015-01-01"), 365.25
 
     def dates(times: np.ndarray) -> np.ndarray:
-        found = start + np.nan_to_num(times * year).astype(np.int64)
-        return np.where(np.isnan(times), np.datetime64("NaT", "D"), found)
+        result = start + np.nan_to_num(times * year).astype(np.int64)
+        return np.where(np.isnan(times), np.datetime64("NaT", "D"), result)
 
     meta = ({k: dates(v) for k, v in x.items()} for x in (scores.probe_meta, scores.gallery_meta))
     probe, gallery = meta
@@ -454,11 +454,11 @@ def test_the_page_on_galleries_over_time_runs(root):
 def test_nothing_is_said_to_be_left_out_without_times_of_enrolment(capsys):
     made = be.simulate(8, 3, random_state=1)
     meta = {"seen_at": np.arange(24)}
-    for enrolled, said in ({}, ""), ({"enrolled_at": np.arange(24) - 9}, "not-enrolled"):
+    for enrolled, message in ({}, ""), ({"enrolled_at": np.arange(24) - 9}, "not-enrolled"):
         scores = be.Scores(made.values, made.probe_labels, probe_meta=meta | enrolled)
-        found = be.over_time(scores, bins=2)
-        be.show(found)
+        result = be.over_time(scores, bins=2)
+        be.show(result)
         out = " ".join(capsys.readouterr().out.split())
-        assert found.attrs["exclude"] == said
-        assert ("excluded: templates that are not enrolled" in out) == bool(said)
-        assert ("each probe is compared with all templates" in out) != bool(said)
+        assert result.attrs["exclude"] == message
+        assert ("excluded: templates that are not enrolled" in out) == bool(message)
+        assert ("each probe is compared with all templates" in out) != bool(message)
