@@ -36,7 +36,7 @@ from bioeval.tallies.thresholds import check_extra, check_thresholds, to_interna
 from bioeval.tallies.verification_counter import VerificationCounter
 
 #: The tasks that one pass counts; studies offer others.
-_OWN_TASKS = frozenset({"verification", "open_set", "closed_set"})
+_CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 
@@ -67,34 +67,34 @@ class EvaluationOptions:
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
         frr_targets: Sequence[float] | None = None,
-        **others: Any,
+        **flags: Any,
     ) -> EvaluationOptions:
         """Return the options as checked values."""
         check_max_rank(max_rank)
-        for name in others.keys() & {"auc", "per_query"}:
-            others[name] = require_flag(name, others[name])
+        for name in flags.keys() & {"auc", "per_query"}:
+            flags[name] = require_flag(name, flags[name])
         return cls(
             thresholds=check_thresholds(thresholds),
             extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_targets(far_targets),
             frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
-            **others,
+            **flags,
         )
 
-    def given(self, *names: str) -> list[str]:
-        """Return the named options that were given."""
+    def those_set(self, *names: str) -> list[str]:
+        """Return those of the named options that are set."""
         values = {name: getattr(self, name) for name in names}
         return [name for name, value in values.items() if value is not None and value is not False]
 
     def refuse_unused(self, card: Protocol) -> None:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-        if self.given("frr_targets") and card.verification is None:
+        if self.those_set("frr_targets") and card.verification is None:
             raise ProtocolError(
                 f"{Argument('frr_targets')} applies to verification only; protocol {card.name} "
                 "has no [verification] section"
             )
-        unused = self.given("far_targets")
+        unused = self.those_set("far_targets")
         if unused and _searches_only(card):
             raise ProtocolError(
                 f"{' and '.join(unused)} do nothing under protocol {card.name}: it has only "
@@ -151,7 +151,7 @@ class Plan:
             )
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
-        homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
+        homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _CORE_TASKS}
         self.searches: dict[str, StudyPlan] = {}
         for section, home in homes.items():
             self.searches[section] = StudyPlan(*home.plan(section, scores, card, options))
@@ -253,11 +253,11 @@ class Plan:
         return self.scores._derives_subjects
 
     def count(
-        self, *, points: bool = False, keep: int = 0, beside: Sequence[Counter[Any]] = ()
+        self, *, points: bool = False, keep: int = 0, more: Sequence[Counter[Any]] = ()
     ) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one pass; `points` come next if wanted.
 
-        Up to `keep` scores around them are kept for a merged tally. The counters `beside` see the
+        Up to `keep` scores around them are kept for a merged tally. The counters `more` see the
         blocks of the first pass, too.
         """
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
@@ -269,7 +269,7 @@ class Plan:
         of_studies = [counter for counter in distinct if counter not in core]
         passes: list[list[Counter[Any]]]
         passes = [[*x] for x in (together, apart, of_studies) if x] or [[]]
-        passes[0].extend(beside)
+        passes[0].extend(more)
         wanted = self.wanted(keep) if points else None
         results: dict[Counter[Any], Any] = {}
         second_passes: dict[Counter[Any], SecondPass] = {}
@@ -435,12 +435,12 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
 
 def _searches_only(card: Protocol) -> bool:
     """Whether a card has tasks of studies alone, such as re-identification and GOM."""
-    return _OWN_TASKS.isdisjoint(card.tasks)
+    return _CORE_TASKS.isdisjoint(card.tasks)
 
 
-def of_study(what: str, section: str, card: Protocol) -> Any:
+def of_study(service: str, section: str, card: Protocol) -> Any:
     """Return the module that a study offers for a section of a card; see :func:`offered`."""
-    module = offered(what, section)
+    module = offered(service, section)
     if module is None:
         raise ProtocolError(
             f"protocol {card.name} has a section [{section}], and no study of this installation "
@@ -467,7 +467,7 @@ def compared(scores: Scores, protocol: str | Protocol) -> Scores:
 
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that tasks of studies in a card leave out."""
-    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _OWN_TASKS}
+    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _CORE_TASKS}
     if homes:
         scores = with_exclusions(scores, card)
     for home in homes:

@@ -90,7 +90,7 @@ class AttemptCounter(Counter[Result]):
     templates: str
     genuine: list[np.ndarray]  # genuine scores, in pieces
     cells: CellCounter  # impostor scores by cell
-    given: ThresholdCounter | None  # impostor scores between the given thresholds
+    threshold_counter: ThresholdCounter | None  # impostor scores between the given thresholds
 
 
 class RankCounter(Counter[Result]):

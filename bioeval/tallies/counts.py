@@ -48,9 +48,9 @@ class KeptScores:
 
     def within(self, lows: np.ndarray, highs: np.ndarray) -> KeptScores:
         """Return the kept scores in windows that lie inside the present ones."""
-        own = np.searchsorted(self.lows, lows, side="right") - 1
+        window = np.searchsorted(self.lows, lows, side="right") - 1
         first, last = self._places(lows), self._places(highs)
-        below = self.below[own] + first - self._places(self.lows)[own]
+        below = self.below[window] + first - self._places(self.lows)[window]
         runs = zip(first.tolist(), last.tolist(), strict=True)
         scores = np.concatenate([self.scores[:0], *(self.scores[a:b] for a, b in runs)])
         return replace(self, lows=lows, highs=highs, below=below, scores=scores)
@@ -241,9 +241,9 @@ class ThresholdCounts:
 class VerificationTally:
     """Counts of verification: genuine scores (few) are kept, impostor scores are counted.
 
-    `given` holds the counts at thresholds of the user's; `points` the operating points, where
-    the scores have been looked at again to find them. `people` is None where the claims are of all
-    subjects: then they are those of `about`.
+    `threshold_counts` holds the counts at thresholds of the user's; `points` the operating points,
+    where the scores have been looked at again to find them. `people` is None where the claims are
+    of all subjects: then they are those of `about`.
     """
 
     form: ClassVar[str] = "verification"
@@ -254,7 +254,7 @@ class VerificationTally:
     claims: str
     genuine: np.ndarray
     impostor: CellCounts
-    given: ThresholdCounts | None = None
+    threshold_counts: ThresholdCounts | None = None
     skipped_claims: int = 0
     requested: int | None = None
     points: VerificationPoints | None = None
@@ -267,8 +267,8 @@ class VerificationTally:
     def grid(self) -> np.ndarray:
         """Return the thresholds of the result, as increasing distances."""
         impostor, genuine = self.impostor, self.genuine
-        if self.given is not None:
-            return self.given.thresholds
+        if self.threshold_counts is not None:
+            return self.threshold_counts.thresholds
         finite = genuine[np.isfinite(genuine)].astype(np.float64)
         ranges = [impostor.range]
         exponents = []
@@ -290,16 +290,16 @@ class VerificationTally:
         Nor do numbers of subjects, which do not say who is in both.
         """
         require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
-        if (self.given is None) != (other.given is None):
+        if (self.threshold_counts is None) != (other.threshold_counts is None):
             raise MergeError("one tally has its own thresholds, the other the default grid")
         return replace(
             self,
             about=self.about.merge(other.about),
             genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
             impostor=self.impostor.merge(other.impostor),
-            given=None
-            if self.given is None or other.given is None
-            else self.given.merge(other.given),
+            threshold_counts=None
+            if self.threshold_counts is None or other.threshold_counts is None
+            else self.threshold_counts.merge(other.threshold_counts),
             skipped_claims=self.skipped_claims + other.skipped_claims,
             points=None,
             people=None,

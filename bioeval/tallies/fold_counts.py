@@ -61,7 +61,7 @@ class FoldRowReader:
     def of_block(self, block: Block) -> FoldRows:
         """Return the rows of a block."""
         if not self.multi:
-            return FoldRows(block.values, block.mate_start, block.mate_stop, block.self_position)
+            return FoldRows(block.values, block.mate_start, block.mate_stop, block.probe_position)
         no_self = np.full(len(block.values), -1, dtype=np.int64)
         if self.fusion == "min":
             return FoldRows(*block.nearest(), no_self)
@@ -114,7 +114,7 @@ class FoldRowReader:
             writable_alias(self.scores._base[rows]),
             gallery.mate_start[rows],
             gallery.mate_stop[rows],
-            gallery.self_position[rows],
+            gallery.probe_position[rows],
         )
 
     def sample(self, number: int) -> list[FoldRows]:
@@ -157,8 +157,8 @@ FLUSH = 1 << 30
 def cells_for(partitions: Sequence[DivisionIntoFolds]) -> int:
     """Return the number of cells of each fold, given the partitions."""
     most = max(x.folds for x in partitions)
-    room = PAIR_ENTRIES // (most**2 * len(partitions))
-    return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, room))
+    most_by_pair = PAIR_ENTRIES // (most**2 * len(partitions))
+    return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, most_by_pair))
 
 
 @dataclass(frozen=True)
@@ -274,14 +274,14 @@ class FoldCounts:
         if self.within:
             same = self.folds.probe[rows, None] == self.folds.gallery
             block = block._replace(values=np.where(same, values, values.dtype.type(np.nan)))
-        room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
+        bins = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
         kernel.count_by_fold(
             block,
             self.row[rows],
             self.offset,
             self.grid.window(values.dtype),
             np.int32(self.grid.count),
-            room,
+            bins,
             self.tables,
         )
         self.added += values.size
@@ -349,7 +349,7 @@ class RowWindows(NamedTuple):
 class FoldPass(RowPass):
     """A pass over the rows for some partitions, in blocks that may be read in any order."""
 
-    what = "folds"
+    name = "folds"
 
     #: Whether what a reader sees of failure codes is taken in.
     watches = False
@@ -525,9 +525,9 @@ class CollectPass(FoldPass):
         if not len(windows.upto):
             return PlacedScores(np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32))
         of_chunk = -(-len(values) // chunks) * values.shape[1]
-        room = min(of_chunk, windows.scores)
-        out = np.empty((chunks, room), dtype=values.dtype)
-        place = np.empty((chunks, room, 2), dtype=np.int32)
+        capacity = min(of_chunk, windows.scores)
+        out = np.empty((chunks, capacity), dtype=values.dtype)
+        place = np.empty((chunks, capacity, 2), dtype=np.int32)
         filled = np.empty(chunks, dtype=np.int64)
         fold = self.partitions[0].probe[rows]
         if len(windows.first) <= 2:  # the same ones for all folds
@@ -535,7 +535,7 @@ class CollectPass(FoldPass):
         kernel.collect_scores(
             block, fold, windows.first, windows.above, windows.upto, out, place, filled
         )
-        kept = np.arange(room) < filled[:, None]
+        kept = np.arange(capacity) < filled[:, None]
         row, position = place[kept].T
         return PlacedScores(out[kept], row + np.int32(rows.start), position)
 
@@ -663,7 +663,7 @@ class FoldPasses:
         """Return the number of genuine scores if no comparison has failed."""
         gallery = self.rows.reader.gallery
         return int(
-            (gallery.mate_stop - gallery.mate_start).sum() - (gallery.self_position >= 0).sum()
+            (gallery.mate_stop - gallery.mate_start).sum() - (gallery.probe_position >= 0).sum()
         )
 
     def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:

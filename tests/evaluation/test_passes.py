@@ -51,9 +51,9 @@ def test_no_more_looks_than_needed(name, people, monkeypatch):
     rows_of = EmbeddingSource.__getitem__
 
     def counting(self, rows):
-        found = rows_of(self, rows)
-        computed[self.metric] += len(found)
-        return found
+        result = rows_of(self, rows)
+        computed[self.metric] += len(result)
+        return result
 
     crowd = be.simulate_embeddings(people, 4, random_state=1)
     systems = [
@@ -61,8 +61,8 @@ def test_no_more_looks_than_needed(name, people, monkeypatch):
         for metric in ("l2", "cosine")
     ]
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
-    most, look = LOOKS[name]
-    look(*systems)
+    most, read = LOOKS[name]
+    read(*systems)
     assert computed
     for rows in computed.values():  # a sample that places cells is less than half a look
         assert rows < (most + 0.5) * len(crowd.labels)

@@ -131,12 +131,14 @@ def count_bona_fide(
     (tally,), second_passes = count_with_points(reader, [counter], wanted)
     impostors: Any = counter.impostors_again
     if none_passes:
-        given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
+        given = tally.threshold_counts and replace(
+            tally.threshold_counts, counts=0 * tally.threshold_counts.counts
+        )
         rejects = replace(
             tally,
             genuine=tally.genuine[:0],
             impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
-            given=given,
+            threshold_counts=given,
         )
         tally, impostors = rejects, list
     return CountedBonaFide(
@@ -191,7 +193,7 @@ class ClassCounts:
         out[infinite] = tally.impostor.at_most(thresholds[infinite])
         rest = ~known & ~infinite & ~np.isnan(thresholds)
         if rest.any():
-            out[rest] = (tally.given or tally.impostor).at_most(thresholds[rest])
+            out[rest] = (tally.threshold_counts or tally.impostor).at_most(thresholds[rest])
         return out
 
     def at(

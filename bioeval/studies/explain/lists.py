@@ -79,7 +79,7 @@ class RowCells:
         if not knows_people(self.scores) and block.mask is not None:
             genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
-        itself, reasons = int(block.self_position[row]), None
+        itself, reasons = int(block.probe_position[row]), None
         cells = []
         for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
             score, why = raw[column], ""

@@ -29,8 +29,8 @@ class GroupedBlock(NamedTuple):
     #: int64 (groups + 1,): group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
     starts: np.ndarray
     #: int64 (b,): the row's own group, and the candidate that is the probe itself; -1 for none.
-    own: np.ndarray
-    self_position: np.ndarray
+    probe_group: np.ndarray
+    probe_position: np.ndarray
 
 
 class Draw(NamedTuple):
@@ -257,9 +257,9 @@ def closer_in_order(row, starts, usable, x, closer):
 def usable_mates(row, block, i, distance, where):
     """Write the mates of a row, nearest first and ties in gallery order; return their number."""
     count = 0
-    for p in range(block.starts[block.own[i]], block.starts[block.own[i] + 1]):
+    for p in range(block.starts[block.probe_group[i]], block.starts[block.probe_group[i] + 1]):
         x = row[p]
-        if p == block.self_position[i] or x != x:
+        if p == block.probe_position[i] or x != x:
             continue
         place = block.columns[p]
         at = count
@@ -383,7 +383,7 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
     mate[:] = np.nan
     tied[:] = 0.0
     chance[:] = 0.0
-    own = block.own[i]
+    own = block.probe_group[i]
     if own < 0:
         return
     start = block.starts[own]
@@ -559,7 +559,7 @@ def enough_within(row, start, stop, thresholds, needed):
 @register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i` with the distances `row`."""
-    starts, own, itself = block.starts, block.own[i], block.self_position[i]
+    starts, own, itself = block.starts, block.probe_group[i], block.probe_position[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
     last = len(thresholds)
@@ -693,7 +693,7 @@ def below(word, count):
 @register_jitable
 def draw_row(row, block, i, probe, size, key, facts):
     """Rank the subject of row `i` with the distances `row`."""
-    starts, own, place = block.starts, block.own[i], block.columns
+    starts, own, place = block.starts, block.probe_group[i], block.columns
     groups = len(starts) - 1
     golden = np.uint64(0x9E3779B97F4A7C15)
     usable = np.empty(len(row), dtype=np.int64)
@@ -703,7 +703,7 @@ def draw_row(row, block, i, probe, size, key, facts):
     for g in range(groups):
         begin[g] = held
         for p in range(starts[g], starts[g + 1]):
-            if p != block.self_position[i] and row[p] == row[p]:
+            if p != block.probe_position[i] and row[p] == row[p]:
                 usable[held] = p
                 held += 1
         found += g != own and held > begin[g]

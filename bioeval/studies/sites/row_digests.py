@@ -69,7 +69,7 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
         """Add the attempts of a block, NaN for none."""
         order = self.reader.gallery.columns[0]
         raw = RawRows(block.values, np.arange(len(block.values)))
-        self._add(block.low, raw, _NONE, block.self_position, order)
+        self._add(block.low, raw, _NONE, block.probe_position, order)
 
     def add_raw(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
         """Add the probes from `low` on, from a block or from raw rows and `columns`."""

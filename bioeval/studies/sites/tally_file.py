@@ -264,7 +264,7 @@ def _are_counts(value: Any) -> bool:
 
 def _verification(tally: VerificationTally) -> str:
     """Check attempts of verification, their operating points and the scores around these."""
-    genuine, cells, given = tally.genuine, tally.impostor, tally.given
+    genuine, cells, given = tally.genuine, tally.impostor, tally.threshold_counts
     if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
     if type(cells) is not _CLASSES["CellCounts"] or not _are_counts(cells.counts):
@@ -298,7 +298,12 @@ def _verification(tally: VerificationTally) -> str:
 
 def _attempts_disagree(tally: VerificationTally) -> str:
     """Return which numbers of attempts of verification disagree."""
-    genuine, cells, given, points = tally.genuine, tally.impostor, tally.given, tally.points
+    genuine, cells, given, points = (
+        tally.genuine,
+        tally.impostor,
+        tally.threshold_counts,
+        tally.points,
+    )
     if given is not None and given.total != cells.total:
         return (
             f"the impostor attempts between thresholds are {given.total:,}, those in cells "
