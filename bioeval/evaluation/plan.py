@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +27,7 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counting import Counter
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
+from bioeval.tallies.identification_counter import check_max_rank
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
@@ -167,9 +168,12 @@ class Plan:
                 "values, over which rates would be averaged"
             )
             self.reader.about = replace(about, notes=(*about.notes, note))
-        if automatic and (warnings := _column_warnings(self.scores)):
+        if automatic and not are_pairs(self.scores):
             about = self.reader.about
-            self.reader.about = replace(about, notes=(*about.notes, *warnings))
+            studies = dict.fromkeys(offered("columns", x) for x in self.scores.probe_meta)
+            doubts = [x.column_warnings(self.scores) for x in studies if x is not None]
+            notes = (*about.notes, *itertools.chain.from_iterable(doubts))
+            self.reader.about = replace(about, notes=notes)
         thresholds = options.thresholds
         if thresholds is None:
             thresholds = check_thresholds(card.curve.requested())
@@ -263,7 +267,7 @@ class Plan:
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
         # The kernel of whole rows serves none of studies, such as drawn galleries; apart, they do
         # not slow the rest.
-        core = [x for x in distinct if isinstance(x, VerificationCounter | IdentificationCounter)]
+        core = [counter for counter in distinct if counter.suits_kernel]
         together = [counter for counter in core if counter.reader is self.reader]
         apart = [counter for counter in core if counter.reader is not self.reader]
         of_studies = [counter for counter in distinct if counter not in core]
@@ -447,16 +451,6 @@ def of_study(service: str, section: str, card: Protocol) -> Any:
             "evaluates it; leave it out"
         )
     return module
-
-
-def _column_warnings(scores: Scores) -> list[str]:
-    """Return the doubts of studies about scores, by the columns of their metadata."""
-    columns = () if are_pairs(scores) else scores.probe_meta
-    warnings = []
-    for home in dict.fromkeys(offered("columns", column) for column in columns):
-        if home is not None:
-            warnings += home.column_warnings(scores)
-    return warnings
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:

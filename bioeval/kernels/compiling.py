@@ -63,14 +63,6 @@ def _usable(folder: Path) -> bool:
     return True
 
 
-def _keep_newest(folder: Path) -> None:
-    """Mark a folder as the newest, and remove old ones beside it."""
-    with contextlib.suppress(OSError):
-        os.utime(folder)
-        for old in sorted(folder.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[:-_MOST]:
-            shutil.rmtree(old, ignore_errors=True)
-
-
 def _say(line: str) -> None:
     """Write a line on standard error, if there is one."""
     if sys.stderr is not None:
@@ -138,7 +130,12 @@ def _cache_folder() -> str:
             places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
         for place in (place / (_NAME + _digest()) for place in places):
             if _usable(place):
-                _keep_newest(place)
+                with contextlib.suppress(OSError):  # the newest is kept, and older ones are removed
+                    os.utime(place)
+                    for old in sorted(place.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[
+                        :-_MOST
+                    ]:
+                        shutil.rmtree(old, ignore_errors=True)
                 return str(place)
         problem = "no folder for compiled kernels can be written to, so they"
     folder = tempfile.mkdtemp(prefix="bioeval-")

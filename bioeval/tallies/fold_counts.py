@@ -154,13 +154,6 @@ PAIR_ENTRIES = 1 << 22
 FLUSH = 1 << 30
 
 
-def cells_for(partitions: Sequence[DivisionIntoFolds]) -> int:
-    """Return the number of cells of each fold, given the partitions."""
-    most = max(x.folds for x in partitions)
-    most_by_pair = PAIR_ENTRIES // (most**2 * len(partitions))
-    return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, most_by_pair))
-
-
 @dataclass(frozen=True)
 class Subset:
     """The part of a fold: both templates are inside it (test), or neither is (training)."""
@@ -207,7 +200,14 @@ class DivisionIntoFolds:
 
     def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
         """Return `counts` of the parts from those of the tables, bins along the last axis."""
-        return _by_part(tables)
+        first, kind = tables[0][..., :-1], tables[0].dtype
+        if len(tables) == 1:
+            by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
+            within = np.stack([first[k, k] for k in range(len(first))])
+        else:
+            by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
+        total = by_probe.sum(axis=0, dtype=np.int64)
+        return np.stack([total - by_probe - by_gallery + within, within])
 
     def tables(self, grid: CellGrid) -> list[FoldCounts]:
         """Return a table by pair of folds; where too big, by each side and within folds."""
@@ -294,18 +294,6 @@ class FoldCounts:
     def result(self) -> np.ndarray:
         """Return the counts, shape (folds or 1, folds or 1, cells + 1), failed ones last."""
         return (self.counts + self._waiting()).reshape(self.shape)
-
-
-def _by_part(tables: list[np.ndarray]) -> np.ndarray:
-    """Return the counts with neither side, and with both sides, in each fold: (2, folds, cells)."""
-    first, kind = tables[0][..., :-1], tables[0].dtype
-    if len(tables) == 1:
-        by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
-        within = np.stack([first[k, k] for k in range(len(first))])
-    else:
-        by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
-    total = by_probe.sum(axis=0, dtype=np.int64)
-    return np.stack([total - by_probe - by_gallery + within, within])
 
 
 # Collected scores beyond which equal ones are joined as they come.
@@ -602,17 +590,17 @@ class FoldPasses:
             if templates == "multi":
                 fold = fold[gallery.starts[:-1]]
             self.partitions.append(partition(probe.astype(np.int64), fold.astype(np.int64)))
-        self.number = cells_for(self.partitions)
-        self.grid = self._first_grid()
-        self.genuine = np.empty(0)
-        self.edges = np.append(self.grid.edges[:-1], np.inf)
-
-    def _first_grid(self) -> CellGrid:
-        """Place the cells by a sample of the rows, with a margin around it."""
+        folds = max(x.folds for x in self.partitions)
+        by_pair = PAIR_ENTRIES // (folds**2 * len(self.partitions))
+        #: Cells of each fold.
+        self.number = max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // folds, by_pair))
+        # A sample of the rows places the cells, with a margin around it.
         sample = self.rows.sample(SAMPLE_ROWS)
         extent = functools.reduce(Extent.merge, map(_extent_of, sample))
         self.dtype = sample[0].values.dtype
-        return self._grid_for(extent.low, extent.high, 3 * self.number // 4)
+        self.grid = self._grid_for(extent.low, extent.high, 3 * self.number // 4)
+        self.genuine = np.empty(0)
+        self.edges = np.append(self.grid.edges[:-1], np.inf)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
         """Return cells, `number` of which cover the range as far as exact; outermost are open."""
@@ -646,7 +634,10 @@ class FoldPasses:
         row = counts["genuine"]["1"].array()
         position = counts["genuine"]["2"].array()
         if from_memory:
-            if counts["failed"] or len(genuine) < self._expected():
+            gallery = self.rows.reader.gallery
+            mates = (gallery.mate_stop - gallery.mate_start).sum()
+            mates -= (gallery.probe_position >= 0).sum()
+            if counts["failed"] or len(genuine) < mates:
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
                 self.count()
                 return
@@ -658,13 +649,6 @@ class FoldPasses:
             one.pair = one.pairs_of(row[order], position[order])
             one.counts = counts["counts"][str(i)]
         self.total = counts["total"]
-
-    def _expected(self) -> int:
-        """Return the number of genuine scores if no comparison has failed."""
-        gallery = self.rows.reader.gallery
-        return int(
-            (gallery.mate_stop - gallery.mate_start).sum() - (gallery.probe_position >= 0).sum()
-        )
 
     def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
         """Return the attempts of a part, as far as they have been counted."""

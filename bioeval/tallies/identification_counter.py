@@ -79,6 +79,11 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
         """Whether the templates of a subject are fused."""
         return self.rank_unit == "subject"
 
+    @property
+    def counts_selections(self) -> bool:
+        """Whether a subject is as far as its nearest template."""
+        return not self.fuses or self.fusion == "min"
+
     def fresh(self) -> Self:
         """Return the same counter before it has ranked anything."""
         counter = copy(self)

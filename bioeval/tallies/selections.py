@@ -513,13 +513,10 @@ class _Points:
     def _finite(self, ends: np.ndarray) -> np.ndarray:
         """Return the places of a list whose scores are finite."""
         places = self.lists.places[ends[0] : ends[1]]
-        low, high = places.searchsorted(self._finite_places)
-        return places[low:high]
-
-    @cached_property
-    def _finite_places(self) -> tuple[int, int]:
         first, last = int(self.values[0] == -np.inf), len(self.values) - 1
-        return first, last - int(self.values[last - 1] == np.inf)
+        last -= int(self.values[last - 1] == np.inf)
+        low, high = places.searchsorted((first, last))
+        return places[low:high]
 
     def _ends(self, k: int) -> tuple[float, float]:
         """Return the outer edges of the cells in which a tally counts the impostor scores."""

@@ -128,6 +128,12 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         return self.templates == "multi"
 
     @property
+    def counts_selections(self) -> bool:
+        """Whether all attempts are made, each scored by the nearest template at most."""
+        nearest = not self.fuses or self.fusion == "min"
+        return nearest and self.claims is None and not self.transactions
+
+    @property
     def depends_on(self) -> Sequence[np.ndarray]:
         """The claims, perhaps drawn, as probes and claimed groups; empty for all."""
         return [*(self.claims or ()), *(self.unenrolled_probes or ())]
