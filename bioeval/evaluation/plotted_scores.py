@@ -62,8 +62,8 @@ def _histograms(data: Any) -> ScoreHistograms:
         counter = counter.fresh()
         counter.threshold_counter = ThresholdCounter(grid.boundaries)
         (tally,) = count_together(reader, [counter])
-        assert tally.threshold_counts is not None
-        below, *inside, above = tally.threshold_counts.counts.tolist()
+        assert tally.given is not None
+        below, *inside, above = tally.given.counts.tolist()
         cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
         counts = replace(counts, impostor=cells.fitted())
     return score_histograms(counts, as_fine=True)

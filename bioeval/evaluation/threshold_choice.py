@@ -89,9 +89,9 @@ def attempts_within(
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, templates=templates, fusion=fusion, thresholds=thresholds)
     (tally,) = count_together(reader, [counter])
-    assert tally.threshold_counts is not None
+    assert tally.given is not None
     at = to_internal(thresholds, scores.kind)
-    within = np.searchsorted(tally.genuine, at, side="right"), tally.threshold_counts.at_most(at)
+    within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)
     if larger_is_closer(scores.kind):
         within = within[0][::-1], within[1][::-1]
     return AttemptsWithin(*within, len(tally.genuine), tally.impostor.total)

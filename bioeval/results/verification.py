@@ -103,7 +103,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     points, bounds = _points_of(tally)
     thresholds = tally.grid()
     genuine, impostor = len(tally.genuine), tally.impostor.total
-    fa = (tally.threshold_counts or tally.impostor).at_most(thresholds)
+    fa = (tally.given or tally.impostor).at_most(thresholds)
     if points is not None:
         every = np.append(thresholds, points.rows)
         thresholds, first = np.unique(every, return_index=True)

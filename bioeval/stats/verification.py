@@ -316,7 +316,7 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
-    given = np.empty(0) if tally.threshold_counts is None else tally.threshold_counts.thresholds
+    given = np.empty(0) if tally.given is None else tally.given.thresholds
     at_targets = points.threshold_at_far, points.threshold_at_frr
     chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given if len(given) <= 64 else []])

@@ -241,7 +241,7 @@ class ThresholdCounts:
 class VerificationTally:
     """Counts of verification: genuine scores (few) are kept, impostor scores are counted.
 
-    `threshold_counts` holds the counts at thresholds of the user's; `points` the operating points,
+    `given` holds the counts at thresholds of the user's; `points` the operating points,
     where the scores have been looked at again to find them. `people` is None where the claims are
     of all subjects: then they are those of `about`.
     """
@@ -254,7 +254,7 @@ class VerificationTally:
     claims: str
     genuine: np.ndarray
     impostor: CellCounts
-    threshold_counts: ThresholdCounts | None = None
+    given: ThresholdCounts | None = None
     skipped_claims: int = 0
     requested: int | None = None
     points: VerificationPoints | None = None
@@ -267,8 +267,8 @@ class VerificationTally:
     def grid(self) -> np.ndarray:
         """Return the thresholds of the result, as increasing distances."""
         impostor, genuine = self.impostor, self.genuine
-        if self.threshold_counts is not None:
-            return self.threshold_counts.thresholds
+        if self.given is not None:
+            return self.given.thresholds
         finite = genuine[np.isfinite(genuine)].astype(np.float64)
         ranges = [impostor.range]
         exponents = []
@@ -290,16 +290,16 @@ class VerificationTally:
         Nor do numbers of subjects, which do not say who is in both.
         """
         require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
-        if (self.threshold_counts is None) != (other.threshold_counts is None):
+        if (self.given is None) != (other.given is None):
             raise MergeError("one tally has its own thresholds, the other the default grid")
         return replace(
             self,
             about=self.about.merge(other.about),
             genuine=np.sort(np.concatenate([self.genuine, other.genuine])),
             impostor=self.impostor.merge(other.impostor),
-            threshold_counts=None
-            if self.threshold_counts is None or other.threshold_counts is None
-            else self.threshold_counts.merge(other.threshold_counts),
+            given=None
+            if self.given is None or other.given is None
+            else self.given.merge(other.given),
             skipped_claims=self.skipped_claims + other.skipped_claims,
             points=None,
             people=None,

@@ -82,10 +82,10 @@ def points_of_kept(
     bins.take_scores(kept.scores)
     bounds = dict(bins.add_points(points))
     rows = points.thresholds
-    if tally.threshold_counts is None:
+    if tally.given is None:
         rows = rows[bins.known[bins.attempts.bin_of(rows)]]
         points.add_rows(rows, bins.attempts.false_accepts(rows))
-    bounds |= bins.add_optima(points, optima, with_rows=tally.threshold_counts is None)
+    bounds |= bins.add_optima(points, optima, with_rows=tally.given is None)
     if kept.is_all:
         genuine = bins.attempts.genuine
         classes = genuine[np.isfinite(genuine)], kept.scores.astype(np.float64)

@@ -501,7 +501,7 @@ def add_optima(
 
 def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:
     """Whether the rows of the result include its points; not if thresholds are given."""
-    return tally.threshold_counts is None or wanted.rows is not None
+    return tally.given is None or wanted.rows is not None
 
 
 class _Division(SecondPass):

@@ -260,9 +260,7 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             claims=self.claims_of,
             genuine=_increasing(self.genuine),
             impostor=self.cells.cells,
-            threshold_counts=None
-            if self.threshold_counter is None
-            else self.threshold_counter.result(),
+            given=None if self.threshold_counter is None else self.threshold_counter.result(),
             skipped_claims=self.skipped,
             requested=self.requested,
             people=self._people(),

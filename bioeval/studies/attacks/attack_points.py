@@ -131,14 +131,12 @@ def count_bona_fide(
     (tally,), second_passes = count_with_points(reader, [counter], wanted)
     impostors: Any = counter.impostors_again
     if none_passes:
-        given = tally.threshold_counts and replace(
-            tally.threshold_counts, counts=0 * tally.threshold_counts.counts
-        )
+        given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(
             tally,
             genuine=tally.genuine[:0],
             impostor=ImpostorBlock.of_listed(np.empty(0)).cells(),
-            threshold_counts=given,
+            given=given,
         )
         tally, impostors = rejects, list
     return CountedBonaFide(
@@ -193,7 +191,7 @@ class ClassCounts:
         out[infinite] = tally.impostor.at_most(thresholds[infinite])
         rest = ~known & ~infinite & ~np.isnan(thresholds)
         if rest.any():
-            out[rest] = (tally.threshold_counts or tally.impostor).at_most(thresholds[rest])
+            out[rest] = (tally.given or tally.impostor).at_most(thresholds[rest])
         return out
 
     def at(

@@ -248,8 +248,8 @@ def errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.
     fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
     known = ~np.isnan(at)
     if known.any():
-        assert tally.threshold_counts is not None
-        fa[known] = tally.threshold_counts.at_most(at[known])
+        assert tally.given is not None
+        fa[known] = tally.given.at_most(at[known])
         fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
     return fa, fr
 

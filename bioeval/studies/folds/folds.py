@@ -477,10 +477,10 @@ def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) ->
         np.array([-np.inf if math.isnan(threshold) else threshold])
     )
     (tally,) = count_together(reader, [counter])
-    assert tally.threshold_counts is not None
-    edges = np.append(tally.threshold_counts.thresholds, np.inf)
-    attempts = Attempts(tally.genuine.astype(np.float64), edges, tally.threshold_counts.counts)
-    attempts.take_scores(edges[:1], tally.threshold_counts.counts[:1])
+    assert tally.given is not None
+    edges = np.append(tally.given.thresholds, np.inf)
+    attempts = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
+    attempts.take_scores(edges[:1], tally.given.counts[:1])
     return attempts
 
 

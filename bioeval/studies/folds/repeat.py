@@ -341,8 +341,8 @@ class _Curves:
             points, impostors = part.points(self.part, attempts), attempts.impostor_attempts
         else:
             tally = self._verified(view, self.grid)
-            assert tally.threshold_counts is not None
-            genuine, fa = tally.genuine, tally.threshold_counts.at_most(grid)
+            assert tally.given is not None
+            genuine, fa = tally.genuine, tally.given.at_most(grid)
             points, impostors = part.points(self.part, None), tally.impostor.total
         counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
         if part.claims is not None:

@@ -269,7 +269,7 @@ def fold_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folde
     """Return the attempts of a tally between thresholds at which its counts are known."""
     if tally.claims != "all" or tally.attempts:
         raise ProtocolError("verification of drawn claims or of transactions cannot be folded")
-    counted = tally.threshold_counts or tally.impostor
+    counted = tally.given or tally.impostor
     accepted = np.append(counted.at_most(thresholds), tally.impostor.total)
     return FoldedVerification(
         about=tally.about,

@@ -192,7 +192,7 @@ def _some(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
-    if tally.threshold_counts is None and not np.array_equal(thresholds, tally.grid()):
+    if tally.given is None and not np.array_equal(thresholds, tally.grid()):
         raise MergeError(
             "the tally has not counted at these thresholds; count at them: "
             f"be.tally(..., {Argument('thresholds')}=...)"

@@ -264,7 +264,7 @@ def _are_counts(value: Any) -> bool:
 
 def _verification(tally: VerificationTally) -> str:
     """Check attempts of verification, their operating points and the scores around these."""
-    genuine, cells, given = tally.genuine, tally.impostor, tally.threshold_counts
+    genuine, cells, given = tally.genuine, tally.impostor, tally.given
     if not is_array(genuine, "f") or np.isnan(genuine).any() or not rises(genuine, strictly=False):
         return "the genuine scores are not an increasing list of numbers"
     if type(cells) is not _CLASSES["CellCounts"] or not _are_counts(cells.counts):
@@ -301,7 +301,7 @@ def _attempts_disagree(tally: VerificationTally) -> str:
     genuine, cells, given, points = (
         tally.genuine,
         tally.impostor,
-        tally.threshold_counts,
+        tally.given,
         tally.points,
     )
     if given is not None and given.total != cells.total:

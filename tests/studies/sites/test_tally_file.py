@@ -229,7 +229,7 @@ def test_numbers_of_attempts_that_disagree_are_named(tmp_path, what, change, say
     elif what == "given":
         edges = np.array([3.0, 5.0])
         counts = np.diff(single.impostor.at_most(np.append(edges, np.inf)), prepend=0)
-        single.threshold_counts = ThresholdCounts(edges, change(counts))
+        single.given = ThresholdCounts(edges, change(counts))
     else:
         setattr(single, what, change(getattr(single, what)))
     found.save(tmp_path / "x.tally")
