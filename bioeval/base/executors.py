@@ -26,17 +26,17 @@ else:
 class Pass(ABC):
     """One reading of scores that counts; the counts of blocks of rows add up to those of all rows.
 
-    - `what`: what is counted, in a word or two
+    - `name`: what is counted, in a word or two
     - `scores`: the scores (:class:`bioeval.Scores`)
     - `depends_on`: arrays besides scores and options that the counts depend on, such as folds that
       were drawn
-    - `beside`: other scores, whose same rows are read as well
+    - `also_read`: other scores, whose same rows are read as well
     """
 
-    what: str
+    name: str
     scores: Any
     depends_on: Sequence[np.ndarray] = ()
-    beside: Sequence[Any] = ()
+    also_read: Sequence[Any] = ()
 
     @property
     @abstractmethod

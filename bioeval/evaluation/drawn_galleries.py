@@ -30,9 +30,9 @@ class DrawnGalleries(Protocol):
         """Return the result of the task of `plan`; intervals may be refused."""
 
     def verification(
-        self, scores: Scores, templates: str, others: dict[str, Any], **options: Any
+        self, scores: Scores, templates: str, refused: dict[str, Any], **options: Any
     ) -> xr.Dataset:
-        """Return the result of verification; those of its `others` that are given are refused."""
+        """Return the result of verification; the `refused` options are errors if given."""
 
 
 def drawn_galleries(

@@ -335,18 +335,20 @@ def _identify(
     return counts.with_intervals(dataset, counter, reader, limits), tally
 
 
-def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTally) -> xr.Dataset:
+def _with_selectivity(
+    dataset: xr.Dataset, scores: Scores, tally: IdentificationTally
+) -> xr.Dataset:
     """Return a result with the mean number of candidates within each threshold.
 
     They are attempts of verification: of templates, or of subjects, as ranks count them. A
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
-    over, thresholds = ("threshold",), found["threshold"].values
+    over, thresholds = ("threshold",), dataset["threshold"].values
     unit, fusion = "single", "min"
     if tally.rank_unit == "subject":
         unit, fusion = "multi", tally.fusion
     searches = {
-        "selectivity_non_mated": tally.impostor_probes(found.attrs["impostors"]),
+        "selectivity_non_mated": tally.impostor_probes(dataset.attrs["impostors"]),
         "selectivity_mated": np.flatnonzero(tally.mates > 0),
     }
     counted: dict[bytes, AttemptsWithin] = {}
@@ -360,8 +362,8 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
             there = counted[key]
             within = there.impostor + (there.genuine if name == "selectivity_mated" else 0)
             means = within / len(probes)
-        found[name] = over, means, OPEN_SET[name].attrs()
-    return found
+        dataset[name] = over, means, OPEN_SET[name].attrs()
+    return dataset
 
 
 @leaves_out_attacks

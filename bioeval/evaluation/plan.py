@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -26,7 +27,7 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counting import Counter
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.identification_counter import IdentificationCounter, check_max_rank
+from bioeval.tallies.identification_counter import check_max_rank
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
 from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
@@ -36,7 +37,7 @@ from bioeval.tallies.thresholds import check_extra, check_thresholds, to_interna
 from bioeval.tallies.verification_counter import VerificationCounter
 
 #: The tasks that one pass counts; studies offer others.
-_OWN_TASKS = frozenset({"verification", "open_set", "closed_set"})
+_CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
 
 Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 
@@ -67,34 +68,34 @@ class EvaluationOptions:
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
         frr_targets: Sequence[float] | None = None,
-        **others: Any,
+        **flags: Any,
     ) -> EvaluationOptions:
         """Return the options as checked values."""
         check_max_rank(max_rank)
-        for name in others.keys() & {"auc", "per_query"}:
-            others[name] = require_flag(name, others[name])
+        for name in flags.keys() & {"auc", "per_query"}:
+            flags[name] = require_flag(name, flags[name])
         return cls(
             thresholds=check_thresholds(thresholds),
             extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_targets(far_targets),
             frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
-            **others,
+            **flags,
         )
 
-    def given(self, *names: str) -> list[str]:
-        """Return the named options that were given."""
+    def those_set(self, *names: str) -> list[str]:
+        """Return those of the named options that are set."""
         values = {name: getattr(self, name) for name in names}
         return [name for name, value in values.items() if value is not None and value is not False]
 
     def refuse_unused(self, card: Protocol) -> None:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-        if self.given("frr_targets") and card.verification is None:
+        if self.those_set("frr_targets") and card.verification is None:
             raise ProtocolError(
                 f"{Argument('frr_targets')} applies to verification only; protocol {card.name} "
                 "has no [verification] section"
             )
-        unused = self.given("far_targets")
+        unused = self.those_set("far_targets")
         if unused and _searches_only(card):
             raise ProtocolError(
                 f"{' and '.join(unused)} do nothing under protocol {card.name}: it has only "
@@ -151,7 +152,7 @@ class Plan:
             )
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
-        homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _OWN_TASKS}
+        homes = {x: of_study("tasks", x, card) for x in card.tasks if x not in _CORE_TASKS}
         self.searches: dict[str, StudyPlan] = {}
         for section, home in homes.items():
             self.searches[section] = StudyPlan(*home.plan(section, scores, card, options))
@@ -167,9 +168,12 @@ class Plan:
                 "values, over which rates would be averaged"
             )
             self.reader.about = replace(about, notes=(*about.notes, note))
-        if automatic and (warnings := _column_warnings(self.scores)):
+        if automatic and not are_pairs(self.scores):
             about = self.reader.about
-            self.reader.about = replace(about, notes=(*about.notes, *warnings))
+            studies = dict.fromkeys(offered("columns", x) for x in self.scores.probe_meta)
+            doubts = [x.column_warnings(self.scores) for x in studies if x is not None]
+            notes = (*about.notes, *itertools.chain.from_iterable(doubts))
+            self.reader.about = replace(about, notes=notes)
         thresholds = options.thresholds
         if thresholds is None:
             thresholds = check_thresholds(card.curve.requested())
@@ -253,23 +257,23 @@ class Plan:
         return self.scores._derives_subjects
 
     def count(
-        self, *, points: bool = False, keep: int = 0, beside: Sequence[Counter[Any]] = ()
+        self, *, points: bool = False, keep: int = 0, more: Sequence[Counter[Any]] = ()
     ) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one pass; `points` come next if wanted.
 
-        Up to `keep` scores around them are kept for a merged tally. The counters `beside` see the
+        Up to `keep` scores around them are kept for a merged tally. The counters `more` see the
         blocks of the first pass, too.
         """
         distinct = list(dict.fromkeys(task.counter for task in self.tasks.values()))
         # The kernel of whole rows serves none of studies, such as drawn galleries; apart, they do
         # not slow the rest.
-        core = [x for x in distinct if isinstance(x, VerificationCounter | IdentificationCounter)]
+        core = [counter for counter in distinct if counter.suits_kernel]
         together = [counter for counter in core if counter.reader is self.reader]
         apart = [counter for counter in core if counter.reader is not self.reader]
         of_studies = [counter for counter in distinct if counter not in core]
         passes: list[list[Counter[Any]]]
         passes = [[*x] for x in (together, apart, of_studies) if x] or [[]]
-        passes[0].extend(beside)
+        passes[0].extend(more)
         wanted = self.wanted(keep) if points else None
         results: dict[Counter[Any], Any] = {}
         second_passes: dict[Counter[Any], SecondPass] = {}
@@ -435,28 +439,18 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
 
 def _searches_only(card: Protocol) -> bool:
     """Whether a card has tasks of studies alone, such as re-identification and GOM."""
-    return _OWN_TASKS.isdisjoint(card.tasks)
+    return _CORE_TASKS.isdisjoint(card.tasks)
 
 
-def of_study(what: str, section: str, card: Protocol) -> Any:
+def of_study(service: str, section: str, card: Protocol) -> Any:
     """Return the module that a study offers for a section of a card; see :func:`offered`."""
-    module = offered(what, section)
+    module = offered(service, section)
     if module is None:
         raise ProtocolError(
             f"protocol {card.name} has a section [{section}], and no study of this installation "
             "evaluates it; leave it out"
         )
     return module
-
-
-def _column_warnings(scores: Scores) -> list[str]:
-    """Return the doubts of studies about scores, by the columns of their metadata."""
-    columns = () if are_pairs(scores) else scores.probe_meta
-    warnings = []
-    for home in dict.fromkeys(offered("columns", column) for column in columns):
-        if home is not None:
-            warnings += home.column_warnings(scores)
-    return warnings
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
@@ -467,7 +461,7 @@ def compared(scores: Scores, protocol: str | Protocol) -> Scores:
 
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that tasks of studies in a card leave out."""
-    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _OWN_TASKS}
+    homes = {of_study("tasks", x, card): None for x in card.tasks if x not in _CORE_TASKS}
     if homes:
         scores = with_exclusions(scores, card)
     for home in homes:

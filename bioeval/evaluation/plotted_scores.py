@@ -33,10 +33,10 @@ PIXELS = 600
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
     """Count the scores of Scores, of a Tally, or of several by name."""
     several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree)
-    given = dict(data) if several else {"": data}
-    if not given:
+    by_name = dict(data) if several else {"": data}
+    if not by_name:
         raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
-    return {str(name): _histograms(one) for name, one in given.items()}
+    return {str(name): _histograms(one) for name, one in by_name.items()}
 
 
 def _histograms(data: Any) -> ScoreHistograms:
@@ -60,7 +60,7 @@ def _histograms(data: Any) -> ScoreHistograms:
     counts = count_together(reader, [counter])[0]
     if is_coarse(counts) and (grid := _robust_grid(data)) is not None:
         counter = counter.fresh()
-        counter.given = ThresholdCounter(grid.boundaries)
+        counter.threshold_counter = ThresholdCounter(grid.boundaries)
         (tally,) = count_together(reader, [counter])
         assert tally.given is not None
         below, *inside, above = tally.given.counts.tolist()
@@ -93,12 +93,12 @@ def _robust_grid(scores: Scores) -> CellGrid | None:
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
     """Return the plots of scores that ``save_all`` draws: plot, system and data of its display."""
-    given = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
-    for one in given.values():
+    by_name = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
+    for one in by_name.values():
         if not isinstance(one, Scores):
             raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
     # A top-K list has no matrix and no scores of its own.
-    return _plotted({str(n): one for n, one in given.items() if runner_of(one) is None})
+    return _plotted({str(n): one for n, one in by_name.items() if runner_of(one) is None})
 
 
 def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:

@@ -122,8 +122,8 @@ def at(
                 "protocol has its tasks"
             )
         return _all_counted(result, places, protocol, options)
-    given = {"task": task, "protocol": protocol, **options}
-    if unused := [name for name, value in given.items() if value is not None]:
+    of_scores = {"task": task, "protocol": protocol, **options}
+    if unused := [name for name, value in of_scores.items() if value is not None]:
         raise DataError(
             f"{' and '.join(unused)}: of scores alone; a result has been evaluated already"
         )
@@ -171,8 +171,8 @@ def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, A
     """Evaluate one task at thresholds."""
     if task in ("closed_set", "closed-set"):
         raise ProtocolError("closed-set identification has no threshold: its rates are by rank")
-    others = [name for study in manifests().values() for name in study.tasks]
-    task = chosen_task(task, [*_TASKS, *others])
+    of_studies = [name for study in manifests().values() for name in study.tasks]
+    task = chosen_task(task, [*_TASKS, *of_studies])
     if task == "verification":
         options = {"auc": False, **options}
     call = _TASKS[task] if task in _TASKS else offered("tasks", task).CALLS[task]

@@ -93,8 +93,8 @@ class TaskCounts:
 
     def dataset_of_card(self, node: str, card: str, ranks: Sequence[int]) -> xr.Dataset:
         """Return the result of a task of a card, with the ranks that tables show."""
-        said = {"protocol": card, "report_ranks": " ".join(map(str, ranks))}
-        return self.dataset(node).assign_attrs(said)
+        attrs = {"protocol": card, "report_ranks": " ".join(map(str, ranks))}
+        return self.dataset(node).assign_attrs(attrs)
 
     def with_intervals(
         self, dataset: xr.Dataset, counter: Any, reader: BlockReader, options: IntervalOptions

@@ -173,14 +173,19 @@ def verification(
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
-        others = {"claims": claims, "attempts": attempts, "interval": interval}
+        refused = {"claims": claims, "attempts": attempts, "interval": interval}
         if len(at_frr):
-            others["frr_targets"] = at_frr
+            refused["frr_targets"] = at_frr
         else:
-            others["frr_targets"] = None
+            refused["frr_targets"] = None
         with rows_reported_to(progress):
             return drawn.verification(
-                scores, templates, others, fusion=fusion, thresholds=thresholds, far_targets=targets
+                scores,
+                templates,
+                refused,
+                fusion=fusion,
+                thresholds=thresholds,
+                far_targets=targets,
             )
     if limits is not None and limits.needs_all_pairs:
         refuse_executor()  # before anything is counted

@@ -87,8 +87,8 @@ class Probes(NamedTuple):
 
     #: int64 (b,): group of the probe's own subject, and the position of the probe itself; -1 for
     #: none.
-    own: np.ndarray
-    self_position: np.ndarray
+    group: np.ndarray
+    probe_position: np.ndarray
     #: int64 (b + 1,): the genuine scores of row ``i`` are written at ``offsets[i]:offsets[i + 1]``.
     offsets: np.ndarray
 
@@ -174,7 +174,7 @@ class VerificationTables(NamedTuple):
     points: PointTables
 
 
-class SweepOutput(NamedTuple):
+class RowOutput(NamedTuple):
     """Findings of all tasks."""
 
     #: Of verification by templates and by subjects.

@@ -6,16 +6,16 @@ from bioeval.kernels.compiling import parallel_rows
 
 
 @parallel_rows("probe_people")
-def sort_by_layer(begin, end, probe_people, starts, layers, entries, found):
+def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
     """Write the entries of the probes of each person by layer, those with a single attempt first.
 
     - `probe_people` (int64 (s,)): the list of each is at ``starts[k]:starts[k + 1]``
     - `layers` (int): their number
-    - `entries`, `found` (tuples of int32, int32 and int64, read and written): of each entry: the
+    - `entries`, `ordered` (tuples of int32, int32 and int64, read and written): of each entry: the
       claimed person, the layer, and the number of attempts
     """
     claimed_person, layer, count = entries
-    claimed_found, layer_found, count_found = found
+    ordered_claimed, ordered_layer, ordered_count = ordered
     ends = np.zeros(2 * layers + 1, dtype=np.int64)
     for s in range(begin, end):
         ends[:] = 0
@@ -27,9 +27,9 @@ def sort_by_layer(begin, end, probe_people, starts, layers, entries, found):
         for e in range(starts[s], starts[s + 1]):
             k = 2 * layer[e] + (count[e] != 1)
             at = ends[k]
-            claimed_found[at] = claimed_person[e]
-            layer_found[at] = layer[e]
-            count_found[at] = count[e]
+            ordered_claimed[at] = claimed_person[e]
+            ordered_layer[at] = layer[e]
+            ordered_count[at] = count[e]
             ends[k] += 1
 
 
@@ -55,7 +55,7 @@ def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, tot
         weight = weights[tile]
         part = sums[tile]
         for s in range(len(probe_people)):
-            own = weight[probe_people[s]]
+            probe_weight = weight[probe_people[s]]
             e = starts[s]
             last = starts[s + 1]
             while e < last:
@@ -69,12 +69,12 @@ def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, tot
                     if more > limit:
                         many = np.float64(count[e])
                         for j in range(len(total)):
-                            total[j] += many * (np.float64(own[j]) * np.float64(first[j]))
+                            total[j] += many * (np.float64(probe_weight[j]) * np.float64(first[j]))
                         e += 1
                         continue
                     if bound + more > limit:
                         for j in range(len(total)):
-                            total[j] += np.float64(part[j]) * np.float64(own[j])
+                            total[j] += np.float64(part[j]) * np.float64(probe_weight[j])
                             part[j] = 0
                         bound = np.int64(0)
                     bound += more
@@ -93,7 +93,7 @@ def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, tot
                             part[j] = np.uint16(part[j] + np.uint16(few * first[j]))
                         e += 1
                 for j in range(len(total)):
-                    total[j] += np.float64(part[j]) * np.float64(own[j])
+                    total[j] += np.float64(part[j]) * np.float64(probe_weight[j])
                     part[j] = 0
 
 

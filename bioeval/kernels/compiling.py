@@ -63,14 +63,6 @@ def _usable(folder: Path) -> bool:
     return True
 
 
-def _keep_newest(folder: Path) -> None:
-    """Mark a folder as the newest, and remove old ones beside it."""
-    with contextlib.suppress(OSError):
-        os.utime(folder)
-        for old in sorted(folder.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[:-_MOST]:
-            shutil.rmtree(old, ignore_errors=True)
-
-
 def _say(line: str) -> None:
     """Write a line on standard error, if there is one."""
     if sys.stderr is not None:
@@ -89,10 +81,10 @@ class Compilations(event.Listener):
 
     Where nothing shows the progress, a line on standard error says that they take long.
 
-    - `said`: whether the line is written
+    - `warned`: whether the line is written
     """
 
-    said = False
+    warned = False
 
     def __init__(self) -> None:
         self._stages: list[AbstractContextManager[None]] = []
@@ -104,15 +96,15 @@ class Compilations(event.Listener):
         if not self._stages:
             self._begun = time.monotonic()
         spent = self._spent + time.monotonic() - self._begun
-        if ours and spent >= PATIENCE and not is_shown() and not Compilations.said:
-            Compilations.said = True
+        if ours and spent >= PATIENCE and not is_shown() and not Compilations.warned:
+            Compilations.warned = True
             _say("compiling loops that no earlier run needed, up to a minute; kept for later runs")
-        what = "compiling"
+        title = "compiling"
         arrays = (x for group in event.data["args"] for x in getattr(group, "types", [group]))
         dtype = next((x.dtype for x in arrays if isinstance(x, numba.types.Array)), None)
         if dtype is not None:
-            what += f" for {dtype}"
-        self._stages.append(nullcontext() if self._stages else stage(f"{what} (once)"))
+            title += f" for {dtype}"
+        self._stages.append(nullcontext() if self._stages else stage(f"{title} (once)"))
         self._stages[-1].__enter__()
 
     def on_end(self, event: event.Event) -> None:
@@ -131,21 +123,26 @@ def _cache_folder() -> str:
     if named:
         if _usable(Path(named)):
             return str(named)
-        what = f"{variable}, {named}, cannot be written to, so kernels"
+        problem = f"{variable}, {named}, cannot be written to, so kernels"
     else:
         places = [Path(__file__).parent / "__pycache__"]
         with contextlib.suppress(RuntimeError):  # a user without a home
             places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
         for place in (place / (_NAME + _digest()) for place in places):
             if _usable(place):
-                _keep_newest(place)
+                with contextlib.suppress(OSError):  # the newest is kept, and older ones are removed
+                    os.utime(place)
+                    for old in sorted(place.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[
+                        :-_MOST
+                    ]:
+                        shutil.rmtree(old, ignore_errors=True)
                 return str(place)
-        what = "no folder for compiled kernels can be written to, so they"
+        problem = "no folder for compiled kernels can be written to, so they"
     folder = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ[_OURS] = folder  # for worker processes
-    Compilations.said = True
-    _say(f"{what} are compiled anew each time; set {_OURS} to a folder that can")
+    Compilations.warned = True
+    _say(f"{problem} are compiled anew each time; set {_OURS} to a folder that can")
     return folder
 
 
@@ -210,21 +207,21 @@ class ParallelRows:
         return len(rows if self._field is None else self._field(rows))
 
 
-def in_turns(work: Callable[[Iterator[int]], None], steps: int) -> None:
-    """Run `work` on as many threads as numba may use, each taking the next of the steps in turn."""
+def in_turns(function: Callable[[Iterator[int]], None], steps: int) -> None:
+    """Run `function` on as many threads as numba may use; each takes the next step in turn."""
     turns = iter(range(steps))
     parts = max(1, min(numba.get_num_threads(), steps))
-    _side_by_side([functools.partial(work, turns)] * parts)
+    _side_by_side([functools.partial(function, turns)] * parts)
 
 
 def _side_by_side(parts: Sequence[Callable[[], None]]) -> None:
     """Run parts on threads, the first on the calling one."""
-    others = [_threads().submit(contextvars.copy_context().run, part) for part in parts[1:]]
+    futures = [_threads().submit(contextvars.copy_context().run, part) for part in parts[1:]]
     try:
         parts[0]()
     finally:
-        wait(others)  # they write to the arrays of the caller
-    for other in others:
+        wait(futures)  # they write to the arrays of the caller
+    for other in futures:
         other.result()
 
 

@@ -5,11 +5,11 @@ import numpy as np
 from bioeval.kernels.compiling import FEW, by_numpy, compiled
 
 
-def numpy_constant_rows(raw, places, itself, value, count):
+def numpy_constant_rows(raw, places, left_out, value, count):
     """Do as :func:`constant_rows`, by NumPy."""
     x = raw.values[np.ix_(raw.rows, places)].astype(np.float64)
     column = np.arange(len(places))
-    read = np.isfinite(x) & (column != itself[:, None])
+    read = np.isfinite(x) & (column != left_out[:, None])
     if len(raw.mask) > 0:
         read &= raw.mask[np.ix_(raw.mask_rows, places)] != 0
     rows = np.arange(len(x))
@@ -24,12 +24,12 @@ def numpy_constant_rows(raw, places, itself, value, count):
 
 @by_numpy(numpy_constant_rows, lambda raw, places, *_: len(raw.rows) * len(places) or FEW + 1)
 @compiled
-def constant_rows(raw, places, itself, value, count):
+def constant_rows(raw, places, left_out, value, count):
     """Write the only finite value of each row (NaN for several) and how often it occurs.
 
     - `raw`: RawRows
     - `places` (int64 (n,)): the place of each column in a row
-    - `itself` (int64 (b,)): the column that is not read; -1 for none
+    - `left_out` (int64 (b,)): the column that is not read; -1 for none
     - `value`, `count`: float64 and int64 (b,), written
     """
     for i in range(len(raw.rows)):
@@ -39,7 +39,7 @@ def constant_rows(raw, places, itself, value, count):
         number = 0
         for column in range(len(places)):
             x = row[places[column]]
-            if column == itself[i] or not abs(x) < np.inf:
+            if column == left_out[i] or not abs(x) < np.inf:
                 continue
             if len(mask) > 0 and mask[places[column]] == 0:
                 continue

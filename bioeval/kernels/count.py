@@ -18,8 +18,8 @@ def _cells(block, *_):
 def _impostors(block, mate_start, mate_stop):
     """Return which cells are impostor scores."""
     column = np.arange(block.shape[1])
-    others = (column < mate_start[:, None]) | (column >= mate_stop[:, None])
-    return others & ~np.isnan(block)
+    impostor = (column < mate_start[:, None]) | (column >= mate_stop[:, None])
+    return impostor & ~np.isnan(block)
 
 
 def numpy_finite_range(block, mate_start, mate_stop, low, high):
@@ -101,18 +101,18 @@ def careful_moments(row, start, stop, scale):
 
 def numpy_row_moments(block, mate_start, mate_stop, scale, lanes, count, origins, mean, squares):
     """Do as :func:`row_moments`, by NumPy."""
-    others, rows = _impostors(block, mate_start, mate_stop), np.arange(len(block))
-    count[:] = others.sum(axis=1)
+    impostor, rows = _impostors(block, mate_start, mate_stop), np.arange(len(block))
+    count[:] = impostor.sum(axis=1)
     wide = -(-block.shape[1] // lanes) * lanes
     first, second = np.zeros((2, len(block), lanes))
     with np.errstate(all="ignore"):
-        origin = block[rows, others.argmax(axis=1)].astype(np.float64) * scale
+        origin = block[rows, impostor.argmax(axis=1)].astype(np.float64) * scale
         apart = np.zeros((2, len(block), wide))  # before and behind the own subject
         x = block.astype(np.float64) * scale - origin[:, None]
-        x[~others | np.isnan(x)] = 0.0
+        x[~impostor | np.isnan(x)] = 0.0
         before = np.arange(block.shape[1]) < mate_start[:, None]
         apart[0, :, : block.shape[1]] = np.where(before, x, 0.0)
-        row, column = np.nonzero(others & ~before)
+        row, column = np.nonzero(impostor & ~before)
         apart[1, row, column - mate_stop[row]] = x[row, column]
         for part in apart:
             for start in range(0, wide, lanes):
@@ -131,7 +131,7 @@ def numpy_row_moments(block, mate_start, mate_stop, scale, lanes, count, origins
             moments = careful_moments(block[i], mate_start[i], mate_stop[i], scale)
             count[i], origins[i], mean[i], squares[i] = moments
     for values in (origins, mean, squares):
-        values[~others.any(axis=1)] = 0.0
+        values[~impostor.any(axis=1)] = 0.0
 
 
 @by_numpy(numpy_row_moments, _cells)
@@ -189,24 +189,24 @@ def row_moments(
             count[i], origins[i], mean[i], squares[i] = moments
 
 
-def _add(tables, others, values, bins):
+def _add(tables, impostor, values, bins):
     """Add a score each to its bin, in the table of the chunk of rows that it is in."""
-    ends = np.arange(1, len(tables) + 1) * len(others) // len(tables)
-    rows = np.nonzero(others)[0][values]
+    ends = np.arange(1, len(tables) + 1) * len(impostor) // len(tables)
+    rows = np.nonzero(impostor)[0][values]
     np.add.at(tables, (np.searchsorted(ends, rows, side="right"), bins), 1)
 
 
 def numpy_count_cells(block, mate_start, mate_stop, width, inverse, first, tables, infinite):
     """Do as :func:`count_cells`, by NumPy."""
-    others = _impostors(block, mate_start, mate_stop)
-    x = block[others].astype(np.float64)
+    impostor = _impostors(block, mate_start, mate_stop)
+    x = block[impostor].astype(np.float64)
     for end, value in enumerate((-np.inf, np.inf)):
-        _add(infinite, others, x == value, end)
+        _add(infinite, impostor, x == value, end)
     finite = np.isfinite(x)
     k = np.ceil(x[finite] * inverse)
     with np.errstate(over="ignore"):  # beyond the largest number
         k += k * width < x[finite]
-    _add(tables, others, finite, k.astype(np.int64) - first)
+    _add(tables, impostor, finite, k.astype(np.int64) - first)
 
 
 @by_numpy(numpy_count_cells, _cells)
@@ -265,8 +265,13 @@ def threshold_of(x, thresholds, base, scale, guide):
 
 def numpy_count_thresholds(block, mate_start, mate_stop, thresholds, base, scale, guide, tables):
     """Do as :func:`count_thresholds`, by NumPy."""
-    others = _impostors(block, mate_start, mate_stop)
-    _add(tables, others, slice(None), np.searchsorted(thresholds, block[others].astype(np.float64)))
+    impostor = _impostors(block, mate_start, mate_stop)
+    _add(
+        tables,
+        impostor,
+        slice(None),
+        np.searchsorted(thresholds, block[impostor].astype(np.float64)),
+    )
 
 
 @by_numpy(numpy_count_thresholds, _cells)
@@ -323,22 +328,22 @@ def ranges_between(
 
 @parallel_rows("first")
 def list_pairs(
-    begin, end, block, starts, own, self_position, row_starts, groups, thresholds, base, scale,
-    guide, first, right, layer, count, last,
+    begin, end, block, starts, probe_group, probe_position, row_starts, groups, thresholds, base,
+    scale, guide, first, claimed_person, layer, count, last,
 ):  # fmt: skip
     """List the number of impostor scores of each pair of subjects between thresholds.
 
     - `block`: float (b, n)
     - `starts` (int64 (g + 1,)): where the columns of each group begin
-    - `own`, `self_position` (int64 (b,)): the group of a row's own subject, and the column of the
-      row itself, which are left out
+    - `probe_group`, `probe_position` (int64 (b,)): the group of a row's own subject, and the
+      column of the row itself, which are left out
     - `row_starts` (int64 (s + 1,)): the rows ``row_starts[k]:row_starts[k + 1]`` are probes of one
       subject
     - `groups` (int32 (g,)): the number of the subject of each group
     - `thresholds`, `base`, `scale`, `guide`: layer ``k`` is above ``thresholds[k - 1]`` and not
       above ``thresholds[k]``; the guide is that of :func:`threshold_of`
     - `first` (int64 (s,)): where the list of each subject of the probes begins
-    - `right`, `layer`: int32, written
+    - `claimed_person`, `layer`: int32, written
     - `count` (int64, written): the subject of the group, the layer, and how many scores there are,
       if any
     - `last` (int64 (s,), written): where the lists end
@@ -350,11 +355,11 @@ def list_pairs(
         for g in range(len(groups)):
             number = 0
             for i in range(row_starts[s], row_starts[s + 1]):
-                if g == own[i]:
+                if g == probe_group[i]:
                     continue
                 for p in range(starts[g], starts[g + 1]):
                     x = np.float64(block[i, p])
-                    if x != x or p == self_position[i]:
+                    if x != x or p == probe_position[i]:
                         continue
                     k = threshold_of(x, thresholds, base, scale, guide)
                     if table[k] == 0:
@@ -363,7 +368,7 @@ def list_pairs(
                     table[k] += 1
             for j in range(number):
                 k = filled[j]
-                right[at] = groups[g]
+                claimed_person[at] = groups[g]
                 layer[at] = k
                 count[at] = table[k]
                 table[k] = 0
@@ -371,12 +376,12 @@ def list_pairs(
         last[s] = at
 
 
-def numpy_gather(block, rows, start, stop, self_position, value, index, position):
+def numpy_gather(block, rows, start, stop, probe_position, value, index, position):
     """Do as :func:`gather`, by NumPy."""
     some = np.repeat(np.arange(len(rows)), stop - start)
     place = np.arange(len(some)) - np.repeat(np.cumsum(stop - start) - stop, stop - start)
     x = block[rows[some], place]
-    kept = np.flatnonzero((place != self_position[rows[some]]) & ~np.isnan(x))
+    kept = np.flatnonzero((place != probe_position[rows[some]]) & ~np.isnan(x))
     for out, values in ((value, x), (index, some), (position, place)):
         out[: len(kept)] = values[kept]
     return len(kept)
@@ -384,7 +389,7 @@ def numpy_gather(block, rows, start, stop, self_position, value, index, position
 
 @by_numpy(numpy_gather, lambda *args: len(args[-1]))
 @compiled
-def gather(block, rows, start, stop, self_position, value, index, position):
+def gather(block, rows, start, stop, probe_position, value, index, position):
     """Write the scores of cells ``start[k]:stop[k]`` of the rows ``rows[k]``, for each `k` in turn.
 
     NaN and the probe itself are left out. `index` gets `k`, and `position` the column, of each
@@ -395,7 +400,7 @@ def gather(block, rows, start, stop, self_position, value, index, position):
         i = rows[k]
         for p in range(start[k], stop[k]):
             x = block[i, p]
-            if p != self_position[i] and x == x:
+            if p != probe_position[i] and x == x:
                 value[filled] = x
                 index[filled] = k
                 position[filled] = p

@@ -25,15 +25,15 @@ class SearchState(NamedTuple):
 
 
 @compiled
-def match_in_order(left, right, mate):
+def match_in_order(probe_person, claimed_person, mate):
     """Take each pair whose members are not yet in a pair.
 
-    - `left`, `right` (int64 (k,)): the members of each pair
+    - `probe_person`, `claimed_person` (int64 (k,)): the members of each pair
     - `mate` (int64 (members,), changed): the member that each is paired with, or -1
     """
-    for k in range(len(left)):
-        if mate[left[k]] < 0 and mate[right[k]] < 0:
-            mate[left[k]], mate[right[k]] = right[k], left[k]
+    for k in range(len(probe_person)):
+        if mate[probe_person[k]] < 0 and mate[claimed_person[k]] < 0:
+            mate[probe_person[k]], mate[claimed_person[k]] = claimed_person[k], probe_person[k]
 
 
 @compiled

@@ -25,22 +25,22 @@ class FoldRows(NamedTuple):
     #: none.
     mate_start: np.ndarray
     mate_stop: np.ndarray
-    self_position: np.ndarray
+    probe_position: np.ndarray
 
 
-@parallel_rows("room")
-def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, tables):
+@parallel_rows("bins")
+def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, bins, tables):
     """Count impostor scores into cells of their pair of folds.
 
     The cells of the fold of position ``p`` begin at ``offset[p]``, int32, in a row of `tables`,
-    int32 of shape (chunks, folds, folds * cells); `nan_cell` is counted from the first. `room`,
+    int32 of shape (chunks, folds, folds * cells); `nan_cell` is counted from the first. `bins`,
     int32 of shape (chunks, n), is for the cells of a row.
     """
     block = rows.values
     mate_start = rows.mate_start
     mate_stop = rows.mate_stop
     b, n = block.shape
-    chunks = room.shape[0]
+    chunks = bins.shape[0]
     width = window.width
     inverse = window.inverse
     low = window.low
@@ -49,7 +49,7 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, ta
     one = np.int32(1)
     half = n // 2
     for c in range(begin, end):
-        index = room[c]
+        index = bins[c]
         front = index[:half]
         back = index[half : 2 * half]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
@@ -83,15 +83,15 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
     - `first`: int64
     - `above`, `upto` (float (windows,), of the dtype of the scores): ends of the windows, those of
       a row increasing; NaN for no lower end
-    - `values`, `place`: (chunks, room) and (chunks, room, 2), written
-    - `filled` (int64 (chunks,), written): the number collected; those beyond the room are not
+    - `values`, `place`: (chunks, capacity) and (chunks, capacity, 2), written
+    - `filled` (int64 (chunks,), written): the number collected; those beyond the capacity are not
       written
     """
     block = rows.values
     mate_start = rows.mate_start
     mate_stop = rows.mate_stop
     b, n = block.shape
-    chunks, room = values.shape
+    chunks, capacity = values.shape
     for c in range(begin, end):
         count = 0
         inside = np.empty(PIECE, dtype=np.int32)
@@ -139,7 +139,7 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
                     p = near[k]
                     if mate_start[i] <= p < mate_stop[i]:
                         continue
-                    if count < room:
+                    if count < capacity:
                         values[c, count] = row[p]
                         place[c, count, 0] = i
                         place[c, count, 1] = p

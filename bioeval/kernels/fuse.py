@@ -105,11 +105,11 @@ def mean_of(values, count):
     return rounded_sum(values, count) / count / SHRUNK
 
 
-def numpy_fuse_groups(block, columns, starts, self_position, rule, fused, place):
+def numpy_fuse_groups(block, columns, starts, probe_position, rule, fused, place):
     """Do as :func:`fuse_groups`, by NumPy."""
     x = block.copy()
-    own = np.flatnonzero(self_position >= 0)
-    x[own, self_position[own]] = np.nan
+    rows = np.flatnonzero(probe_position >= 0)
+    x[rows, probe_position[rows]] = np.nan
     least = np.fmin.reduceat(x, starts[:-1], axis=1)
     nearest = x == np.repeat(least, np.diff(starts), axis=1)
     n = block.shape[1]
@@ -118,14 +118,14 @@ def numpy_fuse_groups(block, columns, starts, self_position, rule, fused, place)
     place[:] = np.append(columns[0], -1)[first]
 
 
-def _cells(block, columns, starts, self_position, rule, *_):
+def _cells(block, columns, starts, probe_position, rule, *_):
     of_nearest = rule == 1 and (np.diff(starts) > 0).all()
     return block.size if of_nearest else FEW + 1
 
 
 @by_numpy(numpy_fuse_groups, _cells)
 @parallel_rows("block")
-def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, place):
+def fuse_groups(begin, end, block, columns, starts, probe_position, rule, fused, place):
     """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.
 
     The mean is that of :func:`mean_of`; infinities of both signs have none, and the result is then
@@ -136,7 +136,7 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
       1]``
     - `columns` (int64 (1, n)): place of each template in the gallery's own order
     - `starts`: int64 (g + 1,)
-    - `self_position` (int64 (b,)): the template that is the probe itself, or -1
+    - `probe_position` (int64 (b,)): the template that is the probe itself, or -1
     - `rule`: int
     - `fused` (float (b, g), written): NaN where no template is left
     - `place` (int64 (b, g), written): place of the group's nearest template, the first of them in a
@@ -156,7 +156,7 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
             first = np.int64(-1)
             for p in range(starts[g], starts[g + 1]):
                 x = np.float64(row[p])
-                if p == self_position[i] or x != x:
+                if p == probe_position[i] or x != x:
                     continue
                 held[count] = x
                 count += 1
@@ -216,7 +216,7 @@ def least_but(part, left_out):
 
 
 @parallel_rows("block")
-def fuse_nearest(begin, end, block, starts, self_position, fused):
+def fuse_nearest(begin, end, block, starts, probe_position, fused):
     """Write each subject's smallest distance; NaN where no template is left."""
     groups = len(starts) - 1
     size = starts[1] - starts[0]
@@ -244,7 +244,7 @@ def fuse_nearest(begin, end, block, starts, self_position, fused):
         for g in range(groups):
             if nearest[g] != nearest[g]:
                 nearest[g] = least_but(row[starts[g] : starts[g + 1]], -1)
-        own = self_position[i]
+        place = probe_position[i]
         for g in range(groups):
-            if starts[g] <= own < starts[g + 1]:
-                nearest[g] = least_but(row[starts[g] : starts[g + 1]], own - starts[g])
+            if starts[g] <= place < starts[g + 1]:
+                nearest[g] = least_but(row[starts[g] : starts[g + 1]], place - starts[g])

@@ -29,14 +29,14 @@ class ByGroup(NamedTuple):
 
 
 @register_jitable
-def _best_mate(row, place, start, stop, itself):
+def _best_mate(row, place, start, stop, probe_position):
     """Return distance, place and number of the best mates."""
     best = np.inf
     best_place = np.int64(0)
     mates = np.int64(0)
     for p in range(start, stop):
         x = row[p]
-        if p == itself or x != x:
+        if p == probe_position or x != x:
             continue
         if mates == 0 or x < best:
             best = x
@@ -48,21 +48,21 @@ def _best_mate(row, place, start, stop, itself):
 
 
 @parallel_rows("block")
-def count_by_group(begin, end, block, columns, starts, own, self_position, found):
+def count_by_group(begin, end, block, columns, starts, probe_group, probe_position, output):
     """Count the candidates of each group up to the best mate of each row.
 
-    Group ``g`` is at ``starts[g]:starts[g + 1]``, the row's own is ``own[i]`` or -1, the probe
-    itself is at `self_position` or -1. `columns` has the shape (1, n) or (b, n).
+    Group ``g`` is at ``starts[g]:starts[g + 1]``, the row's own is ``probe_group[i]`` or -1, the
+    probe itself is at `probe_position` or -1. `columns` has the shape (1, n) or (b, n).
     """
     for i in range(begin, end):
         row = block[i]
         place = columns[0] if columns.shape[0] == 1 else columns[i]
         start = np.int64(0)
         stop = np.int64(0)
-        if own[i] >= 0:
-            start = starts[own[i]]
-            stop = starts[own[i] + 1]
-        best, best_place, mates = _best_mate(row, place, start, stop, self_position[i])
+        if probe_group[i] >= 0:
+            start = starts[probe_group[i]]
+            stop = starts[probe_group[i] + 1]
+        best, best_place, mates = _best_mate(row, place, start, stop, probe_position[i])
         nearest = np.int64(-1)
         first = np.nan
         second = np.nan
@@ -70,7 +70,7 @@ def count_by_group(begin, end, block, columns, starts, own, self_position, found
             closer = np.int32(0)
             tied = np.int32(0)
             before = np.int32(0)
-            if g != own[i]:
+            if g != probe_group[i]:
                 low = np.nan
                 for p in range(starts[g], starts[g + 1]):
                     x = row[p]
@@ -87,8 +87,8 @@ def count_by_group(begin, end, block, columns, starts, own, self_position, found
                     nearest = np.int64(g)
                 elif low == low and not second <= low:
                     second = low
-            found.closer[i, g] = closer
-            found.tied[i, g] = tied
-            found.before[i, g] = before
-        found.nearest[i] = nearest
-        found.second[i] = second
+            output.closer[i, g] = closer
+            output.tied[i, g] = tied
+            output.before[i, g] = before
+        output.nearest[i] = nearest
+        output.second[i] = second

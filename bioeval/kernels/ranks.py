@@ -7,7 +7,7 @@ from bioeval.kernels.compiling import FEW, by_numpy, parallel_rows
 
 
 @register_jitable
-def rank_row(row, place, start, stop, itself, facts, i):
+def rank_row(row, place, start, stop, probe_position, facts, i):
     """Write the facts of one row, the `i`-th; see :func:`rank_facts`."""
     best = np.inf
     best_place = np.int64(0)
@@ -15,7 +15,7 @@ def rank_row(row, place, start, stop, itself, facts, i):
     same = np.int64(0)
     for p in range(start, stop):
         x = row[p]
-        if p == itself or x != x:
+        if p == probe_position or x != x:
             continue
         if count == 0 or x < best:
             best = x
@@ -28,7 +28,7 @@ def rank_row(row, place, start, stop, itself, facts, i):
     closer = np.int64(0)
     tied = np.int64(0)
     before = np.int64(0)
-    others = np.int64(0)
+    non_mates = np.int64(0)
     nearest = np.inf
     for side in range(2):
         part = row[:start] if side == 0 else row[stop:]
@@ -36,7 +36,7 @@ def rank_row(row, place, start, stop, itself, facts, i):
             x = part[j]
             closer += x < best
             tied += x == best
-            others += x == x
+            non_mates += x == x
             if x < nearest:
                 nearest = x
     if count > 0 and tied > 0:
@@ -44,8 +44,8 @@ def rank_row(row, place, start, stop, itself, facts, i):
             if (p < start or p >= stop) and row[p] == best and place[p] < best_place:
                 before += 1
     facts.mates[i] = count
-    facts.others[i] = others
-    facts.other[i] = nearest if others > 0 else np.nan
+    facts.others[i] = non_mates
+    facts.other[i] = nearest if non_mates > 0 else np.nan
     facts.mate[i] = best if count > 0 else np.nan
     facts.closer[i] = closer if count > 0 else 0
     facts.tied[i] = tied if count > 0 else 0
@@ -53,20 +53,23 @@ def rank_row(row, place, start, stop, itself, facts, i):
     facts.mates_tied[i] = same
 
 
-def numpy_rank_facts(block, columns, mate_start, mate_stop, self_position, facts):
+def numpy_rank_facts(block, columns, mate_start, mate_stop, probe_position, facts):
     """Do as :func:`rank_facts`, by NumPy."""
     column = np.arange(block.shape[1])
-    own = (column >= mate_start[:, None]) & (column < mate_stop[:, None])
+    same_person = (column >= mate_start[:, None]) & (column < mate_stop[:, None])
     there = ~np.isnan(block)
-    mates, others = own & there & (column != self_position[:, None]), ~own & there
+    mates, non_mates = (
+        same_person & there & (column != probe_position[:, None]),
+        ~same_person & there,
+    )
     mated = mates.any(axis=1)
-    facts.mates[:], facts.others[:] = mates.sum(axis=1), others.sum(axis=1)
-    shown = (np.where(x, block, np.inf) for x in (mates, others))
+    facts.mates[:], facts.others[:] = mates.sum(axis=1), non_mates.sum(axis=1)
+    shown = (np.where(x, block, np.inf) for x in (mates, non_mates))
     best, other = (x[np.arange(len(x)), x.argmin(axis=1)] for x in shown)  # the first zero
     facts.mate[:] = np.where(mated, best, np.nan)
     facts.other[:] = np.where(facts.others > 0, other, np.nan)
-    tied, mates_tied = (x & mated[:, None] & (block == best[:, None]) for x in (others, mates))
-    facts.closer[:] = (others & mated[:, None] & (block < best[:, None])).sum(axis=1)
+    tied, mates_tied = (x & mated[:, None] & (block == best[:, None]) for x in (non_mates, mates))
+    facts.closer[:] = (non_mates & mated[:, None] & (block < best[:, None])).sum(axis=1)
     facts.tied[:], facts.mates_tied[:] = tied.sum(axis=1), mates_tied.sum(axis=1)
     last = np.iinfo(np.int64).max
     place = np.where(mates_tied, columns, last).min(axis=1, initial=last)
@@ -75,14 +78,14 @@ def numpy_rank_facts(block, columns, mate_start, mate_stop, self_position, facts
 
 @by_numpy(numpy_rank_facts, lambda block, *_: block.size or FEW + 1)
 @parallel_rows("block")
-def rank_facts(begin, end, block, columns, mate_start, mate_stop, self_position, facts):
+def rank_facts(begin, end, block, columns, mate_start, mate_stop, probe_position, facts):
     """Rank the best mate of each row among the candidates that are not mates.
 
-    The row's own subject is at ``mate_start:mate_stop``, the probe itself at `self_position` or -1.
-    The places in the gallery's own order, for stable ties, are shared or by row: `columns` has the
-    shape (1, n) or (b, n).
+    The row's own subject is at ``mate_start:mate_stop``, the probe itself at `probe_position` or
+    -1. The places in the gallery's own order, for stable ties, are shared or by row: `columns` has
+    the shape (1, n) or (b, n).
     """
     shared = columns.shape[0] == 1
     for i in range(begin, end):
         place = columns[0] if shared else columns[i]
-        rank_row(block[i], place, mate_start[i], mate_stop[i], self_position[i], facts, i)
+        rank_row(block[i], place, mate_start[i], mate_stop[i], probe_position[i], facts, i)

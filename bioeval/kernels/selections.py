@@ -93,7 +93,7 @@ class SelectionOutput(NamedTuple):
     #: subjects, or -1.
     start: np.ndarray
     stop: np.ndarray
-    own: np.ndarray
+    probe_group: np.ndarray
     #: int32 (rows,): nearest mate and nearest non-mate.
     best: np.ndarray
     other: np.ndarray
@@ -111,7 +111,7 @@ class AttemptLists(NamedTuple):
     missed: np.ndarray  # int64 (k,): genuine attempts that no threshold accepts
 
 
-class PointsFound(NamedTuple):
+class PointOutput(NamedTuple):
     """Operating points of each selection; thresholds are places, -1 for reject-all."""
 
     #: float64 (k, 5): EER, FAR and FRR at its threshold, and the bracket; left as they are where
@@ -134,7 +134,7 @@ class PointsFound(NamedTuple):
 def sort_places(values, spare, half, digits):
     """Sort whole numbers by their lower and then their upper digit, each of `half` the bits.
 
-    `spare` has room for them, and `digits`, of shape (2, 1 << half), for counts.
+    `spare` has space for them, and `digits`, of shape (2, 1 << half), for counts.
     """
     n = len(values)
     if n <= FEW:
@@ -208,17 +208,17 @@ def is_impostor(enrolled, role):
 
 
 @register_jitable
-def place_probes(matrix, rows, group, seen, own, counts):
+def place_probes(matrix, rows, group, seen, probe_group, counts):
     """Find the own subject of each probe, and count subjects."""
     enrolled = 0
     for i in range(len(rows)):
         code = matrix.probe[rows[i]]
-        own[i] = group[code]
-        enrolled += own[i] >= 0
+        probe_group[i] = group[code]
+        enrolled += probe_group[i] >= 0
         if not seen[code]:
             seen[code] = True
             counts[PROBE_SUBJECTS] += 1
-            counts[ENROLLED_SUBJECTS] += own[i] >= 0
+            counts[ENROLLED_SUBJECTS] += probe_group[i] >= 0
     for r in rows:
         seen[matrix.probe[r]] = False
     counts[ENROLLED] = enrolled
@@ -240,7 +240,7 @@ def take_mates(line, start, stop, missing, into, filled):
 
 
 @register_jitable
-def take_others(part, best, missing, into, end, low):
+def take_impostors(part, best, missing, into, end, low):
     """Put impostor scores before an end; return the new end and the numbers closer, tied, there."""
     closer = np.int32(0)
     tied = np.int32(0)
@@ -253,9 +253,9 @@ def take_others(part, best, missing, into, end, low):
         low = x if x < low else low
     begin = end - there
     if there == len(part):
-        room = into[begin:end]
+        target = into[begin:end]
         for p in range(len(part)):
-            room[p] = part[p]
+            target[p] = part[p]
     else:
         for x in part:
             if x < missing:
@@ -275,8 +275,8 @@ def fuse_nearest_places(line, starts, groups, nearest):
         nearest[g] = least
 
 
-class RoomForOne(NamedTuple):
-    """Room for the subjects, the templates and the places of one selection.
+class SelectionScratch(NamedTuple):
+    """Memory for the subjects, the templates and the places of one selection.
 
     It is made outside the kernel, since calls that make arrays take seconds to compile.
     """
@@ -297,8 +297,8 @@ class RoomForOne(NamedTuple):
     back: np.ndarray
 
     @classmethod
-    def for_any(cls, matrix: RankedMatrix, chosen: Selections) -> RoomForOne:
-        """Return room for the largest of some selections."""
+    def for_any(cls, matrix: RankedMatrix, chosen: Selections) -> SelectionScratch:
+        """Return memory for the largest of some selections."""
         rows, columns, cells = (
             int(np.diff(x).max(initial=0))
             for x in (chosen.row_starts, chosen.column_starts, chosen.cells)
@@ -322,7 +322,7 @@ class RoomForOne(NamedTuple):
 
 
 @register_jitable
-def count_row(line, starts, groups, own, missing, ends, lists, nearest):
+def count_row(line, starts, groups, probe_group, missing, ends, lists, nearest):
     """Take the attempts of a row; return what its searches find.
 
     These are: the best mate, the number of mates, the nearest other, and, among templates and
@@ -330,30 +330,32 @@ def count_row(line, starts, groups, own, missing, ends, lists, nearest):
     """
     single, multi = lists
     front, back = ends
-    start = starts[own] if own >= 0 else 0
-    stop = starts[own + 1] if own >= 0 else 0
+    start = starts[probe_group] if probe_group >= 0 else 0
+    stop = starts[probe_group + 1] if probe_group >= 0 else 0
     best, mates, front[0] = take_mates(line, start, stop, missing, single, front[0])
-    end, closer0, tied0, there0, low = take_others(
+    end, closer0, tied0, there0, low = take_impostors(
         line[:start], best, missing, single, back[0], missing
     )
-    back[0], closer1, tied1, there1, low = take_others(line[stop:], best, missing, single, end, low)
+    back[0], closer1, tied1, there1, low = take_impostors(
+        line[stop:], best, missing, single, end, low
+    )
     templates = (closer0 + closer1, tied0 + tied1, there0 + there1)
     fuse_nearest_places(line, starts, groups, nearest)
     if mates > 0:
         multi[front[1]] = best
         front[1] += 1
-    end, closer0, tied0, there0, low = take_others(
-        nearest[: max(own, 0)], best, missing, multi, back[1], low
+    end, closer0, tied0, there0, low = take_impostors(
+        nearest[: max(probe_group, 0)], best, missing, multi, back[1], low
     )
-    back[1], closer1, tied1, there1, low = take_others(
-        nearest[own + 1 :], best, missing, multi, end, low
+    back[1], closer1, tied1, there1, low = take_impostors(
+        nearest[probe_group + 1 :], best, missing, multi, end, low
     )
     return best, mates, low, templates, (closer0 + closer1, tied0 + tied1, there0 + there1)
 
 
 @register_jitable
-def count_selection(matrix, chosen, rules, found, room, k):
-    """Take the attempts of a selection, not yet in order, between the ends in the room."""
+def count_selection(matrix, chosen, rules, output, scratch, k):
+    """Take the attempts of a selection, not yet in order, between the ends in `scratch`."""
     missing = np.int32(matrix.missing)
     first = chosen.row_starts[k]
     rows = chosen.rows[first : chosen.row_starts[k + 1]]
@@ -361,44 +363,46 @@ def count_selection(matrix, chosen, rules, found, room, k):
     m = len(rows)
     n = len(columns)
     cells = slice(chosen.cells[k], chosen.cells[k + 1])
-    lists = found.single[cells], found.multi[cells]
-    searches = found.searches[2 * first : 2 * chosen.row_starts[k + 1]]
-    counts = found.counts[k]
-    own = found.own[first : chosen.row_starts[k + 1]]
-    starts = room.starts
-    groups = arrange_gallery(matrix, columns, room.group, room.position, room.order, starts)
-    place_probes(matrix, rows, room.group, room.seen, own, counts)
+    lists = output.single[cells], output.multi[cells]
+    searches = output.searches[2 * first : 2 * chosen.row_starts[k + 1]]
+    counts = output.counts[k]
+    probe_group = output.probe_group[first : chosen.row_starts[k + 1]]
+    starts = scratch.starts
+    groups = arrange_gallery(
+        matrix, columns, scratch.group, scratch.position, scratch.order, starts
+    )
+    place_probes(matrix, rows, scratch.group, scratch.seen, probe_group, counts)
     role = rules.impostors
     if role == AUTO or rules.square:
         role = LEAVE_OUT if counts[ENROLLED] == m else (BOTH if rules.square else UNENROLLED)
-    front = room.front
-    back = room.back
+    front = scratch.front
+    back = scratch.back
     for task in range(3):
         front[task] = 0
         back[task] = m * n if task < 2 else 2 * m
     for i in range(m):
         row = matrix.places[rows[i]]
-        line = found.lines[cells][i * n : (i + 1) * n]
+        line = output.lines[cells][i * n : (i + 1) * n]
         for p in range(n):
-            line[p] = row[room.order[p]]
-        itself = room.position[matrix.probe_ids[rows[i]]]
-        if itself >= 0:
-            line[itself] = missing
-        found.start[first + i] = starts[own[i]] if own[i] >= 0 else 0
-        found.stop[first + i] = starts[own[i] + 1] if own[i] >= 0 else 0
-        nearest = found.nearest[cells][i * groups : (i + 1) * groups]
+            line[p] = row[scratch.order[p]]
+        position = scratch.position[matrix.probe_ids[rows[i]]]
+        if position >= 0:
+            line[position] = missing
+        output.start[first + i] = starts[probe_group[i]] if probe_group[i] >= 0 else 0
+        output.stop[first + i] = starts[probe_group[i] + 1] if probe_group[i] >= 0 else 0
+        nearest = output.nearest[cells][i * groups : (i + 1) * groups]
         best, mates, low, templates, subjects = count_row(
-            line, starts, groups, own[i], missing, (front, back), lists, nearest
+            line, starts, groups, probe_group[i], missing, (front, back), lists, nearest
         )
-        others = templates[2]
-        found.best[first + i] = best
-        found.other[first + i] = low
-        counts[FAILED] += n - (itself >= 0) - mates - others
-        if others > 0 and is_impostor(own[i] >= 0, role):
+        non_mates = templates[2]
+        output.best[first + i] = best
+        output.other[first + i] = low
+        counts[FAILED] += n - (position >= 0) - mates - non_mates
+        if non_mates > 0 and is_impostor(probe_group[i] >= 0, role):
             back[2] -= 1
             searches[back[2]] = low
-        counts[UNMATED] += own[i] >= 0 and mates == 0
-        listed = min(mates, 1) + subjects[2] if rules.by_subject[1] else mates + others
+        counts[UNMATED] += probe_group[i] >= 0 and mates == 0
+        listed = min(mates, 1) + subjects[2] if rules.by_subject[1] else mates + non_mates
         counts[LONGEST] = max(counts[LONGEST], listed)
         if mates == 0:
             continue
@@ -406,48 +410,48 @@ def count_selection(matrix, chosen, rules, found, room, k):
         for task in range(2):
             closer, tied, _ = subjects if rules.by_subject[task] else templates
             rank = 1 + closer + (tied if rules.ties_first[task] else 0)
-            found.place[task, first + i] = rank
+            output.place[task, first + i] = rank
             counts[OPEN_TIED if task == 0 else CLOSED_TIED] += tied > 0
             if task == 0 and rank == 1:
                 searches[front[2]] = best
                 front[2] += 1
             if task == 1:
                 for t in range(len(rules.ranks)):
-                    found.ranked[k, t] += rank <= rules.ranks[t]
+                    output.ranked[k, t] += rank <= rules.ranks[t]
     counts[GROUPS] = groups
     counts[ROLE] = role
     for j in columns:
-        room.group[matrix.gallery[j]] = -1
-        room.position[matrix.gallery_ids[j]] = -1
+        scratch.group[matrix.gallery[j]] = -1
+        scratch.position[matrix.gallery_ids[j]] = -1
 
 
 @compiled
-def count_selections(matrix, chosen, rules, found, room):
+def count_selections(matrix, chosen, rules, output, scratch):
     """Order the attempts of each selection, and count its searches."""
     half = np.uint32(0)
-    while room.digits.shape[1] >> half > 1:
+    while scratch.digits.shape[1] >> half > 1:
         half += np.uint32(1)
-    front = room.front
-    back = room.back
+    front = scratch.front
+    back = scratch.back
     for k in range(len(chosen.cells) - 1):
-        count_selection(matrix, chosen, rules, found, room, k)
+        count_selection(matrix, chosen, rules, output, scratch, k)
         cells = slice(chosen.cells[k], chosen.cells[k + 1])
         by_task = (
-            found.single[cells],
-            found.multi[cells],
-            found.searches[2 * chosen.row_starts[k] : 2 * chosen.row_starts[k + 1]],
+            output.single[cells],
+            output.multi[cells],
+            output.searches[2 * chosen.row_starts[k] : 2 * chosen.row_starts[k + 1]],
         )
         places = ((GENUINE, IMPOSTOR), (SUBJECTS_GENUINE, SUBJECTS_IMPOSTOR), (HITS, SEARCHES))
         for task in range(3):
             attempts = by_task[task]
-            sort_places(attempts[: front[task]], room.spare, half, room.digits)
-            sort_places(attempts[back[task] :], room.spare, half, room.digits)
-            found.counts[k, places[task][0]] = front[task]
-            found.counts[k, places[task][1]] = len(attempts) - back[task]
+            sort_places(attempts[: front[task]], scratch.spare, half, scratch.digits)
+            sort_places(attempts[back[task] :], scratch.spare, half, scratch.digits)
+            output.counts[k, places[task][0]] = front[task]
+            output.counts[k, places[task][1]] = len(attempts) - back[task]
 
 
 @register_jitable
-def find_equal_error(genuine, impostor, attempts, found, k):
+def find_equal_error(genuine, impostor, attempts, points, k):
     """Find the two points between which FAR and FRR cross; nothing where they do not."""
     impostors = len(impostor)
     a = 0
@@ -477,12 +481,12 @@ def find_equal_error(genuine, impostor, attempts, found, k):
             b1 = fr1 * impostors
             stricter = max(a0, b0) <= max(a1, b1)
             looser_side = a1 == b1 or a1 + b1 <= a0 + b0
-            found.equal_error[k, EER] = f0 + weight * (f1 - f0)
-            found.equal_error[k, FAR] = f0 if stricter else f1
-            found.equal_error[k, FRR] = r0 if stricter else r1
-            found.equal_error[k, BRACKET_LOW] = min(f1, r1) if looser_side else min(f0, r0)
-            found.equal_error[k, BRACKET_HIGH] = max(f1, r1) if looser_side else max(f0, r0)
-            found.equal_error_place[k] = zero if stricter else one
+            points.equal_error[k, EER] = f0 + weight * (f1 - f0)
+            points.equal_error[k, FAR] = f0 if stricter else f1
+            points.equal_error[k, FRR] = r0 if stricter else r1
+            points.equal_error[k, BRACKET_LOW] = min(f1, r1) if looser_side else min(f0, r0)
+            points.equal_error[k, BRACKET_HIGH] = max(f1, r1) if looser_side else max(f0, r0)
+            points.equal_error_place[k] = zero if stricter else one
             return
         zero = one
         fa0 = b
@@ -504,12 +508,12 @@ def number_below(ordered, x):
 
 
 @register_jitable
-def find_corners(genuine, impostor, found, k):
+def find_corners(genuine, impostor, points, k):
     """Write the points at genuine scores, and count the ordered pairs."""
-    at = found.corner_starts[k]
-    found.corners[0, at] = -1
-    found.corners[1, at] = 0
-    found.corners[2, at] = len(genuine)
+    at = points.corner_starts[k]
+    points.corners[0, at] = -1
+    points.corners[1, at] = 0
+    points.corners[2, at] = len(genuine)
     pairs = 0
     a = 0
     b = 0
@@ -525,15 +529,15 @@ def find_corners(genuine, impostor, found, k):
             b += 1
         pairs += (a - first) * (2 * len(impostor) - below - b)
         at += 1
-        found.corners[0, at] = x
-        found.corners[1, at] = b
-        found.corners[2, at] = len(genuine) - a
-    found.corner_starts[k + 1] = at + 1
-    found.pairs[k] = pairs
+        points.corners[0, at] = x
+        points.corners[1, at] = b
+        points.corners[2, at] = len(genuine) - a
+    points.corner_starts[k + 1] = at + 1
+    points.pairs[k] = pairs
 
 
 @compiled
-def find_points(lists, allowed, cornered, found):
+def find_points(lists, allowed, cornered, points):
     """Find the operating points of each selection that has attempts of both classes.
 
     `allowed` (int64, shape (k, t)) are numbers of false accepts. The first `cornered` lists have
@@ -543,10 +547,10 @@ def find_points(lists, allowed, cornered, found):
         genuine = lists.places[lists.genuine[k, 0] : lists.genuine[k, 1]]
         impostor = lists.places[lists.impostor[k, 0] : lists.impostor[k, 1]]
         attempts = len(genuine) + lists.missed[k]
-        found.corner_starts[k + 1] = found.corner_starts[k]
+        points.corner_starts[k + 1] = points.corner_starts[k]
         if attempts == 0 or len(impostor) == 0:
             continue
-        find_equal_error(genuine, impostor, attempts, found, k)
+        find_equal_error(genuine, impostor, attempts, points, k)
         for t in range(allowed.shape[1]):
             i = len(impostor)
             g = len(genuine)
@@ -559,9 +563,9 @@ def find_points(lists, allowed, cornered, found):
                 place = max(place, np.int64(impostor[i - 1]))
             if g > 0:
                 place = max(place, np.int64(genuine[g - 1]))
-            found.accepted[k, t] = g
-            found.places[k, t] = place
+            points.accepted[k, t] = g
+            points.places[k, t] = place
         if len(genuine) > 0:
-            found.zero_frr[k] = number_below(impostor, genuine[-1] + 1)
+            points.zero_frr[k] = number_below(impostor, genuine[-1] + 1)
         if k < cornered:
-            find_corners(genuine, impostor, found, k)
+            find_corners(genuine, impostor, points, k)

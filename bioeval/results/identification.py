@@ -166,7 +166,7 @@ class OpenSetPoints:
         finite = both[np.isfinite(both)]
         low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
         infinite = bool((both == -np.inf).any()), bool((both == np.inf).any())
-        return grid_over(float(low), float(high), *infinite, given=given_thresholds)
+        return grid_over(float(low), float(high), *infinite, number=given_thresholds)
 
     def allowed_errors(self, target: float) -> int:
         """Return the largest number of false accepts whose FAR is at most a target."""

@@ -230,10 +230,10 @@ class Block:
     values: np.ndarray
     columns: np.ndarray
     starts: np.ndarray
-    own: np.ndarray
+    probe_group: np.ndarray
     mate_start: np.ndarray
     mate_stop: np.ndarray
-    self_position: np.ndarray
+    probe_position: np.ndarray
     mask: np.ndarray | None = None
     _fused: dict[str, Block] = field(default_factory=dict)
 
@@ -243,7 +243,7 @@ class Block:
             self._fused[fusion] = self._fuse(*parse_fusion(fusion))
         return self._fused[fusion]
 
-    def own_cells(self) -> tuple[np.ndarray, np.ndarray]:
+    def same_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
         return _cells_between(self.mate_start, self.mate_stop)
 
@@ -255,9 +255,13 @@ class Block:
         from bioeval.kernels.fuse import fuse_nearest
 
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
-        fuse_nearest(self.values, self.starts, self.self_position, fused)
-        enrolled = self.own >= 0
-        return fused, np.where(enrolled, self.own, 0), np.where(enrolled, self.own + 1, 0)
+        fuse_nearest(self.values, self.starts, self.probe_position, fused)
+        enrolled = self.probe_group >= 0
+        return (
+            fused,
+            np.where(enrolled, self.probe_group, 0),
+            np.where(enrolled, self.probe_group + 1, 0),
+        )
 
     def _fuse(self, method: str, kth: int) -> Block:
         """Return the same rows with a score for each subject, by a rule of fusion."""
@@ -271,7 +275,7 @@ class Block:
             self.values,
             self.columns,
             self.starts,
-            self.self_position,
+            self.probe_position,
             rules.get(method, kth),
             fused,
             place,
@@ -280,16 +284,16 @@ class Block:
 
     def of_groups(self, fused: np.ndarray, place: np.ndarray) -> Block:
         """Return the same rows with a score for each subject."""
-        enrolled = self.own >= 0
+        enrolled = self.probe_group >= 0
         return Block(
             low=self.low,
             values=fused,
             columns=place,
             starts=np.arange(fused.shape[1] + 1, dtype=np.int64),
-            own=self.own,
-            mate_start=np.where(enrolled, self.own, 0),
-            mate_stop=np.where(enrolled, self.own + 1, 0),
-            self_position=np.full(len(fused), -1, dtype=np.int64),
+            probe_group=self.probe_group,
+            mate_start=np.where(enrolled, self.probe_group, 0),
+            mate_stop=np.where(enrolled, self.probe_group + 1, 0),
+            probe_position=np.full(len(fused), -1, dtype=np.int64),
         )
 
 
@@ -313,16 +317,16 @@ class Gallery:
         self._group = np.full(len(scores._codes.values), -1, dtype=np.int64)
         self._group[self.subjects] = np.arange(len(self.subjects))
         # The group of each probe's own subject, and the position of the probe itself.
-        self.own = self._group[scores._codes.probe]
-        self.mate_start = np.where(self.own >= 0, self.starts[self.own], 0)
-        self.mate_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
+        self.probe_group = self._group[scores._codes.probe]
+        self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)
+        self.mate_stop = np.where(self.probe_group >= 0, self.starts[self.probe_group + 1], 0)
         if self.order is None:
             ids = scores.gallery_ids
         else:
             ids = scores.gallery_ids[self.order]
         position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
         position[ids] = np.arange(len(ids))
-        self.self_position = position[scores.probe_ids]
+        self.probe_position = position[scores.probe_ids]
 
     def block(self, low: int, values: np.ndarray, mask: np.ndarray | None = None) -> Block:
         """Return distances of the rows from `low` on, ready to be counted."""
@@ -332,10 +336,10 @@ class Gallery:
             values=values,
             columns=self.columns,
             starts=self.starts,
-            own=self.own[rows],
+            probe_group=self.probe_group[rows],
             mate_start=self.mate_start[rows],
             mate_stop=self.mate_stop[rows],
-            self_position=self.self_position[rows],
+            probe_position=self.probe_position[rows],
             mask=mask,
         )
 
@@ -444,7 +448,7 @@ class BlockReader:
     @cached_property
     def watch(self) -> FailureCodeWatch:
         """Findings about failure codes in the rows that were read."""
-        columns, position = self.gallery.columns[0], self.gallery.self_position
+        columns, position = self.gallery.columns[0], self.gallery.probe_position
         self_column = np.where(position >= 0, columns[position], -1)
         return FailureCodeWatch(self.scores, self_column, np.argsort(columns))
 
@@ -549,7 +553,7 @@ class BlockReader:
     def _read(self, low: int, high: int) -> Block:
         """Return rows as distances: NaN where no attempt is, by the policy where one failed."""
         scores, gallery = self.scores, self.gallery
-        position = gallery.self_position[low:high]
+        position = gallery.probe_position[low:high]
         raw = scores._read_rows(low, high, gallery.order)
         mask = None
         if scores._mask is not None:
@@ -585,7 +589,7 @@ class BlockReader:
             excluding.append((codes.probe, gallery))
         return excluding
 
-    def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    def same_subject_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
         return _cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
 
@@ -620,11 +624,13 @@ class BlockReader:
         """Raise where a mask contradicts the labels; it may leave cells out."""
         if not self.scores._labelled or not self._contradicts(mask, low):
             return
-        genuine = self.gallery.own[low : low + len(mask), None] == np.repeat(
+        genuine = self.gallery.probe_group[low : low + len(mask), None] == np.repeat(
             np.arange(len(self.gallery.subjects)), np.diff(self.gallery.starts)
         )
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
-        wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
+        wrong &= (
+            np.arange(mask.shape[1]) != self.gallery.probe_position[low : low + len(mask), None]
+        )
         if wrong.any():
             row, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
             column = int(self.gallery.columns[0, position])
@@ -638,9 +644,9 @@ class BlockReader:
 
     def _contradicts(self, mask: np.ndarray, low: int) -> bool:
         """Whether a mask has a class that the labels do not; without an array of cells."""
-        row, position = self.own_cells(low, low + len(mask))
+        row, position = self.same_subject_cells(low, low + len(mask))
         mates = mask[row, position]
-        other_mates = mates[position != self.gallery.self_position[low + row]]
+        other_mates = mates[position != self.gallery.probe_position[low + row]]
         genuine = np.count_nonzero(mask > Mask.IMPOSTOR) == np.count_nonzero(mates > Mask.IMPOSTOR)
         return not genuine or bool(
             ((other_mates != Mask.IGNORE) & (other_mates != Mask.GENUINE)).any()

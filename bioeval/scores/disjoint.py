@@ -8,15 +8,15 @@ from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.columns import PIECE
 
 
-def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
+def disjoint_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> int:
     """Return the largest number of disjoint pairs of subjects among some pairs.
 
     Pairs of a subject with itself are left out.
     """
-    return int((mates_among(left, right, people) >= 0).sum()) // 2
+    return int((mates_among(probe_person, claimed_person, people) >= 0).sum()) // 2
 
 
-def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
+def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
     """Return each subject's partner, or -1, in the largest number of disjoint pairs.
 
     Parameters
@@ -26,8 +26,8 @@ def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
     people : int
     """
     key = np.empty(0, dtype=np.int64)
-    for begin in range(0, len(left), PIECE):
-        a, b = left[begin : begin + PIECE], right[begin : begin + PIECE]
+    for begin in range(0, len(probe_person), PIECE):
+        a, b = probe_person[begin : begin + PIECE], claimed_person[begin : begin + PIECE]
         low, high = np.minimum(a, b), np.maximum(a, b)
         key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
         key.sort()  # several times faster than numpy's search for distinct values

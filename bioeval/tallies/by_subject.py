@@ -25,7 +25,7 @@ from bioeval.tallies.row_passes import counts_of
 from bioeval.tallies.verification_counter import VerificationCounter
 
 # Cells of tables that are listed at once.
-_TABLE_ROOM = 1 << 20
+_CELLS_AT_ONCE = 1 << 20
 
 
 def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,8 +93,8 @@ class PairCounts:
 
 def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
     """Yield the entries of tables, of shape (layers, subjects, subjects), in parts of rows."""
-    layers, people, others = tables.shape
-    step = max(1, _TABLE_ROOM // max(layers * others, 1))
+    layers, people, claimed_people = tables.shape
+    step = max(1, _CELLS_AT_ONCE // max(layers * claimed_people, 1))
     for low in range(0, people, step):
         rows = np.moveaxis(tables[:, low : low + step], 0, 1)
         probe, layer, claimed = np.nonzero(rows)
@@ -118,7 +118,7 @@ class MergingSink(Sink, Protocol):
     def counts(self) -> Any:
         """Return the counts; see :mod:`bioeval.tallies.parts`."""
 
-    def include_counts(self, found: Any) -> None:
+    def include_counts(self, counts: Any) -> None:
         """Include the counts of all rows."""
 
 
@@ -145,10 +145,10 @@ class MergingSinks(Sinks):
         """Return the counts of each sink."""
         return {str(i): sink.counts() for i, sink in enumerate(self.sinks)}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Include the counts of all rows."""
         for i, sink in enumerate(self.sinks):
-            sink.include_counts(found[str(i)])
+            sink.include_counts(counts[str(i)])
 
 
 # Up to this many impostor scores are sorted; of more, the cells of the tally are used.
@@ -164,7 +164,7 @@ _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 _SINGLE = 10
 
 # Entries of a list of counts.
-_ROOM = 1 << 21
+_MOST_ENTRIES = 1 << 21
 
 
 class SubjectAttempts:
@@ -186,9 +186,9 @@ class SubjectAttempts:
 
         `method` is that of an interval, for the message; None for the comparison of two systems.
         """
-        what = "comparing two systems"
+        purpose = "comparing two systems"
         if method is not None:
-            what = str(Argument("interval", method))
+            purpose = str(Argument("interval", method))
 
         def instead(attempts: str) -> str:
             wilson = Argument("interval", "wilson")
@@ -200,10 +200,10 @@ class SubjectAttempts:
         if scores._knows_subjects:
             return
         if are_pairs(scores):
-            scores._require_subjects(what, instead("pairs"))
+            scores._require_subjects(purpose, instead("pairs"))
         raise ProtocolError(
-            f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
-            f"of the templates. Give labels{instead('attempts')}"
+            f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
+            f"subjects of the templates. Give labels{instead('attempts')}"
         )
 
     def __init__(self, counter: VerificationCounter, numbers: np.ndarray | None = None):
@@ -340,12 +340,14 @@ class SubjectAttempts:
             if self.counter.templates == "multi":
                 block = block.fused(self.counter.fusion)
             rows, columns = block.values.shape
-            others = np.arange(columns) != block.self_position[:, None]
-            probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(others.shape)
-            groups = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
-            values.append(block.values[others].astype(np.float64))
-            probe_person.append(probes[others])
-            claimed_person.append(groups[others])
+            compared = np.arange(columns) != block.probe_position[:, None]
+            probes = np.repeat(probing[block.low : block.low + rows], columns).reshape(
+                compared.shape
+            )
+            groups = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), compared.shape)
+            values.append(block.values[compared].astype(np.float64))
+            probe_person.append(probes[compared])
+            claimed_person.append(groups[compared])
         return {
             "values": ConcatenatedRows(tuple(values)),
             "probe_person": ConcatenatedRows(tuple(probe_person)),
@@ -478,7 +480,9 @@ class _PairCounter:
         if self.fusion is not None:
             block = block.fused(self.fusion)
         who = self.people[0][block.low : block.low + len(block.values)]
-        value, row, _ = gather(block.values, block.mate_start, block.mate_stop, block.self_position)
+        value, row, _ = gather(
+            block.values, block.mate_start, block.mate_stop, block.probe_position
+        )
         self._count(block, who, sink)
         return value.astype(np.float64), who[row]
 
@@ -488,7 +492,7 @@ class _PairCounter:
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
         # A pair of subjects has at most one entry in each layer, and one for each score.
         longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
-        part = np.cumsum(longest) // _ROOM
+        part = np.cumsum(longest) // _MOST_ENTRIES
         for some in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
             ends = first[some[0] : some[-1] + 2]
             begin = np.cumsum(longest[some]) - longest[some]
@@ -498,8 +502,8 @@ class _PairCounter:
             kernel.list_pairs(
                 block.values[rows],
                 block.starts,
-                block.own[rows],
-                block.self_position[rows],
+                block.probe_group[rows],
+                block.probe_position[rows],
                 ends - ends[0],
                 groups,
                 self.thresholds,
@@ -567,15 +571,15 @@ class _PartCounter:
     @classmethod
     def of(cls, part: PartBySubject, reader: BlockReader) -> _PartCounter:
         """Find the columns of a part among the positions of a reader of all scores."""
-        own, columns = part.attempts.reader, part.columns
-        if own.gallery.order is not None:
-            columns = columns[own.gallery.order]
+        part_reader, columns = part.attempts.reader, part.columns
+        if part_reader.gallery.order is not None:
+            columns = columns[part_reader.gallery.order]
         position = np.arange(reader.scores.shape[1])
         if reader.gallery.order is not None:
             position[reader.gallery.order] = np.arange(len(position))
         sink = part.sink.fresh()
-        counter = part.attempts.pair_counter(own, part.thresholds, sink)
-        return cls(part.rows, position[columns], own.gallery, counter, sink)
+        counter = part.attempts.pair_counter(part_reader, part.thresholds, sink)
+        return cls(part.rows, position[columns], part_reader.gallery, counter, sink)
 
     def of_block(self, block: Block) -> Block | None:
         """Return the rows and columns of the part in a block of all scores, if there are any."""

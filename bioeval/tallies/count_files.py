@@ -63,19 +63,21 @@ def write_counts(
     Archive.write(path, {"header": text, **arrays})
 
 
-def read_counts(path: str | os.PathLike[str], kind: str, what: str, classes: Classes) -> CountFile:
-    """Return what a file holds that :func:`write_counts` wrote; `what` it is, for messages.
+def read_counts(
+    path: str | os.PathLike[str], kind: str, expected: str, classes: Classes
+) -> CountFile:
+    """Return what a file holds that :func:`write_counts` wrote; `expected` says what, for messages.
 
     Raise :class:`DataError` if the file is missing, truncated, of another kind or of another
     schema.
     """
-    path = existing_file(path, what)
-    with guarded(path, expected=what):
-        arrays = _archive(path, what).read_all()
+    path = existing_file(path, expected)
+    with guarded(path, expected=expected):
+        arrays = _archive(path, expected).read_all()
         header = parse_json(arrays.pop("header").tobytes(), f"{path}: header")
         schema, held, totals = (header.pop(name) for name in ("schema", "kind", "totals"))
         if held != kind:
-            raise DataError(f"{path}: is a file of {held}; expected {what}")
+            raise DataError(f"{path}: is a file of {held}; expected {expected}")
         if schema != SCHEMA:
             raise DataError(
                 f"{path}: is of schema {schema}; this version of bioeval reads schema {SCHEMA}"
@@ -84,17 +86,17 @@ def read_counts(path: str | os.PathLike[str], kind: str, what: str, classes: Cla
         return CountFile(contents, arrays, totals)
 
 
-def kind_of_counts(path: str | os.PathLike[str], what: str) -> str:
+def kind_of_counts(path: str | os.PathLike[str], expected: str) -> str:
     """Return the kind of counts in a file; raise :class:`DataError` if it holds none."""
-    path = existing_file(path, what)
-    with guarded(path, expected=what):
-        return str(_archive(path, what).read_json("header")["kind"])
+    path = existing_file(path, expected)
+    with guarded(path, expected=expected):
+        return str(_archive(path, expected).read_json("header")["kind"])
 
 
-def _archive(path: Path, what: str) -> Archive:
-    archive = Archive(path, what)
+def _archive(path: Path, expected: str) -> Archive:
+    archive = Archive(path, expected)
     if "header" not in archive:
-        raise DataError(f"{path}: holds no counts, but {archive.listing()}; expected {what}")
+        raise DataError(f"{path}: holds no counts, but {archive.listing()}; expected {expected}")
     return archive
 
 

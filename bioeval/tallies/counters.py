@@ -42,7 +42,7 @@ class ImpostorBlock(NamedTuple):
 
 
 #: The smallest and the largest finite score, and whether -inf and +inf occur.
-Found = tuple[float, float, bool, bool]
+ExtentWithInfinities = tuple[float, float, bool, bool]
 
 
 #: The attempts of a block.
@@ -50,22 +50,22 @@ AttemptsOf = Callable[[Block], Iterable[ImpostorBlock]]
 
 
 def grid_over_attempts(
-    reader: BlockReader, attempts: AttemptsOf, given: int | None, count: int | None = None
+    reader: BlockReader, attempts: AttemptsOf, number: int | None, count: int | None = None
 ) -> np.ndarray:
     """Return a given number of thresholds over the attempts of all blocks, or about `count`."""
-    extent = found(counts_of("extent", reader, partial(_counts, attempts)))
-    return grid_over(*extent, given=given, count=count)
+    extent = extent_of_counts(counts_of("extent", reader, partial(_counts, attempts)))
+    return grid_over(*extent, number=number, count=count)
 
 
-def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
+def extent_among(attempts: Iterable[ImpostorBlock]) -> ExtentWithInfinities:
     """Return the extent of some attempts."""
     counts = _NONE
     for one in attempts:
         counts = _added(counts, one)
-    return found(counts)
+    return extent_of_counts(counts)
 
 
-def found(counts: dict[str, Any]) -> Found:
+def extent_of_counts(counts: dict[str, Any]) -> ExtentWithInfinities:
     """Return the extent as it was counted."""
     extent = counts["extent"]
     return extent.low, extent.high, counts["negative"] > 0, counts["positive"] > 0
@@ -102,8 +102,8 @@ def impostor_scores(block: ImpostorBlock) -> np.ndarray:
     """Return the impostor scores of a small block, without NaN."""
     values, start, stop = block
     column = np.arange(values.shape[1])
-    others = (column < start[:, None]) | (column >= stop[:, None])
-    return values[others & ~np.isnan(values)]
+    impostor = (column < start[:, None]) | (column >= stop[:, None])
+    return values[impostor & ~np.isnan(values)]
 
 
 class CellCounter:
@@ -177,7 +177,7 @@ def gather(
     values: np.ndarray,
     start: np.ndarray,
     stop: np.ndarray,
-    self_position: np.ndarray,
+    probe_position: np.ndarray,
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the scores at ``start:stop`` of some rows or all, with row numbers and positions."""
@@ -186,7 +186,7 @@ def gather(
     size = int((stop - start).sum())
     value = np.empty(size, values.dtype)
     index, position = np.empty((2, size), dtype=np.int64)
-    filled = kernel.gather(values, rows, start, stop, self_position, value, index, position)
+    filled = kernel.gather(values, rows, start, stop, probe_position, value, index, position)
     return value[:filled], index[:filled], position[:filled]
 
 
@@ -203,7 +203,7 @@ def gather_claims(
     chosen = groups[low:high]
     start, stop = block.starts[chosen], block.starts[chosen + 1]
     rows = probes[low:high] - block.low
-    value, claim, _ = gather(block.values, start, stop, block.self_position, rows)
+    value, claim, _ = gather(block.values, start, stop, block.probe_position, rows)
     return value, claim + low
 
 

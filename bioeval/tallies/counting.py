@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,14 @@ class Counter(ABC, Generic[Result]):
     """
 
     reader: BlockReader
+
+    #: Whether the kernel of whole rows may serve counters of this kind; see :meth:`join_kernel`.
+    suits_kernel: ClassVar[bool] = False
+
+    @property
+    def counts_selections(self) -> bool:
+        """Whether :mod:`bioeval.tallies.selections` counts the same, many selections at a time."""
+        return False
 
     @property
     def depends_on(self) -> Sequence[np.ndarray]:
@@ -87,14 +95,18 @@ class RawRowCounter(Counter[Result]):
 class AttemptCounter(Counter[Result]):
     """A counter of attempts that the kernel of whole rows can fill."""
 
+    suits_kernel = True
+
     templates: str
     genuine: list[np.ndarray]  # genuine scores, in pieces
     cells: CellCounter  # impostor scores by cell
-    given: ThresholdCounter | None  # impostor scores between the given thresholds
+    threshold_counter: ThresholdCounter | None  # impostor scores between the given thresholds
 
 
 class RankCounter(Counter[Result]):
     """A counter of ranks that the kernel of whole rows can fill."""
+
+    suits_kernel = True
 
     rank_unit: str
     facts: RankFacts

@@ -48,9 +48,9 @@ class KeptScores:
 
     def within(self, lows: np.ndarray, highs: np.ndarray) -> KeptScores:
         """Return the kept scores in windows that lie inside the present ones."""
-        own = np.searchsorted(self.lows, lows, side="right") - 1
+        window = np.searchsorted(self.lows, lows, side="right") - 1
         first, last = self._places(lows), self._places(highs)
-        below = self.below[own] + first - self._places(self.lows)[own]
+        below = self.below[window] + first - self._places(self.lows)[window]
         runs = zip(first.tolist(), last.tolist(), strict=True)
         scores = np.concatenate([self.scores[:0], *(self.scores[a:b] for a, b in runs)])
         return replace(self, lows=lows, highs=highs, below=below, scores=scores)
@@ -241,9 +241,9 @@ class ThresholdCounts:
 class VerificationTally:
     """Counts of verification: genuine scores (few) are kept, impostor scores are counted.
 
-    `given` holds the counts at thresholds of the user's; `points` the operating points, where
-    the scores have been looked at again to find them. `people` is None where the claims are of all
-    subjects: then they are those of `about`.
+    `given` holds the counts at thresholds of the user's; `points` the operating points,
+    where the scores have been looked at again to find them. `people` is None where the claims are
+    of all subjects: then they are those of `about`.
     """
 
     form: ClassVar[str] = "verification"

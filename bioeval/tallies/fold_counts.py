@@ -61,7 +61,7 @@ class FoldRowReader:
     def of_block(self, block: Block) -> FoldRows:
         """Return the rows of a block."""
         if not self.multi:
-            return FoldRows(block.values, block.mate_start, block.mate_stop, block.self_position)
+            return FoldRows(block.values, block.mate_start, block.mate_stop, block.probe_position)
         no_self = np.full(len(block.values), -1, dtype=np.int64)
         if self.fusion == "min":
             return FoldRows(*block.nearest(), no_self)
@@ -114,7 +114,7 @@ class FoldRowReader:
             writable_alias(self.scores._base[rows]),
             gallery.mate_start[rows],
             gallery.mate_stop[rows],
-            gallery.self_position[rows],
+            gallery.probe_position[rows],
         )
 
     def sample(self, number: int) -> list[FoldRows]:
@@ -152,13 +152,6 @@ PAIR_ENTRIES = 1 << 22
 
 # A table of 32 bits is emptied before it can overflow.
 FLUSH = 1 << 30
-
-
-def cells_for(partitions: Sequence[DivisionIntoFolds]) -> int:
-    """Return the number of cells of each fold, given the partitions."""
-    most = max(x.folds for x in partitions)
-    room = PAIR_ENTRIES // (most**2 * len(partitions))
-    return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, room))
 
 
 @dataclass(frozen=True)
@@ -207,7 +200,14 @@ class DivisionIntoFolds:
 
     def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
         """Return `counts` of the parts from those of the tables, bins along the last axis."""
-        return _by_part(tables)
+        first, kind = tables[0][..., :-1], tables[0].dtype
+        if len(tables) == 1:
+            by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
+            within = np.stack([first[k, k] for k in range(len(first))])
+        else:
+            by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
+        total = by_probe.sum(axis=0, dtype=np.int64)
+        return np.stack([total - by_probe - by_gallery + within, within])
 
     def tables(self, grid: CellGrid) -> list[FoldCounts]:
         """Return a table by pair of folds; where too big, by each side and within folds."""
@@ -274,14 +274,14 @@ class FoldCounts:
         if self.within:
             same = self.folds.probe[rows, None] == self.folds.gallery
             block = block._replace(values=np.where(same, values, values.dtype.type(np.nan)))
-        room = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
+        bins = np.empty((len(self.tables), values.shape[1]), dtype=np.int32)
         kernel.count_by_fold(
             block,
             self.row[rows],
             self.offset,
             self.grid.window(values.dtype),
             np.int32(self.grid.count),
-            room,
+            bins,
             self.tables,
         )
         self.added += values.size
@@ -294,18 +294,6 @@ class FoldCounts:
     def result(self) -> np.ndarray:
         """Return the counts, shape (folds or 1, folds or 1, cells + 1), failed ones last."""
         return (self.counts + self._waiting()).reshape(self.shape)
-
-
-def _by_part(tables: list[np.ndarray]) -> np.ndarray:
-    """Return the counts with neither side, and with both sides, in each fold: (2, folds, cells)."""
-    first, kind = tables[0][..., :-1], tables[0].dtype
-    if len(tables) == 1:
-        by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)
-        within = np.stack([first[k, k] for k in range(len(first))])
-    else:
-        by_probe, by_gallery, within = first[:, 0], tables[1][0, :, :-1], tables[2][:, 0, :-1]
-    total = by_probe.sum(axis=0, dtype=np.int64)
-    return np.stack([total - by_probe - by_gallery + within, within])
 
 
 # Collected scores beyond which equal ones are joined as they come.
@@ -349,7 +337,7 @@ class RowWindows(NamedTuple):
 class FoldPass(RowPass):
     """A pass over the rows for some partitions, in blocks that may be read in any order."""
 
-    what = "folds"
+    name = "folds"
 
     #: Whether what a reader sees of failure codes is taken in.
     watches = False
@@ -525,9 +513,9 @@ class CollectPass(FoldPass):
         if not len(windows.upto):
             return PlacedScores(np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32))
         of_chunk = -(-len(values) // chunks) * values.shape[1]
-        room = min(of_chunk, windows.scores)
-        out = np.empty((chunks, room), dtype=values.dtype)
-        place = np.empty((chunks, room, 2), dtype=np.int32)
+        capacity = min(of_chunk, windows.scores)
+        out = np.empty((chunks, capacity), dtype=values.dtype)
+        place = np.empty((chunks, capacity, 2), dtype=np.int32)
         filled = np.empty(chunks, dtype=np.int64)
         fold = self.partitions[0].probe[rows]
         if len(windows.first) <= 2:  # the same ones for all folds
@@ -535,7 +523,7 @@ class CollectPass(FoldPass):
         kernel.collect_scores(
             block, fold, windows.first, windows.above, windows.upto, out, place, filled
         )
-        kept = np.arange(room) < filled[:, None]
+        kept = np.arange(capacity) < filled[:, None]
         row, position = place[kept].T
         return PlacedScores(out[kept], row + np.int32(rows.start), position)
 
@@ -602,17 +590,17 @@ class FoldPasses:
             if templates == "multi":
                 fold = fold[gallery.starts[:-1]]
             self.partitions.append(partition(probe.astype(np.int64), fold.astype(np.int64)))
-        self.number = cells_for(self.partitions)
-        self.grid = self._first_grid()
-        self.genuine = np.empty(0)
-        self.edges = np.append(self.grid.edges[:-1], np.inf)
-
-    def _first_grid(self) -> CellGrid:
-        """Place the cells by a sample of the rows, with a margin around it."""
+        folds = max(x.folds for x in self.partitions)
+        by_pair = PAIR_ENTRIES // (folds**2 * len(self.partitions))
+        #: Cells of each fold.
+        self.number = max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // folds, by_pair))
+        # A sample of the rows places the cells, with a margin around it.
         sample = self.rows.sample(SAMPLE_ROWS)
         extent = functools.reduce(Extent.merge, map(_extent_of, sample))
         self.dtype = sample[0].values.dtype
-        return self._grid_for(extent.low, extent.high, 3 * self.number // 4)
+        self.grid = self._grid_for(extent.low, extent.high, 3 * self.number // 4)
+        self.genuine = np.empty(0)
+        self.edges = np.append(self.grid.edges[:-1], np.inf)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
         """Return cells, `number` of which cover the range as far as exact; outermost are open."""
@@ -646,7 +634,10 @@ class FoldPasses:
         row = counts["genuine"]["1"].array()
         position = counts["genuine"]["2"].array()
         if from_memory:
-            if counts["failed"] or len(genuine) < self._expected():
+            gallery = self.rows.reader.gallery
+            mates = (gallery.mate_stop - gallery.mate_start).sum()
+            mates -= (gallery.probe_position >= 0).sum()
+            if counts["failed"] or len(genuine) < mates:
                 self.rows.from_memory = False  # the reader knows what failed comparisons are
                 self.count()
                 return
@@ -658,13 +649,6 @@ class FoldPasses:
             one.pair = one.pairs_of(row[order], position[order])
             one.counts = counts["counts"][str(i)]
         self.total = counts["total"]
-
-    def _expected(self) -> int:
-        """Return the number of genuine scores if no comparison has failed."""
-        gallery = self.rows.reader.gallery
-        return int(
-            (gallery.mate_stop - gallery.mate_start).sum() - (gallery.self_position >= 0).sum()
-        )
 
     def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
         """Return the attempts of a part, as far as they have been counted."""

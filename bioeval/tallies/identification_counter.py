@@ -25,19 +25,19 @@ MOST_RANKS = 10_000
 
 
 def check_max_rank(
-    max_rank: int | None, gallery: int | None = None, what: str = "max_rank"
+    max_rank: int | None, gallery: int | None = None, input_name: str = "max_rank"
 ) -> None:
     """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
 
     `gallery` is the number of templates in the gallery, far beyond which there are no ranks;
-    `what` is the place of a value that comes from a card.
+    `input_name` is the place of a value that comes from a card.
     """
     if max_rank is None:
         return
-    require_integer(what, max_rank, low=1)
+    require_integer(input_name, max_rank, low=1)
     if gallery is not None and max_rank > max(gallery, MOST_RANKS):
         raise DataError(
-            f"{subject(what)} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"{subject(input_name)} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
             f"the gallery has {gallery} templates, and a curve is constant beyond"
         )
 
@@ -78,6 +78,11 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
     def fuses(self) -> bool:
         """Whether the templates of a subject are fused."""
         return self.rank_unit == "subject"
+
+    @property
+    def counts_selections(self) -> bool:
+        """Whether a subject is as far as its nearest template."""
+        return not self.fuses or self.fusion == "min"
 
     def fresh(self) -> Self:
         """Return the same counter before it has ranked anything."""
@@ -132,5 +137,5 @@ class IdentificationCounter(RankCounter[IdentificationTally]):
 
 def _rank(block: Block, facts: RankFacts) -> None:
     kernel.rank_facts(
-        block.values, block.columns, block.mate_start, block.mate_stop, block.self_position, facts
+        block.values, block.columns, block.mate_start, block.mate_stop, block.probe_position, facts
     )

@@ -71,7 +71,7 @@ class Judged:
             for partition, some, scores in each:
                 for fold in some:
                     inside = every if everywhere else fold.wanted
-                    fold.look_into(scores, partition, passes.edges, inside)
+                    fold.take_scores(scores, partition, passes.edges, inside)
                 judged.append([cls(choose(rule, x.train, x.wanted), x.train, x.test) for x in some])
         return judged
 
@@ -127,7 +127,7 @@ class _Fold:
         wanted = wanted_bins(rule, training)
         return cls((train, test), training, passes.attempts(partition, test), wanted)
 
-    def look_into(
+    def take_scores(
         self,
         scores: Weighted,
         partition: DivisionIntoFolds,
@@ -138,7 +138,7 @@ class _Fold:
         places = within(scores.values, edges, flags)
         for part, attempts in zip(self.parts, (self.train, self.test), strict=True):
             inside = places[partition.has(part, scores.pairs[places])]
-            attempts.look_into(scores.values[inside], scores.weights[inside])
+            attempts.take_scores(scores.values[inside], scores.weights[inside])
 
 
 @dataclass
@@ -154,7 +154,7 @@ class GroupTally:
     false_accepts: np.ndarray
     impostor_attempts: np.ndarray
     #: The attempts within each group, which have looked into the bins of the FAR targets.
-    own: list[Attempts]
+    within_groups: list[Attempts]
 
     @classmethod
     def of_matrix(
@@ -178,29 +178,31 @@ class GroupTally:
             passes.count()
             while True:
                 every = Attempts(passes.genuine, passes.edges, passes.total)
-                own = [
+                within_groups = [
                     Attempts(passes.genuine[pairs.pair == k], passes.edges, pairs.counts[g, g])
                     for g, k in enumerate(diagonal)
                 ]
                 chosen_bins = wanted_bins(rule, every)
-                own_bins = np.array([_bins_of(one, targets) for one in own])
-                if not passes.narrow(chosen_bins | own_bins.any(axis=0)):
+                group_bins = np.array([_bins_of(one, targets) for one in within_groups])
+                if not passes.narrow(chosen_bins | group_bins.any(axis=0)):
                     break
 
             keep = _Needed(pairs.bare(), passes.edges, chosen_bins)
-            ((values, codes, weights),) = passes.collect(chosen_bins | own_bins, keep)
+            ((values, codes, weights),) = passes.collect(chosen_bins | group_bins, keep)
         places = within(values, passes.edges, chosen_bins)
-        every.look_into(values[places], weights[places])
-        for one, flags, k in zip(own, own_bins, diagonal, strict=True):
+        every.take_scores(values[places], weights[places])
+        for one, flags, k in zip(within_groups, group_bins, diagonal, strict=True):
             inside = np.flatnonzero(codes == k)
             inside = inside[within(values[inside], passes.edges, flags)]
-            one.look_into(values[inside], weights[inside])
+            one.take_scores(values[inside], weights[inside])
         chosen = choose(rule, every, chosen_bins)
         threshold = chosen.threshold
-        genuine = np.array([one.genuine_attempts for one in own], dtype=np.int64)
+        genuine = np.array([one.genuine_attempts for one in within_groups], dtype=np.int64)
         rejected, accepted = genuine, np.zeros((number, number), dtype=np.int64)
         if not math.isnan(threshold):  # which rejects all
-            rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
+            rejected = np.array(
+                [one.false_rejects(threshold) for one in within_groups], dtype=np.int64
+            )
             b = int(every.bin_of(threshold))
             inside = places[is_accepted(values[places], threshold)]
             inside = inside[passes.edges.searchsorted(values[inside]) == b]
@@ -208,7 +210,7 @@ class GroupTally:
             accepted = pairs.counts[..., :b].sum(axis=-1) + more.reshape(number, number)
         reader.note_failure_codes()
         made = pairs.counts.sum(axis=-1)
-        return cls(reader.about, chosen, rejected, genuine, accepted, made, own)
+        return cls(reader.about, chosen, rejected, genuine, accepted, made, within_groups)
 
     @classmethod
     def of_listed(cls, attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Self:
@@ -219,13 +221,13 @@ class GroupTally:
         genuine, number = probe == claimed, int(group.max()) + 1
         pair = group[probe] * number + group[claimed]
 
-        def by_pair(which: np.ndarray) -> np.ndarray:
-            return np.bincount(pair[which], minlength=number**2).reshape(number, number)
+        def by_pair(chosen: np.ndarray) -> np.ndarray:
+            return np.bincount(pair[chosen], minlength=number**2).reshape(number, number)
 
         def parts() -> Iterator[Attempts]:
             for g in range(number):
-                own = pair == g * (number + 1)
-                yield Attempts.listed(values[own & genuine], values[own & ~genuine])
+                inside = pair == g * (number + 1)
+                yield Attempts.listed(values[inside & genuine], values[inside & ~genuine])
 
         every = Attempts.listed(values[genuine], values[~genuine])
         chosen = choose(rule, every, wanted_bins(rule, every))
@@ -253,8 +255,8 @@ class _Needed:
     def __call__(self, values: np.ndarray, row: np.ndarray, position: np.ndarray) -> np.ndarray:
         """Return which of some scores are needed."""
         kept = self.groups.probe[row] == self.groups.gallery[position]
-        others = np.flatnonzero(~kept)
-        kept[others] = self.bins[self.edges.searchsorted(values[others])]
+        across = np.flatnonzero(~kept)
+        kept[across] = self.bins[self.edges.searchsorted(values[across])]
         return kept
 
 

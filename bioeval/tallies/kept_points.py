@@ -47,7 +47,7 @@ def bounds_of_counts(tally: VerificationTally) -> Bounds:
     bins = _Bins(tally)
     if not bins.attempts.defined:
         return dict.fromkeys(("eer", "auc"), (math.nan, math.nan))
-    bins.look_into(np.empty(0))
+    bins.take_scores(np.empty(0))
     return {"eer": bins.equal_error(), "auc": bins.auc()}
 
 
@@ -73,13 +73,13 @@ def points_of_kept(
     assert kept is not None
     # Whether a pair was counted in both directions, by two parts, is unknown.
     square = tally.templates == "single" and tally.about.layout == "all-against-all"
-    own = tally.impostor.total / (2 if square else 1)
-    targets = with_rare_targets(kept.targets, own) if kept.rare else kept.targets
+    attempts = tally.impostor.total / (2 if square else 1)
+    targets = with_rare_targets(kept.targets, attempts) if kept.rare else kept.targets
     wanted = PointsWanted(targets, kept.costs, every_score=True)
     points = undefined_points(wanted, symmetric=None if square else False)
     if not bins.attempts.defined:
         return points, {}
-    bins.look_into(kept.scores)
+    bins.take_scores(kept.scores)
     bounds = dict(bins.add_points(points))
     rows = points.thresholds
     if tally.given is None:
@@ -119,7 +119,7 @@ class _Bins:
         self.known = held | attempts.single_valued() | (attempts.counts == 0)
         self.false_rejects = attempts.false_rejects(attempts.edges)
 
-    def look_into(self, scores: np.ndarray) -> None:
+    def take_scores(self, scores: np.ndarray) -> None:
         """Divide bins by the kept scores; other known bins have one value."""
         attempts = self.attempts
         scores = scores.astype(np.float64)
@@ -127,7 +127,7 @@ class _Bins:
         values, counts = attempts.edges[alone], attempts.counts[alone]
         places = np.searchsorted(scores, values)
         weights = np.insert(np.ones(len(scores), dtype=np.int64), places, counts)
-        attempts.look_into(np.insert(scores, places, values), weights)
+        attempts.take_scores(np.insert(scores, places, values), weights)
 
     def knows(self, wanted: np.ndarray) -> bool:
         """Whether the scores of all the wanted bins are known."""

@@ -15,7 +15,7 @@ from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.row_passes import counts_of
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
-ROOM = 1 << 22
+MOST_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: i
     )
     reached = np.maximum(least + 1 - largest, 1)
     order = np.argsort(reached, kind="stable")
-    beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > ROOM)
+    beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > MOST_PAIRS)
     if len(beyond):
         return int(reached[order][beyond[0]]) - 1
     return np.iinfo(np.int64).max
@@ -120,7 +120,12 @@ class _Counter:
             closer, tied, before, np.empty(shape[0], dtype=np.int64), np.empty(shape[0])
         )
         count_by_group(
-            block.values, block.columns, block.starts, block.own, block.self_position, by_group
+            block.values,
+            block.columns,
+            block.starts,
+            block.probe_group,
+            block.probe_position,
+            by_group,
         )
         least, most = _before_mate(self.ties, *by_group[:3])
         # The best rank that a probe may have without the subject.

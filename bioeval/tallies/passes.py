@@ -28,12 +28,12 @@ from bioeval.kernels.argument_groups import (
     Probes,
     RankFacts,
     RawRows,
+    RowOutput,
     Scratch,
-    SweepOutput,
     TaskFlags,
     VerificationTables,
 )
-from bioeval.kernels.sweep import sweep_rows
+from bioeval.kernels.whole_rows import count_whole_rows
 from bioeval.scores.arrays import Mask, distance_dtype, writable_alias
 from bioeval.scores.blocks import (
     Block,
@@ -153,7 +153,11 @@ def kernel_counters(scores: Scores, counters: Sequence[Counter[Any]]) -> KernelC
         return None
     grids = []
     for counter in kernel.attempts:
-        grids.append(np.empty(0) if counter.given is None else counter.given.thresholds)
+        grids.append(
+            np.empty(0)
+            if counter.threshold_counter is None
+            else counter.threshold_counter.thresholds
+        )
     if all(itertools.starmap(np.array_equal, itertools.pairwise(grids))):
         return kernel
     return None
@@ -185,7 +189,7 @@ def _second_passes(kinds: Iterable[KindOfTemplates]) -> dict[Counter[Any], Secon
 class CounterPass(RowPass):
     """A pass that fills some counters, in blocks of rows in any place and order."""
 
-    what = "counts"
+    name = "counts"
 
     def __init__(
         self,
@@ -266,7 +270,7 @@ class KindOfTemplates:
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
     #: Where the points are expected, and the proportion of the impostor scores there.
     windows: Windows = ()
-    room: float = 0.0
+    share: float = 0.0
     second_pass: SecondPass | None = None  # the second pass that is taken at the same time
     cells: HistogramWithThresholds | None = None  # the cells of the last rows counted
 
@@ -302,11 +306,11 @@ class KindOfTemplates:
         if keep:  # wider windows, of which the closest are kept
             from bioeval.tallies.kept_points import closest_windows
 
-            self.windows, self.room = closest_windows(
+            self.windows, self.share = closest_windows(
                 grid, by_group.sum(axis=0), self.genuine, self.wanted, most * counts.total
             )
         else:
-            self.windows, self.room = expected_windows(
+            self.windows, self.share = expected_windows(
                 grid, by_group, self.genuine, self.wanted, most
             )
 
@@ -355,8 +359,8 @@ class KindOfTemplates:
         for counter in self.counters:
             counter.genuine.append(genuine)
             counter.cells.include(counts.cells.fitted())
-            if counter.given is not None:
-                counter.given.counts += counts.between_marks
+            if counter.threshold_counter is not None:
+                counter.threshold_counter.counts += counts.between_marks
         if self.second_pass is not None:
             self.second_pass.include(counts.points)
             self.second_pass.include_cells(counts.narrow)
@@ -412,7 +416,7 @@ class KernelPass:
             self.columns = scores._base_columns(self.columns)
         self.gallery = self._gallery_columns()
         gallery = reader.gallery
-        self.own_size = gallery.mate_stop - gallery.mate_start
+        self.subject_size = gallery.mate_stop - gallery.mate_start
         if known:
             self.kinds = [kind.fresh(kernel) for kind in known]
         else:
@@ -425,9 +429,13 @@ class KernelPass:
         self.tasks = TaskFlags(bool(single.counters), bool(multi.counters), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         self.thresholds = np.empty(0, dtype=self.dtype)
-        given = [counter.given for counter in kernel.attempts if counter.given is not None]
-        if given:
-            self.thresholds = rounded_down(given[0].thresholds, self.dtype)
+        threshold_counters = [
+            counter.threshold_counter
+            for counter in kernel.attempts
+            if counter.threshold_counter is not None
+        ]
+        if threshold_counters:
+            self.thresholds = rounded_down(threshold_counters[0].thresholds, self.dtype)
         self.computed = GivenRows(scores)
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
         at_hand = scores._streams or isinstance(scores._base, np.ndarray)
@@ -503,7 +511,7 @@ class KernelPass:
             self._pilot(max(most // PILOT_GROUPS, 1) * PILOT_GROUPS)
         for kind in self.kinds:
             if m * n <= KEEP_ALL:
-                kind.windows, kind.room = [(-np.inf, np.inf)], 1.0
+                kind.windows, kind.share = [(-np.inf, np.inf)], 1.0
             kind.take_second_pass(digits)
 
     def _pilot(self, number: int) -> None:
@@ -544,7 +552,7 @@ class KernelPass:
         And the number of last digits in which they may differ from those of the rows.
         """
         gallery = self.reader.gallery
-        row, place = self.reader.own_cells(0, self.scores.shape[0])
+        row, place = self.reader.same_subject_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
         cells = self.scores._base_rows(row), self.scores._base_columns(column)
         digits = 0
@@ -559,7 +567,7 @@ class KernelPass:
             digits = DIGITS
         if larger_is_closer(self.scores.kind):
             mates = -mates
-        left_out = place == gallery.self_position[row]
+        left_out = place == gallery.probe_position[row]
         left_out |= self.scores._excluded(row, column)
         if self.scores._mask is not None:
             left_out |= self.scores._mask[cells] == Mask.IGNORE
@@ -578,11 +586,11 @@ class KernelPass:
     def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Return scores of embeddings, computed for a few subjects at a time."""
         scores = np.empty(len(row), dtype=self.dtype)
-        own = self.reader.gallery.own[row]
-        order = np.argsort(own, kind="stable")
-        row, column, own = row[order], column[order], own[order]
-        change = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
-        size = np.diff(np.append(change, len(own)))
+        group = self.reader.gallery.probe_group[row]
+        order = np.argsort(group, kind="stable")
+        row, column, group = row[order], column[order], group[order]
+        change = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+        size = np.diff(np.append(change, len(group)))
         part = (np.cumsum(size) - 1) // MATES
         for some in np.split(np.arange(len(row)), change[np.flatnonzero(np.diff(part)) + 1]):
             rows, i = np.unique(row[some], return_inverse=True)
@@ -595,9 +603,9 @@ class KernelPass:
 
     def _nearest(self, mates: np.ndarray) -> np.ndarray:
         """Return the least genuine score of each row that has any."""
-        starts = np.cumsum(self.own_size) - self.own_size
+        starts = np.cumsum(self.subject_size) - self.subject_size
         if len(mates):
-            return np.fmin.reduceat(mates, starts[self.own_size > 0])
+            return np.fmin.reduceat(mates, starts[self.subject_size > 0])
         return mates
 
     def count(self, low: int, high: int, block: Block | None) -> RawRows | None:
@@ -626,9 +634,9 @@ class KernelPass:
         multi = self.kinds[1].counts_in(tables[1])
         if single is None or multi is None:
             return None
-        mates = self.own_size[rows] - (gallery.self_position[rows] >= 0)
-        others = self.scores.shape[1] - self.own_size[rows]
-        if not self.gaps and ((facts.mates != mates) | (facts.others != others)).any():
+        mates = self.subject_size[rows] - (gallery.probe_position[rows] >= 0)
+        non_mates = self.scores.shape[1] - self.subject_size[rows]
+        if not self.gaps and ((facts.mates != mates) | (facts.others != non_mates)).any():
             return None
         self.kinds[0].include(single, genuine[~np.isnan(genuine)])
         self.kinds[1].include(multi, facts.mate[facts.mates > 0].astype(self.dtype))
@@ -648,10 +656,10 @@ class KernelPass:
         n = self.scores.shape[1]
         if kind.templates == "multi":
             n = len(self.gallery.starts) - 1
-        room = int(min(1.0, 2 * kind.room) * n * rows / chunks) + 4 * n
+        capacity = int(min(1.0, 2 * kind.share) * n * rows / chunks) + 4 * n
         moments, scale = rows * second_pass.with_moments, moment_scale(*counted.range)
         points = second_pass.tables(
-            self.dtype, chunks, room * bool(second_pass.windows), moments, scale
+            self.dtype, chunks, capacity * bool(second_pass.windows), moments, scale
         )
         points = points._replace(shift=np.uint32(cells.grid.exponent - cells.narrow.exponent))
         return VerificationTables(counts, points)
@@ -667,13 +675,13 @@ class KernelPass:
     ) -> np.ndarray | None:
         """Count rows, and return their genuine scores; None if a cell is refused."""
         gallery = self.reader.gallery
-        offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
+        offsets = np.concatenate([[0], np.cumsum(self.subject_size[rows])])
         genuine = np.empty(offsets[-1], dtype=self.dtype)
-        probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
+        probes = Probes(gallery.probe_group[rows], gallery.probe_position[rows], offsets)
         single, multi = tables
         refused = np.zeros(len(rows), dtype=np.int64)
-        output = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
-        sweep_rows(matrix, self.gallery, probes, self.tasks, output, scratch)
+        output = RowOutput(single, multi, genuine, facts, subject_facts, refused)
+        count_whole_rows(matrix, self.gallery, probes, self.tasks, output, scratch)
         if refused.any():
             return None
         return genuine
@@ -755,7 +763,7 @@ def _sample(counter: AttemptCounter[Any], block: Block) -> CellCounts:
     values, start, stop = block.values, block.mate_start, block.mate_stop
     if counter.templates == "multi":
         values = np.fmin.reduceat(values, block.starts[:-1], axis=1)
-        start, stop = block.own, block.own + 1
+        start, stop = block.probe_group, block.probe_group + 1
     column = np.arange(values.shape[1])
     impostor = (column < start[:, None]) | (column >= stop[:, None])
     scores = values[impostor & np.isfinite(values)]

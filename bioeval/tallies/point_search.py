@@ -53,7 +53,7 @@ def _add(second_passes: SecondPasses, block: Block) -> None:
 class SecondReading(RowPass):
     """Second passes over impostor scores, in blocks of rows that are read in any order."""
 
-    what = "second passes"  # in the names of checkpoint files
+    name = "second passes"  # in the names of checkpoint files
 
     def __init__(self, second_passes: SecondPasses):
         self.second_passes, self.reader = second_passes, second_passes[0][0].reader
@@ -75,10 +75,10 @@ class SecondReading(RowPass):
             _add(second_passes, block)
         return {str(i): second_pass.counts() for i, (_, second_pass) in enumerate(second_passes)}
 
-    def include(self, found: dict[str, Any]) -> None:
+    def include(self, counts: dict[str, Any]) -> None:
         """Include the findings in all rows."""
         for i, (_, second_pass) in enumerate(self.second_passes):
-            second_pass.include_counts(found[str(i)])
+            second_pass.include_counts(counts[str(i)])
 
 
 # Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
@@ -92,7 +92,7 @@ FEW = 1 << 18
 Impostors = Callable[[], Iterable[ImpostorBlock]]
 
 # Bins of one second pass, and the scores that it kept there, increasing.
-_Found = list[tuple[np.ndarray, np.ndarray]]
+_KeptInBins = list[tuple[np.ndarray, np.ndarray]]
 
 
 class PointFinder:
@@ -157,8 +157,8 @@ class PointFinder:
             for block in reader.blocks(in_place=by_row):
                 _add(second_passes, block)
         else:
-            work = SecondReading(second_passes)
-            work.include(chosen.count(work))
+            reading = SecondReading(second_passes)
+            reading.include(chosen.count(reading))
 
     @staticmethod
     @stage("finding operating points")
@@ -230,7 +230,7 @@ class PointFinder:
         points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
             return points
-        scores = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
+        scores = self._kept_in(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
         _add_points(points, self._list_group(scores), wanted, self._with_rows)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
@@ -247,7 +247,7 @@ class PointFinder:
         """
         bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
         if self._attempts.defined:
-            return self._list_group(self._found(bins))
+            return self._list_group(self._kept_in(bins))
         return self._attempts
 
     def want_rows(self, thresholds: np.ndarray) -> None:
@@ -327,7 +327,7 @@ class PointFinder:
             held |= (low <= first) & (last <= high)
         return held
 
-    def _found(self, bins: np.ndarray) -> _Found:
+    def _kept_in(self, bins: np.ndarray) -> _KeptInBins:
         """Return for each pass the bins that it holds first, and its scores there, increasing."""
         parts = []
         for second_pass in self._known:
@@ -337,13 +337,13 @@ class PointFinder:
             bins = bins[~held]
         return parts
 
-    def _list_group(self, found: _Found) -> Attempts:
+    def _list_group(self, kept_in_bins: _KeptInBins) -> Attempts:
         """Return the attempts with the scores near points, all other bins joined."""
         attempts, single = self._attempts, self._attempts.single_valued()
         wanted = self._near & (attempts.counts > 0)
         alone = np.flatnonzero(wanted & single)
         values, weights = [attempts.edges[alone]], [attempts.counts[alone]]
-        for bins, scores in found:
+        for bins, scores in kept_in_bins:
             bins = bins[wanted[bins]]
             lower, upper = self._interval(bins)
             first, last = _places(scores, lower), _places(scores, upper)
@@ -356,10 +356,10 @@ class PointFinder:
         before = np.cumsum(attempts.counts)[kept]
         fewer = replace(attempts, edges=attempts.edges[kept], counts=np.diff(before, prepend=0))
         order = np.argsort(np.concatenate(values), kind="stable")
-        fewer.look_into(np.concatenate(values)[order], np.concatenate(weights)[order])
+        fewer.take_scores(np.concatenate(values)[order], np.concatenate(weights)[order])
         return fewer
 
-    def _corners(self, found: _Found) -> ErrorCurve:
+    def _corners(self, kept_in_bins: _KeptInBins) -> ErrorCurve:
         """Return the points where optima can lie, and the reject-all point."""
         attempts, single, wanted = self._attempts, self._attempts.single_valued(), self._optimal
         scores = distinct(attempts.genuine)
@@ -367,7 +367,7 @@ class PointFinder:
         scores, bins = scores[wanted[bins]], bins[wanted[bins]]
         fa = (np.cumsum(attempts.counts) - attempts.counts)[bins]
         fa += np.where(single[bins], attempts.counts[bins], 0)
-        for some, kept in found:
+        for some, kept in kept_in_bins:
             here = np.isin(bins, some)
             lows = self._interval(bins[here])[0]
             fa[here] += _places(kept, scores[here]) - _places(kept, lows)
@@ -545,10 +545,10 @@ class _Division(SecondPass):
         """Return the findings as counts of rows, to merge with those of others."""
         return {**super().counts(), "divided": self._counts}
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Take in the findings of second passes over all rows."""
-        super().include_counts(found)
-        self._counts = found["divided"]
+        super().include_counts(counts)
+        self._counts = counts["divided"]
 
     def parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the upper edges and the counts of the parts of each bin."""

@@ -253,8 +253,8 @@ class VerificationPoints:
     @property
     def thresholds(self) -> np.ndarray:
         """The thresholds of the points that scores are kept around, without NaN."""
-        own = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
-        every = np.concatenate([own, self.threshold_at_far, self.threshold_at_frr])
+        single = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
+        every = np.concatenate([single, self.threshold_at_far, self.threshold_at_frr])
         return every[~np.isnan(every)]
 
 

@@ -15,14 +15,14 @@ from bioeval.tallies.parts import ConcatenatedRows, merged
 
 @rows_reported_to(None)
 def counts_of(
-    what: str,
+    name: str,
     reader: BlockReader,
     count: Callable[[Iterable[Block]], Any],
     depends_on: Sequence[np.ndarray] = (),
 ) -> Any:
     """Return the sum over all blocks of the counts of a function.
 
-    - `what`: what is counted, in a word or two
+    - `name`: what is counted, in a word or two
     - `count`: counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes
       nothing, and can be sent to another process
     - `depends_on`: what the counts depend on besides the scores and the options of the evaluation
@@ -30,7 +30,7 @@ def counts_of(
     chosen = executor()
     if chosen is None or not reader.of_rows:
         return count(reader)
-    return chosen.count(BlockPass(what, reader, count, depends_on))
+    return chosen.count(BlockPass(name, reader, count, depends_on))
 
 
 class RowPass(Pass):
@@ -65,12 +65,12 @@ class BlockPass(RowPass):
 
     def __init__(
         self,
-        what: str,
+        name: str,
         reader: BlockReader,
         count: Callable[[Iterable[Block]], Any],
         depends_on: Sequence[np.ndarray] = (),
     ):
-        self.what, self.reader, self.scores, self.count = what, reader, reader.scores, count
+        self.name, self.reader, self.scores, self.count = name, reader, reader.scores, count
         self.depends_on = depends_on
 
     def part(self, low: int, high: int) -> Any:

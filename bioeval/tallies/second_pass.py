@@ -21,7 +21,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.scalars import Scalar
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels.argument_groups import CellWindow, PointTables, RankTable, Scratch
-from bioeval.kernels.sweep import second_pass_of_rows
+from bioeval.kernels.whole_rows import second_pass_of_rows
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import CellCounts
@@ -229,9 +229,9 @@ class SecondPass:
         self._ranks: dict[np.dtype, RankTable] = {}
 
     def tables(
-        self, dtype: np.dtype, chunks: int, room: int, rows: int = 0, scale: float = 1.0
+        self, dtype: np.dtype, chunks: int, capacity: int, rows: int = 0, scale: float = 1.0
     ) -> PointTables:
-        """Return empty tables for the kernel, with room for kept scores and for moments of rows."""
+        """Return empty tables for the kernel, with space for kept scores and moments of rows."""
         if dtype not in self._ranks:
             genuine = np.empty(0)
             if self.genuine is not None:
@@ -251,7 +251,7 @@ class SecondPass:
             frame=frame,
             lows=rounded_down(lows, dtype),
             highs=rounded_down(highs, dtype),
-            kept=np.empty((chunks, room), dtype=dtype),
+            kept=np.empty((chunks, capacity), dtype=dtype),
             filled=np.zeros(chunks, dtype=np.int64),
             ranks=self._ranks[dtype],
             pairs=np.zeros(chunks, dtype=np.int64),
@@ -381,24 +381,24 @@ class SecondPass:
         """Return one array of the moments of all rows."""
         return ConcatenatedRows(tuple(getattr(x, name) for x in self.rows))
 
-    def include_counts(self, found: dict[str, Any]) -> None:
+    def include_counts(self, counts: dict[str, Any]) -> None:
         """Take in the findings of second passes over all rows."""
-        self.with_moments = found["moments"]
+        self.with_moments = counts["moments"]
         if self.with_moments:
-            scale = found["scale"].array()
+            scale = counts["scale"].array()
             every = RowMoments(
                 math.nan,
-                number=found["number"].array(),
-                origin=found["origin"].array(),
-                mean=found["mean"].array(),
-                spread=found["spread"].array(),
+                number=counts["number"].array(),
+                origin=counts["origin"].array(),
+                mean=counts["mean"].array(),
+                spread=counts["spread"].array(),
             )
             self.rows = [every.part(low, high, float(scale[low])) for low, high in runs(scale)]
-        self.pairs, self.later = found["pairs"], list(found["later"].arrays)
-        if not found["paired"] or sum(map(len, self.later)) > MOST_LATER:
+        self.pairs, self.later = counts["pairs"], list(counts["later"].arrays)
+        if not counts["paired"] or sum(map(len, self.later)) > MOST_LATER:
             self.genuine, self.digits, self.later = None, 0, []
-        self.windows, self.kept = found["kept"].windows, list(found["kept"].scores.arrays)
-        self.cells = found["cells"].cells
+        self.windows, self.kept = counts["kept"].windows, list(counts["kept"].scores.arrays)
+        self.cells = counts["cells"].cells
 
     def moments(self) -> Moments | None:
         """Return the moments of the finite scores; None where a sum has lost its digits."""
@@ -419,8 +419,8 @@ class SecondPass:
 
 
 def _filled(chunks: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
-    """Return what is filled of the room of each chunk."""
-    return [room[:number].copy() for room, number in zip(chunks, numbers, strict=True)]
+    """Return the filled part of each chunk."""
+    return [chunk[:number].copy() for chunk, number in zip(chunks, numbers, strict=True)]
 
 
 def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -430,7 +430,7 @@ def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
-    """Return room for one row of each chunk."""
+    """Return memory for one row of each chunk."""
     line = np.empty((chunks, n + 1), dtype=dtype)
     return Scratch(
         line=line,
@@ -450,8 +450,8 @@ ERRORS = 4.0
 ALIGNED = 4
 
 # How many times as far an optimum is looked for, which is flat, and cells with genuine scores that
-# it may be beside: a few scores more are kept, and another pass is seldom needed.
-FLAT, BESIDE = 2.0, 8
+# it may be next to: a few scores more are kept, and another pass is seldom needed.
+FLAT, NEIGHBOURS = 2.0, 8
 
 # FAR targets that every window of the lowest scores covers.
 LEAST_TARGETS = (0.0, 1e-6, 1e-5)
@@ -536,9 +536,11 @@ class Pilot:
         error = FLAT * self.error_of(groups - groups[:, [best]], abs(self.far - self.far[best]))
         near = objective(np.append(0.0, self.far[:-1]), self.frr) - error <= cost[best]
         held = near[self.held]
-        beside = np.convolve(held, np.ones(2 * BESIDE + 1))[BESIDE : BESIDE + len(held)] > 0
+        widened = (
+            np.convolve(held, np.ones(2 * NEIGHBOURS + 1))[NEIGHBOURS : NEIGHBOURS + len(held)] > 0
+        )
         span = np.zeros(len(near), dtype=bool)
-        span[self.held] = beside
+        span[self.held] = widened
         return span
 
     def aligned(self, span: np.ndarray) -> np.ndarray:

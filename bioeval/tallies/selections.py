@@ -164,8 +164,8 @@ class SelectionCounts:
     def impostor_subjects(self) -> np.ndarray:
         """Subjects of the impostor attempts of identification, of each selection."""
         people, among, role = map(self.of, ("probe_subjects", "enrolled_subjects", "role"))
-        others = np.where(role == kernel.UNENROLLED, people - among, people)
-        return np.where(role == kernel.LEAVE_OUT, among, others)
+        outside = np.where(role == kernel.UNENROLLED, people - among, people)
+        return np.where(role == kernel.LEAVE_OUT, among, outside)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ class _Batch:
         total, every = int(self.cells[-1]), int(self.row_starts[-1])
         self.places = np.empty(2 * total + 2 * every, dtype=np.int32)
         single, multi, open_set = np.split(self.places, [total, 2 * total])
-        self.found = kernel.SelectionOutput(
+        self.output = kernel.SelectionOutput(
             counts=np.zeros((len(sets), len(kernel.COUNTED)), dtype=np.int64),
             ranked=np.zeros((len(sets), len(searches.ranks)), dtype=np.int64),
             single=single,
@@ -237,7 +237,7 @@ class _Batch:
             nearest=np.empty(total, dtype=np.int32),
             start=np.empty(every, dtype=np.int64),
             stop=np.empty(every, dtype=np.int64),
-            own=np.empty(every, dtype=np.int64),
+            probe_group=np.empty(every, dtype=np.int64),
             best=np.empty(every, dtype=np.int32),
             other=np.empty(every, dtype=np.int32),
             place=np.zeros((2, every), dtype=np.int64),
@@ -249,12 +249,12 @@ class _Batch:
             square,
             np.array(searches.ranks, dtype=np.int64),
         )
-        room = kernel.RoomForOne.for_any(ordered.matrix, chosen)
-        kernel.count_selections(ordered.matrix, chosen, rules, self.found, room)
+        scratch = kernel.SelectionScratch.for_any(ordered.matrix, chosen)
+        kernel.count_selections(ordered.matrix, chosen, rules, self.output, scratch)
 
     def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
         """Return the counts, with the points of tasks."""
-        table, number = self.found.counts, len(self.sets)
+        table, number = self.output.counts, len(self.sets)
         names = [name for name in ("single", "multi", "open_set") if name in tasks]
         points = {}
         if names:
@@ -275,7 +275,7 @@ class _Batch:
         return SelectionCounts(
             self.m,
             table,
-            self.found.ranked,
+            self.output.ranked,
             single=points.get("single"),
             multi=points.get("multi"),
             open_set=points.get("open_set"),
@@ -283,7 +283,7 @@ class _Batch:
 
     def _attempts_of(self, task: str) -> _TaskAttempts:
         """Return where the attempts of a task are among the places."""
-        table, total = self.found.counts, int(self.cells[-1])
+        table, total = self.output.counts, int(self.cells[-1])
         nothing = np.zeros(len(self.sets), dtype=np.int64)
         if task == "single":
             return _TaskAttempts.of(self.cells, table[:, 0], table[:, 1], nothing)
@@ -294,8 +294,8 @@ class _Batch:
 
     def attempts(self) -> Iterator[SelectionAttempts]:
         """Yield the attempts of each selection."""
-        output, values = self.found, self.ordered.values
-        mate, other, enrolled = values[output.best], values[output.other], output.own >= 0
+        output, values = self.output, self.ordered.values
+        mate, other, enrolled = values[output.best], values[output.other], output.probe_group >= 0
         for k, counts in enumerate(output.counts.tolist()):
             rows = slice(self.row_starts[k], self.row_starts[k + 1])
             cells = slice(self.cells[k], self.cells[k + 1])
@@ -315,17 +315,17 @@ class _Batch:
 
     def _rows(self, name: str) -> list[ImpostorRows]:
         """Return the rows of each selection, with the limits of the own subjects."""
-        output = self.found
+        output = self.output
         widths, lines, start, stop = self.n, output.lines, output.start, output.stop
         if name == "multi":
             widths, lines = output.counts[:, kernel.GROUPS], output.nearest
-            start, stop = np.maximum(output.own, 0), output.own + 1
-        made = []
+            start, stop = np.maximum(output.probe_group, 0), output.probe_group + 1
+        rows_of_each = []
         for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
-            own = slice(row, row + m)
+            part = slice(row, row + m)
             of_one = lines[first : first + m * n].reshape(m, n)
-            made.append(ImpostorRows(of_one, start[own], stop[own]))
-        return made
+            rows_of_each.append(ImpostorRows(of_one, start[part], stop[part]))
+        return rows_of_each
 
 
 class _Points:
@@ -350,7 +350,7 @@ class _Points:
         allowed = known[size_of_each]
         cornered = verified if wanted.every_score else 0
         corners = int(self.genuine[:cornered].sum()) + cornered
-        self.found = kernel.PointsFound(
+        self.output = kernel.PointOutput(
             equal_error=np.full((number, 5), np.nan),
             equal_error_place=np.full(number, -2, dtype=np.int64),
             accepted=np.zeros_like(allowed),
@@ -360,10 +360,10 @@ class _Points:
             corners=np.empty((3, corners), dtype=np.int64),
             corner_starts=np.zeros(number + 1, dtype=np.int64),
         )
-        kernel.find_points(lists, allowed, cornered, self.found)
-        self.found_thresholds = self.thresholds(self.found.places)
-        self.at_equal = self.thresholds(self.found.equal_error_place)
-        accepted = self.found.accepted
+        kernel.find_points(lists, allowed, cornered, self.output)
+        self.target_thresholds = self.thresholds(self.output.places)
+        self.at_equal = self.thresholds(self.output.equal_error_place)
+        accepted = self.output.accepted
         accepted[:verified] = self.genuine[:verified, None] - accepted[:verified]
         self.rates = self._quotient(accepted, self.genuine)  # FRR of verification, DIR of open set
 
@@ -392,9 +392,9 @@ class _Points:
 
     def of(self, at: slice, verifies: bool) -> Any:
         """Return the points of some lists, as arrays, of open set with DIR in place of FRR."""
-        equal_error: Any = self.found.equal_error[at].T
+        equal_error: Any = self.output.equal_error[at].T
         at_equal: Any = self.at_equal[at]
-        thresholds, rates = self.found_thresholds[at], self.rates[at]
+        thresholds, rates = self.target_thresholds[at], self.rates[at]
         arrays: dict[str, Any] = {
             "equal_error": EqualError(
                 eer=equal_error[kernel.EER],
@@ -431,12 +431,12 @@ class _Points:
         defined = self.defined[:number]
         last = np.full(number, -2)
         last[defined] = self.lists.places[self.lists.genuine[:number][defined, 1] - 1]
-        self.more["zero_frr"] = self._quotient(self.found.zero_frr[:number], impostor)
+        self.more["zero_frr"] = self._quotient(self.output.zero_frr[:number], impostor)
         self.more["zero_frr_threshold"] = self.thresholds(last)
         if len(self.wanted.frr_targets):
             self.more |= self._at_frr(number)
         if self.wanted.every_score and number:
-            pairs = self.found.pairs[:number]
+            pairs = self.output.pairs[:number]
             self.more["auc"] = self._quotient(pairs, 2 * genuine * impostor)
             self._find_corners(genuine, impostor, np.flatnonzero(defined))
             self.more["d_prime"] = self.d_prime(rows)
@@ -460,8 +460,8 @@ class _Points:
     def _find_corners(self, genuine: np.ndarray, impostor: np.ndarray, some: np.ndarray) -> None:
         """Find hull, optima, and least costs; near ties are compared without rounding."""
         number = self.verified
-        starts = self.found.corner_starts[: number + 1]
-        place, fa, fr = self.found.corners[:, : starts[-1]]
+        starts = self.output.corner_starts[: number + 1]
+        place, fa, fr = self.output.corners[:, : starts[-1]]
         size = np.diff(starts)
         far = fa / np.repeat(impostor, size)
         frr = fr / np.repeat(genuine, size)
@@ -472,9 +472,9 @@ class _Points:
         for scalar in self.wanted.optima:
             best, at = np.full(number, np.nan), np.full(number, -2, dtype=np.int64)
             for k in some.tolist():
-                own = slice(starts[k], starts[k + 1])
-                best[k] = scalar.over_points(far[own], frr[own])
-                at[k] = place[own][scalar.place_of_best(far[own], frr[own])]
+                part = slice(starts[k], starts[k + 1])
+                best[k] = scalar.over_points(far[part], frr[part])
+                at[k] = place[part][scalar.place_of_best(far[part], frr[part])]
             self.optima |= {scalar.name: best, scalar.threshold: self.thresholds(at)}
         if not len(some):
             return
@@ -501,23 +501,22 @@ class _Points:
             )
             first = 0
             for k in parts:
-                own = slice(first, first + len(rows[k].lines))
-                impostor = moments_of_rows(scale, count[own], origin[own], mean[own], squares[own])
+                part = slice(first, first + len(rows[k].lines))
+                impostor = moments_of_rows(
+                    scale, count[part], origin[part], mean[part], squares[part]
+                )
                 genuine = self._finite(self.lists.genuine[k])
                 values[k] = d_prime(moments_of(self.values[genuine]), impostor)
-                first = own.stop
+                first = part.stop
         return values
 
     def _finite(self, ends: np.ndarray) -> np.ndarray:
         """Return the places of a list whose scores are finite."""
         places = self.lists.places[ends[0] : ends[1]]
-        low, high = places.searchsorted(self._finite_places)
-        return places[low:high]
-
-    @cached_property
-    def _finite_places(self) -> tuple[int, int]:
         first, last = int(self.values[0] == -np.inf), len(self.values) - 1
-        return first, last - int(self.values[last - 1] == np.inf)
+        last -= int(self.values[last - 1] == np.inf)
+        low, high = places.searchsorted((first, last))
+        return places[low:high]
 
     def _ends(self, k: int) -> tuple[float, float]:
         """Return the outer edges of the cells in which a tally counts the impostor scores."""

@@ -86,8 +86,8 @@ class Rule:
         return cls(name, tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
-    def parse(cls, threshold: Any, what: str = "threshold") -> Rule:
-        """Return the rule that `threshold` is; `what` is its name in messages.
+    def parse(cls, threshold: Any, input_name: str = "threshold") -> Rule:
+        """Return the rule that `threshold` is; `input_name` is its name in messages.
 
         A number is a given threshold, in the units of the scores. A rule is its name, in any case,
         with its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be
@@ -95,24 +95,24 @@ class Rule:
         """
         if isinstance(threshold, cls):
             return threshold
-        name, given = threshold, []
+        name, parts = threshold, []
         if isinstance(threshold, str):
             name, equals, rest = threshold.partition("=")
-            given = rest.split(",") if equals else []
+            parts = rest.split(",") if equals else []
             if not equals and is_number(threshold):
-                name, given = "fixed", [threshold]
+                name, parts = "fixed", [threshold]
         elif isinstance(threshold, (tuple, list)) and threshold:
-            name, *given = threshold
+            name, *parts = threshold
         elif _is_real(threshold):
-            name, given = "fixed", [threshold]
-        wrong = f"{subject(what)} is {received(threshold)}"
+            name, parts = "fixed", [threshold]
+        wrong = f"{subject(input_name)} is {received(threshold)}"
         if isinstance(name, str):
             name = name.strip().lower()
         if not isinstance(name, str) or name not in RULES:
             raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
         read = cls.rate_in if name in TARGETS else number_in
         try:
-            values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
+            values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (TypeError, ValueError, ArithmeticError):
             raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}") from None
         expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
@@ -124,10 +124,10 @@ class Rule:
             check_costs(values)
         if name == "fixed" and math.isnan(values[0]):
             raise DataError(
-                f"{subject(what)} is NaN; expected a number, in the units of the scores"
+                f"{subject(input_name)} is NaN; expected a number, in the units of the scores"
             )
-        if name == "fixed" and not isinstance(given[0], str):
-            as_float64(what, given[0])
+        if name == "fixed" and not isinstance(parts[0], str):
+            as_float64(input_name, parts[0])
         if name == "hter":
             return cls("cost", (0.5, 1.0, 1.0))
         return cls(name, values)

@@ -155,7 +155,7 @@ class Attempts:
         counts = np.concatenate([before, cells.counts, after]).astype(np.int64)
         return cls(genuine, edges, counts, missed=missed[0], missed_impostors=missed[1])
 
-    def look_into(self, values: np.ndarray, weights: np.ndarray) -> None:
+    def take_scores(self, values: np.ndarray, weights: np.ndarray) -> None:
         """Take the impostor scores of some bins, in increasing order."""
         self.values, starts = runs(values)
         self.accepted = _from_zero(weights)[np.append(starts, len(values))]

@@ -126,17 +126,17 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
 
 
 def grid_over(
-    low: float, high: float, *infinite: bool, given: int | None, count: int | None = None
+    low: float, high: float, *infinite: bool, number: int | None, count: int | None = None
 ) -> np.ndarray:
     """Return a given number of evenly spaced thresholds over a range, or about `count` of a grid.
 
     `infinite` says whether -inf and +inf are scores.
     """
-    if given is None:
+    if number is None:
         exponent = cell_exponent(low, high) if low <= high else 0
         grid = default_grid(low, high, exponent, count or DEFAULT_COUNT)
     else:
-        grid = linear_grid(low, high, given)
+        grid = linear_grid(low, high, number)
     return with_infinities(grid, *infinite)
 
 

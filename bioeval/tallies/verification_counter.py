@@ -99,14 +99,14 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         self.unenrolled: list[np.ndarray] = []
         self.genuine: list[np.ndarray] = []
         self.cells = CellCounter()
-        self.given: ThresholdCounter | None = None
+        self.threshold_counter: ThresholdCounter | None = None
         self.requested: int | None = None
         thresholds = check_thresholds(thresholds)
         if isinstance(thresholds, int):
             self.requested = thresholds
-            self.given = ThresholdCounter(self._linear_grid(reader, thresholds))
+            self.threshold_counter = ThresholdCounter(self._linear_grid(reader, thresholds))
         elif thresholds is not None:
-            self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
+            self.threshold_counter = ThresholdCounter(to_internal(thresholds, scores.kind))
 
     def _take_claims(self, claims: Any, unenrolled: str) -> None:
         """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""
@@ -116,16 +116,22 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             self.claims_of = f"drawn by {claims!r}"
             claims = claims.draw(self.scores)
         if isinstance(claims, DrawnClaims):
-            own = claims.enrolled
-            others = claims.probe[~own], claims.subject[~own]
-            self.unenrolled_probes, _ = parse_claims(self.reader, others, "raise")
-            claims = claims.probe[own], claims.subject[own]
+            enrolled = claims.enrolled
+            not_enrolled = claims.probe[~enrolled], claims.subject[~enrolled]
+            self.unenrolled_probes, _ = parse_claims(self.reader, not_enrolled, "raise")
+            claims = claims.probe[enrolled], claims.subject[enrolled]
         self.claims, self.skipped = parse_claims(self.reader, claims, unenrolled)
 
     @property
     def fuses(self) -> bool:
         """Whether the templates of a subject are fused."""
         return self.templates == "multi"
+
+    @property
+    def counts_selections(self) -> bool:
+        """Whether all attempts are made, each scored by the nearest template at most."""
+        nearest = not self.fuses or self.fusion == "min"
+        return nearest and self.claims is None and not self.transactions
 
     @property
     def depends_on(self) -> Sequence[np.ndarray]:
@@ -136,9 +142,9 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         """Return the same counter before it has counted anything."""
         counter = copy(self)
         counter.genuine, counter.unenrolled, counter.cells = [], [], CellCounter()
-        if self.given is not None:
-            counter.given = copy(self.given)
-            counter.given.counts = np.zeros_like(self.given.counts)
+        if self.threshold_counter is not None:
+            counter.threshold_counter = copy(self.threshold_counter)
+            counter.threshold_counter.counts = np.zeros_like(self.threshold_counter.counts)
         return counter
 
     def counts(self, low: int, high: int) -> dict[str, Counts]:
@@ -147,7 +153,9 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             "genuine": ConcatenatedRows(tuple(self.genuine)),
             "unenrolled": ConcatenatedRows(tuple(self.unenrolled)),
             "cells": self.cells.cells,
-            "given": 0 if self.given is None else self.given.counts,
+            "between_thresholds": 0
+            if self.threshold_counter is None
+            else self.threshold_counter.counts,
         }
 
     def merge(self, other: dict[str, Counts], low: int, high: int) -> None:
@@ -155,8 +163,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         self.genuine += other["genuine"].arrays
         self.unenrolled += other["unenrolled"].arrays
         self.cells.include(other["cells"])
-        if self.given is not None:
-            self.given.counts += other["given"]
+        if self.threshold_counter is not None:
+            self.threshold_counter.counts += other["between_thresholds"]
 
     def join_kernel(self, kernel: KernelCounters) -> bool:
         """Join the counters of verification; not with claims, nor fused but by the minimum."""
@@ -169,7 +177,7 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         """Return evenly spaced thresholds over the range of all attempts, found in a pass."""
         if are_pairs(self.scores):
             every = itertools.chain.from_iterable(_rows_of(*x) for x in self.of_pairs())
-            return grid_over(*extent_among(every), given=number)
+            return grid_over(*extent_among(every), number=number)
         return grid_over_attempts(reader, self._rows_of_block, number)
 
     def _rows_of_block(self, block: Block) -> list[ImpostorBlock]:
@@ -210,9 +218,9 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         if self.claims is not None:
             value, claim = gather_claims(block, self.claims)
             probes, groups = self.claims
-            own = block.own[probes[claim] - block.low] == groups[claim]
-            return _listed(value[own], value[~own])
-        genuine = gather(block.values, block.mate_start, block.mate_stop, block.self_position)[0]
+            same_person = block.probe_group[probes[claim] - block.low] == groups[claim]
+            return _listed(value[same_person], value[~same_person])
+        genuine = gather(block.values, block.mate_start, block.mate_stop, block.probe_position)[0]
         return genuine, [ImpostorBlock(block.values, block.mate_start, block.mate_stop)]
 
     # -- counting
@@ -240,8 +248,8 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
         self.genuine.append(genuine)
         for block in impostors:
             self.cells.add(block)
-            if self.given is not None:
-                self.given.add(block)
+            if self.threshold_counter is not None:
+                self.threshold_counter.add(block)
 
     def result(self) -> VerificationTally:
         """Return the tally."""
@@ -252,7 +260,7 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             claims=self.claims_of,
             genuine=_increasing(self.genuine),
             impostor=self.cells.cells,
-            given=None if self.given is None else self.given.result(),
+            given=None if self.threshold_counter is None else self.threshold_counter.result(),
             skipped_claims=self.skipped,
             requested=self.requested,
             people=self._people(),
@@ -266,18 +274,19 @@ class VerificationCounter(AttemptCounter[VerificationTally]):
             if not self.scores._knows_subjects:
                 return None
             codes = self.scores._pair_codes
-            left, right, number = codes.probe, codes.gallery, len(codes.values)
+            probe_person, claimed_person, number = codes.probe, codes.gallery, len(codes.values)
             people = number
         elif self.claims is not None:
             probes, groups = self.claims
-            left, right = self.scores._codes.probe[probes], self.reader.gallery.subjects[groups]
-            both = np.unique(np.concatenate([left, right]))
+            probe_person = self.scores._codes.probe[probes]
+            claimed_person = self.reader.gallery.subjects[groups]
+            both = np.unique(np.concatenate([probe_person, claimed_person]))
             number, people = len(both), int(both.max(initial=-1)) + 1
         else:
             return None
         from bioeval.scores.disjoint import disjoint_among
 
-        return number, disjoint_among(left, right, people)
+        return number, disjoint_among(probe_person, claimed_person, people)
 
     def impostors(self, block: Block) -> list[ImpostorBlock]:
         """Return the impostor scores of a block again, for refinement."""

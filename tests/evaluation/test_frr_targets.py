@@ -49,15 +49,15 @@ def test_each_fold_has_the_points_of_its_test_part(kind, listed, monkeypatch):
     if not listed:
         monkeypatch.setattr(parts, "MOST_LISTED", 1)
     scores, splitter = ties(kind), SubjectKFold(3)
-    found = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
-    assert found.frr_target.values.tolist() == TARGETS and "frr_at_far" in found
+    result = be.cross_evaluate(scores, splitter, frr_targets=TARGETS)
+    assert result.frr_target.values.tolist() == TARGETS and "frr_at_far" in result
     repeated = be.repeat(scores, splitter, frr_targets=TARGETS)
     for fold, (_, test) in enumerate(splitter.split(scores.probe_labels, scores.probe_labels)):
         expected = naive_far(scores.select(probes=test, gallery=test))
-        np.testing.assert_allclose(found.far_at_frr[0, fold], expected, atol=1e-12)
+        np.testing.assert_allclose(result.far_at_frr[0, fold], expected, atol=1e-12)
         np.testing.assert_allclose(repeated.far_at_frr[0, fold], expected, atol=1e-12)
-    mean = found.far_at_frr_summary.sel(statistic="mean")
-    np.testing.assert_allclose(mean, found.far_at_frr.mean(("repeat", "fold")))
+    mean = result.far_at_frr_summary.sel(statistic="mean")
+    np.testing.assert_allclose(mean, result.far_at_frr.mean(("repeat", "fold")))
 
 
 def test_a_partition_without_attempts_has_no_such_point():
@@ -65,8 +65,8 @@ def test_a_partition_without_attempts_has_no_such_point():
     scores = be.Scores(np.arange(64.0).reshape(8, 8), labels)
     galleries = ProbeGallerySplit(1, random_state=0)
     assert "far_at_frr" not in be.repeat(scores, galleries)
-    found = be.repeat(scores, SubjectKFold(4), frr_targets=[0.1])  # one subject a part
-    assert found.far_at_frr.shape == (1, 4, 1) and np.isnan(found.far_at_frr).all()
+    result = be.repeat(scores, SubjectKFold(4), frr_targets=[0.1])  # one subject a part
+    assert result.far_at_frr.shape == (1, 4, 1) and np.isnan(result.far_at_frr).all()
 
 
 def test_a_card_and_an_option_give_the_targets():
@@ -85,8 +85,8 @@ def test_a_card_and_an_option_give_the_targets():
 
 def test_a_result_is_looked_up_at_its_own_targets():
     ds = be.verification(ties("similarity"), frr_targets=TARGETS)
-    found = be.at(ds, ("frr", 0.2))
-    assert found.threshold == ds.threshold_at_frr[0] and found.far == ds.far_at_frr[0]
+    result = be.at(ds, ("frr", 0.2))
+    assert result.threshold == ds.threshold_at_frr[0] and result.far == ds.far_at_frr[0]
     with pytest.raises(be.DataError, match="frr=0.3"):
         be.at(ds, ("frr", 0.3))
 
@@ -94,8 +94,8 @@ def test_a_result_is_looked_up_at_its_own_targets():
 def test_the_points_of_two_systems_are_compared():
     first, second = be.simulate(30, 3, random_state=1), be.simulate(30, 3, random_state=2)
     options = {"frr_targets": [0.1, 0.001], "far_targets": [], "replicates": 100}
-    found = be.compare(first, second, **options).sel(measure="FAR at FRR <= 10 %")
-    for system, value in ((first, found.value_a), (second, found.value_b)):
+    result = be.compare(first, second, **options).sel(measure="FAR at FRR <= 10 %")
+    for system, value in ((first, result.value_a), (second, result.value_b)):
         ds = be.verification(system, frr_targets=[0.1])
         assert value == ds.far_at_frr[0]
     both = be.compare(first, second, **options, margin={"far_at_frr": 0.2})
@@ -105,8 +105,8 @@ def test_the_points_of_two_systems_are_compared():
 
 def test_targets_that_genuine_attempts_cannot_support_are_said():
     ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
-    (said,) = [x for x in ds.attrs["warnings"].splitlines() if "FAR at" in x]
-    assert said == (
+    (message,) = [x for x in ds.attrs["warnings"].splitlines() if "FAR at" in x]
+    assert message == (
         "30 people are too few to measure FAR at FRR 50 % (needs 60 people: rule of 30); "
         "FRR 10 % (needs 300 people: rule of 30), and to support FAR at "
         "FRR 0.1 % (fewer attempts than 1 / FRR: the same as at FRR = 0)"

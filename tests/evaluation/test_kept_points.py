@@ -71,30 +71,30 @@ def counted(scores, points, seed=0, number=3, step=lambda x: x, **options) -> be
     return merged([step(x) for x in parts], seed, step)
 
 
-def check(found, whole) -> set[str]:
+def check(result, whole) -> set[str]:
     """Each point is that of the whole to the last bit, or there are bounds that contain it.
 
     Return the names of those with bounds.
     """
-    bounded = {name.removesuffix("_at_least") for name in found if name.endswith("_at_least")}
+    bounded = {name.removesuffix("_at_least") for name in result if name.endswith("_at_least")}
     for name, names in GROUPS.items():
         for variable in names:
-            assert (variable in found) == (name not in bounded), variable
-            if variable in found:
-                np.testing.assert_array_equal(found[variable], whole[variable], variable)
+            assert (variable in result) == (name not in bounded), variable
+            if variable in result:
+                np.testing.assert_array_equal(result[variable], whole[variable], variable)
     for name in bounded:
-        low, high = (found[f"{name}_at_{end}"].values for end in ("least", "most"))
+        low, high = (result[f"{name}_at_{end}"].values for end in ("least", "most"))
         assert (low <= whole[name].values).all() and (whole[name].values <= high).all(), name
-        assert name in found.warnings
-    np.testing.assert_array_equal(found.zero_frr_threshold, whole.zero_frr_threshold)
-    np.testing.assert_array_equal(found.far_target, whole.far_target)
+        assert name in result.warnings
+    np.testing.assert_array_equal(result.zero_frr_threshold, whole.zero_frr_threshold)
+    np.testing.assert_array_equal(result.far_target, whole.far_target)
     for name in ("frr_at_far", "threshold_at_far"):
-        unlike = found[name].values != whole[name].values
-        unlike &= ~(np.isnan(found[name].values) & np.isnan(whole[name].values))
-        assert np.isnan(found[name].values[unlike]).all(), name
+        unlike = result[name].values != whole[name].values
+        unlike &= ~(np.isnan(result[name].values) & np.isnan(whole[name].values))
+        assert np.isnan(result[name].values[unlike]).all(), name
         assert not unlike.any() or "frr_at_far" in bounded
-    if "d_prime" in found:
-        np.testing.assert_allclose(found.d_prime, whole.d_prime, rtol=1e-9)
+    if "d_prime" in result:
+        np.testing.assert_allclose(result.d_prime, whole.d_prime, rtol=1e-9)
     return bounded
 
 
@@ -112,10 +112,10 @@ def test_any_tree_of_merges_has_the_points_of_the_whole(data, seed, number, poin
     scores = be.Scores(**case.scores())
     if scores.shape[0] == 1:
         return
-    found = counted(scores, points, seed, number, saved)
+    result = counted(scores, points, seed, number, saved)
     whole = be.evaluate(scores)
     for node in NODES:
-        bounded = check(found.dataset(node), whole[node].to_dataset())
+        bounded = check(result.dataset(node), whole[node].to_dataset())
         assert points is not True or not bounded
 
 
@@ -128,20 +128,20 @@ def test_points_are_those_of_the_definition(kind):
     d[3:6] *= 64
     d[7, ::5], d[11, ::7] = INF, -INF
     scores = be.Scores(d, labels, kind=kind)
-    found = counted(scores, True, 5).dataset(SINGLE)
+    result = counted(scores, True, 5).dataset(SINGLE)
     attempts = (
         *naive.attempts_single(values=d.tolist(), probe_labels=labels.tolist(),
                                gallery_labels=None, kind=kind),
         kind,
     )  # fmt: skip
-    assert found.eer == pytest.approx(float(naive.eer(*attempts).value), abs=1e-15)
-    assert found.eer_threshold == naive.eer(*attempts).threshold
-    assert found.auc == float(naive.auc(*attempts))
-    assert found.zero_frr == float(naive.zero_frr(*attempts))
-    assert found.min_cost[0] == pytest.approx(float(naive.min_cost(*attempts, 0.5, 1, 1)[0]))
-    for target in found.far_target.values:
+    assert result.eer == pytest.approx(float(naive.eer(*attempts).value), abs=1e-15)
+    assert result.eer_threshold == naive.eer(*attempts).threshold
+    assert result.auc == float(naive.auc(*attempts))
+    assert result.zero_frr == float(naive.zero_frr(*attempts))
+    assert result.min_cost[0] == pytest.approx(float(naive.min_cost(*attempts, 0.5, 1, 1)[0]))
+    for target in result.far_target.values:
         frr, threshold = naive.frr_at_far(*attempts, target)
-        at = found.sel(far_target=target)
+        at = result.sel(far_target=target)
         assert at.frr_at_far == float(frr)
         np.testing.assert_equal(float(at.threshold_at_far), float(threshold))
 
@@ -171,15 +171,15 @@ def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
         monkeypatch.setattr(passes, "VALUES_IN_MEMORY", 6000)
     scores = many(kind)
     most = scores.shape[0] ** 2 // 10
-    found = counted(scores, most, 4, 2, far_targets=(0.1, 0.01, 0.001))
+    result = counted(scores, most, 4, 2, far_targets=(0.1, 0.01, 0.001))
     assert bool(taken) != sweeps
     whole = be.evaluate(scores, far_targets=(0.1, 0.01, 0.001))
     for node in NODES:
-        bounded = check(found.dataset(node), whole[node].to_dataset())
+        bounded = check(result.dataset(node), whole[node].to_dataset())
         assert not bounded & {"eer", "frr_at_far", "zero_far"}
-        kept = found.parts[node].tally.kept
+        kept = result.parts[node].tally.kept
         assert 0 < len(kept.scores) <= 2 * most
-    assert "auc" in check(found.dataset(SINGLE), whole[SINGLE].to_dataset())
+    assert "auc" in check(result.dataset(SINGLE), whole[SINGLE].to_dataset())
 
 
 @pytest.mark.slow
@@ -217,21 +217,21 @@ def attempts_of(scores, node) -> tuple[np.ndarray, np.ndarray]:
     np.fill_diagonal(d, INF)
     if node == MULTI:
         d = np.array([d[:, labels == x].min(axis=1) for x in np.unique(labels)]).T
-    own = labels[:, None] == (np.unique(labels) if node == MULTI else labels)
-    return d[own & (d < INF)], d[~own]
+    mated = labels[:, None] == (np.unique(labels) if node == MULTI else labels)
+    return d[mated & (d < INF)], d[~mated]
 
 
 def test_forced_misses_have_bounds():
     """One score kept of each part: hardly a point is held, and no number is approximate."""
     scores = many()
-    found, whole = counted(scores, 1, 2, 3), be.evaluate(scores)
+    result, whole = counted(scores, 1, 2, 3), be.evaluate(scores)
     for node in NODES:
-        ds = found.dataset(node)
+        ds = result.dataset(node)
         bounded = check(ds, whole[node].to_dataset())
         assert bounded >= {"eer", "auc", "frr_at_far", "min_cost"}
         assert ds.eer_at_least <= ds.eer_at_most < ds.eer_at_least + 0.02
         assert "d_prime" not in ds and "refine_tally" in ds.warnings
-    summary = found.parts[SINGLE].scalars(SINGLE).plain(())
+    summary = result.parts[SINGLE].scalars(SINGLE).plain(())
     assert summary["eer_at_least"] <= summary["eer_at_most"] and "eer" not in summary
 
 
@@ -242,10 +242,10 @@ def test_a_merged_tally_keeps_no_more_than_its_bound(monkeypatch):
     monkeypatch.setattr(tallying, "MOST_KEPT", 2500)
     scores = many()
     whole = be.evaluate(scores)
-    found = counted(scores, 2500, 1, 4, saved)
+    result = counted(scores, 2500, 1, 4, saved)
     for node in NODES:
-        assert 0 < len(found.parts[node].tally.kept.scores) <= 2500
-        bounded = check(found.dataset(node), whole[node].to_dataset())
+        assert 0 < len(result.parts[node].tally.kept.scores) <= 2500
+        bounded = check(result.dataset(node), whole[node].to_dataset())
     assert "eer" not in bounded
 
 
@@ -275,9 +275,9 @@ def test_streamed_embeddings_are_kept():
     scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)
     parts = split(scores, 1, 3)
     tallies = [be.tally(x, points=300) for x in parts]
-    found, refined = merged(tallies), refine_tally(merged(tallies), parts)
+    result, refined = merged(tallies), refine_tally(merged(tallies), parts)
     for node in NODES:
-        check(found.dataset(node), refined.dataset(node))
+        check(result.dataset(node), refined.dataset(node))
 
 
 def test_pairs_and_rare_targets(monkeypatch):
@@ -286,9 +286,9 @@ def test_pairs_and_rare_targets(monkeypatch):
     rng = np.random.default_rng(0)
     genuine = np.arange(200_000) < 500
     scores = be.Scores.from_pairs(rng.normal(3, 1, 200_000) - 3 * genuine, genuine)
-    found, whole = counted(scores, 20_000, 0, 2), be.evaluate(scores)[SINGLE].to_dataset()
-    assert not check(found.dataset(SINGLE), whole) & {"eer", "frr_at_far"}
-    assert found.dataset(SINGLE).far_target[-1] == 2e-4
+    result, whole = counted(scores, 20_000, 0, 2), be.evaluate(scores)[SINGLE].to_dataset()
+    assert not check(result.dataset(SINGLE), whole) & {"eer", "frr_at_far"}
+    assert result.dataset(SINGLE).far_target[-1] == 2e-4
 
 
 def test_a_part_without_kept_scores_leaves_the_bounds_of_counts():

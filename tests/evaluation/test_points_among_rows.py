@@ -8,7 +8,7 @@ from collections import Counter
 import naive
 import numpy as np
 import pytest
-import strategies as own
+import strategies
 from hypothesis import given, settings, strategies as st
 from twins import one_thread  # noqa: F401
 
@@ -22,22 +22,24 @@ COUNTS = ("ga", "fr", "fa", "gr")
 ATTEMPTS = {"single": naive.attempts_single, "multi": naive.attempts_multi}
 
 
-def points_of(case: own.Case, templates: str) -> list[float]:
+def points_of(case: strategies.Case, templates: str) -> list[float]:
     """The finite thresholds of EER, ZeroFAR, ZeroFRR and FAR targets, by the definition."""
     args = *ATTEMPTS[templates](**case.naive()), case.kind
     points = naive.roc_points(*args)
-    found = [naive.eer(*args).threshold, *(p.threshold for p in points if p.frr == 0)][:2]
-    found += [naive.threshold_at_far(*args, x) for x in (0.0, *TARGETS)]
-    return [float(x) for x in found if math.isfinite(x)]
+    result = [naive.eer(*args).threshold, *(p.threshold for p in points if p.frr == 0)][:2]
+    result += [naive.threshold_at_far(*args, x) for x in (0.0, *TARGETS)]
+    return [float(x) for x in result if math.isfinite(x)]
 
 
 def drawn_cases():
-    return own.matrices(dtypes=("float32", "float64", "int8"), orders=("C",), nans=("exclude",))
+    return strategies.matrices(
+        dtypes=("float32", "float64", "int8"), orders=("C",), nans=("exclude",)
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("looks", [False, True])
-@settings(max_examples=own.examples_of(40))
+@settings(max_examples=strategies.examples_of(40))
 @given(case=drawn_cases(), shared=st.booleans())
 def test_every_point_is_a_row_and_every_row_has_its_counts(looks, case, shared):
     """With few scores, which are put in order, and with many, which are looked at again."""
@@ -58,11 +60,11 @@ def test_every_point_is_a_row_and_every_row_has_its_counts(looks, case, shared):
         )
         if math.isfinite(x)
     ]  # fmt: skip
-    every = {x for found in points.values() for x in found} | {0.125}
-    for node, found in points.items():
+    every = {x for result in points.values() for x in result} | {0.125}
+    for node, result in points.items():
         dataset = tree[node].to_dataset()
         defined = dataset.genuine_attempts > 0 and dataset.impostor_attempts > 0
-        at = np.array(sorted(every if shared and defined else found))
+        at = np.array(sorted(every if shared and defined else result))
         assert np.isin(at, dataset.threshold).all(), node
         dataset = dataset.sel(threshold=at)
         if node == "open_set":
@@ -104,9 +106,9 @@ def test_systems_of_one_kind_share_their_points_and_others_do_not():
 def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
     scores = be.simulate(8, 3, random_state=1)
     grid = [1.0, 2.5, 4.0]
-    for found in (be.evaluate(scores, thresholds=grid), be.tally(scores, thresholds=grid).tree()):
+    for result in (be.evaluate(scores, thresholds=grid), be.tally(scores, thresholds=grid).tree()):
         for node in ("verification/single", "open_set"):
-            np.testing.assert_array_equal(found[node].threshold, grid)
+            np.testing.assert_array_equal(result[node].threshold, grid)
     single = be.verification(scores, thresholds=grid)
     np.testing.assert_array_equal(single.threshold, grid)
     more = be.evaluate(scores, thresholds=grid, extra_thresholds=[3.0])["verification/single"]
@@ -136,9 +138,9 @@ def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shar
     rows_of = EmbeddingSource.__getitem__
 
     def counting(self, rows):
-        found = rows_of(self, rows)
-        computed["rows"] += len(found)
-        return found
+        result = rows_of(self, rows)
+        computed["rows"] += len(result)
+        return result
 
     crowd = be.simulate_embeddings(30, 4, random_state=1)
     scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)

@@ -21,7 +21,7 @@ def message(call, *args, **options) -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("target", "meant"),
     [
         ("fnmr=0.01", "frr=0.01"),
         ("fmr=0.01", "far=0.01"),
@@ -35,20 +35,20 @@ def message(call, *args, **options) -> str:
         ("acuracy", "accuracy"),
     ],
 )
-def test_a_target_that_is_not_understood_gets_the_one_that_is(given, meant):
-    text = message(be.study_threshold, SCORES, target=given)
+def test_a_target_that_is_not_understood_gets_the_one_that_is(target, meant):
+    text = message(be.study_threshold, SCORES, target=target)
     assert text.endswith(f"Did you mean '{meant}'?")
     be.at(SCORES, meant)
 
 
 def test_a_rule_that_a_result_does_not_hold_gets_the_nearest_and_the_argument():
-    found = be.verification(SCORES, far_targets=[0.1, 0.01, 0.001])
-    text = message(be.at, found, "far=0.02")
+    result = be.verification(SCORES, far_targets=[0.1, 0.01, 0.001])
+    text = message(be.at, result, "far=0.02")
     assert "the nearest are far=0.01 and far=0.1" in text
     assert "far_targets=[0.02]" in text
-    assert "the nearest is far=0.1;" in message(be.at, found, "far=0.5")
-    assert 'be.at(scores, "frr=0.01")' in message(be.at, found, "frr=0.01")
-    text = message(be.workload, found, people_per_day=10, impostor_share=0.1, far_target=0.02)
+    assert "the nearest is far=0.1;" in message(be.at, result, "far=0.5")
+    assert 'be.at(scores, "frr=0.01")' in message(be.at, result, "frr=0.01")
+    text = message(be.workload, result, people_per_day=10, impostor_share=0.1, far_target=0.02)
     assert "the nearest are far=0.01 and far=0.1" in text
     assert "far_targets=[0.02]" in text
 
@@ -73,9 +73,9 @@ def test_numbers_that_are_text_get_the_conversion(kind):
 def test_text_that_is_no_number_is_named_with_its_place():
     text = RECTANGLE.astype("U32")
     text[1, 2] = "n/a"
-    found = message(be.Scores, text, list("abab"), list("aabbab"))
-    assert "'n/a' at [1, 2]" in found
-    assert "astype" not in found
+    result = message(be.Scores, text, list("abab"), list("aabbab"))
+    assert "'n/a' at [1, 2]" in result
+    assert "astype" not in result
 
 
 def test_a_claim_of_someone_not_enrolled_names_another_who_is():
@@ -87,24 +87,24 @@ def test_a_claim_of_someone_not_enrolled_names_another_who_is():
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [([7] * 4, "all templates are of one subject"), (range(4), "one template of each subject")],
 )
-def test_one_subject_or_one_template_each_is_warned_of(labels, said):
+def test_one_subject_or_one_template_each_is_warned_of(labels, message):
     scores = be.Scores(RNG.random((4, 4)), list(labels))
-    assert said in be.verification(scores).attrs["warnings"]
-    assert said in be.open_set(scores).attrs["warnings"]
-    assert said in be.evaluate(scores)["verification/single"].attrs["warnings"]
+    assert message in be.verification(scores).attrs["warnings"]
+    assert message in be.open_set(scores).attrs["warnings"]
+    assert message in be.evaluate(scores)["verification/single"].attrs["warnings"]
 
 
 def test_a_table_of_pandas_has_its_labels():
     labels = ["ann", "ann", "bob"]
     values = [[0.0, 0.2, 0.9], [0.2, 0.0, 0.8], [0.9, 0.8, 0.0]]
     table = pd.DataFrame(values, index=labels, columns=labels)
-    for found in (be.Scores(table), be.load(table, kind="distance")):
-        assert found.layout == "all-against-all"
-        assert found.probe_labels.tolist() == labels
-        np.testing.assert_array_equal(found.values, values)
+    for result in (be.Scores(table), be.load(table, kind="distance")):
+        assert result.layout == "all-against-all"
+        assert result.probe_labels.tolist() == labels
+        np.testing.assert_array_equal(result.values, values)
     part = be.Scores(table.iloc[:2])
     assert part.layout == "probe-against-gallery"
     assert part.gallery_labels.tolist() == labels
@@ -121,18 +121,18 @@ def test_labels_and_metadata_are_levels_of_an_index():
         [["ann", "ann", "bob"], [1, 2, 1]], names=["subject", "session"]
     )
     table = pd.DataFrame(RNG.random((3, 3)), index=levels, columns=levels)
-    for found in (be.Scores(table), be.load(table, kind="distance")):
-        assert found.layout == "all-against-all"
-        assert found.probe_labels.tolist() == ["ann", "ann", "bob"]
-        assert found.probe_meta["session"].tolist() == [1, 2, 1]
+    for result in (be.Scores(table), be.load(table, kind="distance")):
+        assert result.layout == "all-against-all"
+        assert result.probe_labels.tolist() == ["ann", "ann", "bob"]
+        assert result.probe_meta["session"].tolist() == [1, 2, 1]
 
 
 def test_a_list_has_columns_in_its_index():
     table = pd.DataFrame(
         {"subject_a": ["ann", "ann"], "subject_b": ["ann", "bob"], "distance": [0.1, 0.9]}
     )
-    found = be.load(table.set_index(["subject_a", "subject_b"]))
-    assert found.genuine.tolist() == [True, False]
+    result = be.load(table.set_index(["subject_a", "subject_b"]))
+    assert result.genuine.tolist() == [True, False]
 
 
 NAMES = {

@@ -21,7 +21,7 @@ def selectivity(case, unit, fusion, impostors):
     some = any(not r.enrolled for r in probes)
     if impostors == "auto":
         impostors = "unenrolled" if some else "leave-subject-out"
-    found = {True: [], False: []}
+    result = {True: [], False: []}
     for t in [data.sign * naive.number(t) for t in THRESHOLDS]:
         mated, non_mated, searches = 0, 0, [0, 0]
         for i, r in enumerate(probes):
@@ -37,9 +37,9 @@ def selectivity(case, unit, fusion, impostors):
             if plays and r.nearest_other is not None:
                 searches[1] += 1
                 non_mated += sum(not c.mate for c in listed)
-        found[True].append(naive.rate(mated, searches[0]))
-        found[False].append(naive.rate(non_mated, searches[1]))
-    return found[False], found[True]
+        result[True].append(naive.rate(mated, searches[0]))
+        result[False].append(naive.rate(non_mated, searches[1]))
+    return result[False], result[True]
 
 
 @pytest.mark.slow
@@ -52,8 +52,8 @@ def test_candidates_are_counted_search_by_search(data):
     impostors = data.draw(st.sampled_from(("auto", "unenrolled", "leave-subject-out", "both")))
     options = {"rank_unit": unit, "fusion": fusion, "impostors": impostors}
     ds = be.open_set(be.Scores(**case.scores()), thresholds=THRESHOLDS, max_rank=1, **options)
-    others, mated = selectivity(case, unit, fusion, impostors)
-    np.testing.assert_allclose(ds.selectivity_non_mated, floats(others), rtol=1e-14)
+    other_parts, mated = selectivity(case, unit, fusion, impostors)
+    np.testing.assert_allclose(ds.selectivity_non_mated, floats(other_parts), rtol=1e-14)
     np.testing.assert_allclose(ds.selectivity_mated, floats(mated), rtol=1e-14)
 
 

@@ -51,8 +51,8 @@ def sums(monkeypatch):
     home.dataset = lambda tally, node, options: xr.Dataset(
         {"total": tally.numbers.sum() * options["times"]}, attrs={"task": node}
     )
-    home.scalars = lambda *given: Scalars.of_dataset(home.dataset(*given))
-    home.with_intervals = lambda dataset, counts, job, reader, options: dataset.assign(
+    home.scalars = lambda *arguments: Scalars.of_dataset(home.dataset(*arguments))
+    home.with_intervals = lambda dataset, counts, task, reader, options: dataset.assign(
         total_low=dataset.total - counts.options["times"]
     )
     monkeypatch.setitem(sys.modules, home.__name__, home)
@@ -65,22 +65,22 @@ def sums(monkeypatch):
 
 def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):
     counts = TaskCounts(sums, {"times": 2})
-    found = counts.dataset("sums")
-    assert found.total == 12
-    assert found.attrs["task"] == "sums"
+    result = counts.dataset("sums")
+    assert result.total == 12
+    assert result.attrs["task"] == "sums"
     assert counts.scalars("sums").plain(()) == {"total": 12}
-    assert counts.with_intervals(found, None, None, None).total_low == 10
+    assert counts.with_intervals(result, None, None, None).total_low == 10
 
 
 @pytest.mark.parametrize("known", ["", "few subjects"])
 @pytest.mark.uses("galleries", "folds", "sites")
 def test_counts_without_intervals_say_so_beside_other_warnings(known):
     before = xr.Dataset(attrs={"warnings": known})
-    for form, what in {"galleries": "means over drawn", "folded queries": "counts that"}.items():
+    for form, start in {"galleries": "means over drawn", "folded queries": "counts that"}.items():
         counts = TaskCounts(SimpleNamespace(form=form), {})
-        found = counts.with_intervals(before, None, None, None)
-        *others, last = found.attrs["warnings"].split("\n")
-        assert others == [known] * bool(known)
-        assert last.startswith(what)
+        result = counts.with_intervals(before, None, None, None)
+        *other_parts, last = result.attrs["warnings"].split("\n")
+        assert other_parts == [known] * bool(known)
+        assert last.startswith(start)
         assert last.endswith("have no confidence intervals")
     assert before.attrs["warnings"] == known

@@ -31,7 +31,7 @@ def scores_of(kind: str) -> be.Scores:
 
 
 SCORES = {kind: scores_of(kind) for kind in KINDS}
-GIVEN = {"distance": 4.25, "similarity": 5.75}
+FIXED = {"distance": 4.25, "similarity": 5.75}
 
 
 class OneFold:
@@ -103,24 +103,24 @@ def test_every_function_takes_every_rule(name, kind):
     use, scores = FUNCTIONS[name], SCORES[kind]
     part = name if name == "cross_evaluate" else "all"
     for rule, texts in RULES.items():
-        for given in texts[:2] if rule != "far" else texts[-2:]:
-            assert float(use(scores, given)) == expected(rule, kind, part), (rule, given)
-    number = GIVEN[kind]
+        for threshold in texts[:2] if rule != "far" else texts[-2:]:
+            assert float(use(scores, threshold)) == expected(rule, kind, part), (rule, threshold)
+    number = FIXED[kind]
     texts = [f"fixed={number}"] if name == "at" else [f"fixed={number}", str(number)]
-    for given in (number, np.float64(number), ("fixed", number), *texts):
-        assert float(use(scores, given)) == number, given
+    for threshold in (number, np.float64(number), ("fixed", number), *texts):
+        assert float(use(scores, threshold)) == number, threshold
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("given", ["best", "far", "far=2%%", ("far", 0.1, 0.2), True])
+@pytest.mark.parametrize("threshold", ["best", "far", "far=2%%", ("far", 0.1, 0.2), True])
 @pytest.mark.cases(1)
-def test_every_function_refuses_in_the_same_words(name, given):
-    if (name, given) == ("at", True):
+def test_every_function_refuses_in_the_same_words(name, threshold):
+    if (name, threshold) == ("at", True):
         pytest.skip("a number or an array, of no numbers")
     with pytest.raises(
         be.DataError, match=r"threshold is .*; expected a number, eer, .*far=1/1000"
     ):
-        FUNCTIONS[name](SCORES["distance"], given)
+        FUNCTIONS[name](SCORES["distance"], threshold)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -164,9 +164,9 @@ def test_a_result_has_the_points_that_it_holds():
     for rule, t in (("eer", ds.eer_threshold), ("far=1%", ds.threshold_at_far[0])):
         assert float(be.at(ds, rule).threshold_used) == float(t)
     tree = be.evaluate(scores, far_targets=[0.1])
-    found = be.at(tree, "far=0.1")
+    result = be.at(tree, "far=0.1")
     for name in ("verification/single", "verification/multi"):
-        assert float(found[name].threshold_used) == float(tree[name].threshold_at_far[0])
+        assert float(result[name].threshold_used) == float(tree[name].threshold_at_far[0])
     with pytest.raises(
         be.DataError,
         match=r"far=0\.5. is not an operating point .* the nearest is far=0\.1; evaluate with",
@@ -180,14 +180,14 @@ def test_a_result_has_the_points_that_it_holds():
 
 def test_a_workload_is_at_a_point_of_its_result():
     ds = be.verification(SCORES["distance"], far_targets=[0.01])
-    given = {"people_per_day": 100, "impostor_share": 0.1}
-    at_far = be.workload(ds, far_target=0.01, **given)
+    options = {"people_per_day": 100, "impostor_share": 0.1}
+    at_far = be.workload(ds, far_target=0.01, **options)
     for rule in ("far=1%", ("far", 0.01)):
-        assert be.workload(ds, threshold=rule, **given).identical(at_far)
-    at_eer = be.workload(ds, threshold=float(ds.eer_threshold), **given)
-    assert be.workload(ds, threshold="EER", **given).identical(at_eer)
+        assert be.workload(ds, threshold=rule, **options).identical(at_far)
+    at_eer = be.workload(ds, threshold=float(ds.eer_threshold), **options)
+    assert be.workload(ds, threshold="EER", **options).identical(at_eer)
     with pytest.raises(be.DataError, match=r"frr=0\.1. is not an operating point of these results"):
-        be.workload(ds, threshold="frr=10%", **given)
+        be.workload(ds, threshold="frr=10%", **options)
 
 
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.1)])
@@ -202,12 +202,12 @@ def test_curves_that_are_given_have_numbers_alone(rule):
 def test_commands_take_rules_of_a_workload_and_a_pilot(tmp_path, capsys):
     file = str(tmp_path / "scores.npz")
     be.save(SCORES["distance"], file)
-    given = ["workload", file, "--people", "100", "--impostors", "0.1"]
+    command = ["workload", file, "--people", "100", "--impostors", "0.1"]
     for rule in ("eer", "far=1%"):
-        assert main([*given, "--threshold", rule]) == 0
+        assert main([*command, "--threshold", rule]) == 0
         assert "on these data (optimistic)" in " ".join(capsys.readouterr().out.split())
-    assert main([*given, "--threshold", "accuracy"]) == 2
+    assert main([*command, "--threshold", "accuracy"]) == 2
     assert "--threshold accuracy is not an operating point" in capsys.readouterr().err
     assert main(["sample-size", file, "--far", "0.05", "--threshold", "hter", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["threshold"]
-    assert found == expected("hter", "distance", "all")
+    result = json.loads(capsys.readouterr().out)["threshold"]
+    assert result == expected("hter", "distance", "all")

@@ -53,10 +53,10 @@ def pool(dtype: str) -> list[Any]:
     one = np.dtype("float64" if dtype == "longdouble" else dtype).type
     info = np.finfo(one)
     tenth, largest = one(0.1), info.max
-    found = [one(0), info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, one(1)),
+    result = [one(0), info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, one(1)),
              np.nextafter(tenth, one(0)), one(1) / one(3), largest, np.nextafter(largest, one(0)),
              one(np.inf)]  # fmt: skip
-    return [*found, *(-x for x in found)]
+    return [*result, *(-x for x in result)]
 
 
 class Data:
@@ -92,13 +92,13 @@ class Data:
     def errors(self, templates: str, thresholds: Any = None) -> tuple[list[int], list[int]]:
         """Return false rejects and false accepts, by definition."""
         at = self.thresholds if thresholds is None else thresholds
-        found = naive.verification_counts(*self.attempts[templates], at, self.kind)
-        return found[1], found[2]
+        result = naive.verification_counts(*self.attempts[templates], at, self.kind)
+        return result[1], result[2]
 
 
-def assert_errors(ds: Any, expected: tuple[list[int], list[int]], what: str) -> None:
+def assert_errors(ds: Any, expected: tuple[list[int], list[int]], case: str) -> None:
     for name, counts in zip(("fr", "fa"), expected, strict=True):
-        np.testing.assert_array_equal(ds[name].values.ravel(), counts, err_msg=f"{what}: {name}")
+        np.testing.assert_array_equal(ds[name].values.ravel(), counts, err_msg=f"{case}: {name}")
 
 
 @every
@@ -130,10 +130,12 @@ def test_at_many_thresholds(dtype, kind, step):
 
     for unit in ("template", "subject"):
         expected = naive.open_set(**data.case, thresholds=at, unit=unit, max_rank=3)
-        found = [be.open_set(scores, thresholds=at, rank_unit=unit, max_rank=3)]
+        result = [be.open_set(scores, thresholds=at, rank_unit=unit, max_rank=3)]
         if unit == "template":
-            found += [x.dataset("open_set").isel(rank=slice(3)) for x in (counted.folded(), shared)]
-        for ds in found:
+            result += [
+                x.dataset("open_set").isel(rank=slice(3)) for x in (counted.folded(), shared)
+            ]
+        for ds in result:
             np.testing.assert_array_equal(ds.fa, expected.fa)
             np.testing.assert_array_equal(ds.di, expected.di)
     # Of subjects: DIR of the whole gallery, and FAR without the probe's own.
@@ -152,8 +154,8 @@ def far_of_single_galleries(data: Data, threshold: float) -> Fraction:
     for i, row in enumerate(data.case["values"]):
         none = Fraction(1)
         for s in {*LABELS} - {LABELS[i]}:
-            own = [x for x, who in zip(row, LABELS, strict=True) if who == s]
-            none *= 1 - Fraction(sum(naive.accepted(x, threshold, data.kind) for x in own), 3)
+            mates = [x for x, who in zip(row, LABELS, strict=True) if who == s]
+            none *= 1 - Fraction(sum(naive.accepted(x, threshold, data.kind) for x in mates), 3)
         total += 1 - none
     return total / len(LABELS)
 
@@ -203,8 +205,8 @@ def test_at_one_threshold(dtype, kind, step):
         assert_errors(tested.sum(), of_folds(data, t), "folds")
         counts = step_by_step(scores, threshold=t).totals[-1]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
-            found = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
-            assert ([found.get("fr", 0)], [found.get("fa", 0)]) == (fr, fa), t
+            result = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
+            assert ([result.get("fr", 0)], [result.get("fa", 0)]) == (fr, fa), t
     for t in averaged.thresholds:
         fr, fa = averaged.errors("single", [t])
         ds = be.zoo(averaged.scores, threshold=t, permutations=1)
@@ -217,9 +219,9 @@ def of_folds(data: Data, threshold: float) -> tuple[list[int], list[int]]:
     """Return the errors among the templates of each fold, of both folds together."""
     total = np.zeros(2, dtype=int)
     for fold in (0, 1):
-        own = [i for i in range(12) if FOLDS[i] == fold]
-        values = [[data.case["values"][i][j] for j in own] for i in own]
-        made = naive.attempts_single(values, [LABELS[i] for i in own], kind=data.kind)
+        members = [i for i in range(12) if FOLDS[i] == fold]
+        values = [[data.case["values"][i][j] for j in members] for i in members]
+        made = naive.attempts_single(values, [LABELS[i] for i in members], kind=data.kind)
         total += np.ravel(naive.verification_counts(*made, [threshold], data.kind)[1:3])
     return [total[0]], [total[1]]
 
@@ -263,23 +265,26 @@ def test_whole_numbers_beyond_float64_are_refused(dtype):
 
 
 @pytest.mark.parametrize(
-    "given", [2**53 + 1, np.int64(2**53 + 1), Fraction(1, 3), np.longdouble(1) / 3]
+    "threshold", [2**53 + 1, np.int64(2**53 + 1), Fraction(1, 3), np.longdouble(1) / 3]
 )
-def test_a_threshold_that_float64_does_not_hold_is_refused(given):
+def test_a_threshold_that_float64_does_not_hold_is_refused(threshold):
     """Rounded, it would be a threshold on the other side of a score."""
     scores = Data("int64", "similarity").scores
-    if isinstance(given, np.longdouble) and given == float(given):
+    if isinstance(threshold, np.longdouble) and threshold == float(threshold):
         pytest.skip("long doubles are float64 here")
     message = (
         "thresholds?: .* is not exact in float64, the type in which scores are compared; "
         "the nearest one"
     )
-    calls = [lambda: be.zoo(scores, threshold=given), lambda: be.ageing(scores, threshold=given)]
-    if not isinstance(given, Fraction):  # which arrays do not take
+    calls = [
+        lambda: be.zoo(scores, threshold=threshold),
+        lambda: be.ageing(scores, threshold=threshold),
+    ]
+    if not isinstance(threshold, Fraction):  # which arrays do not take
         calls += [
-            lambda: be.verification(scores, thresholds=[0.5, given]),
-            lambda: be.verification(scores, thresholds=np.array([given])),
-            lambda: be.at(scores, given),
+            lambda: be.verification(scores, thresholds=[0.5, threshold]),
+            lambda: be.verification(scores, thresholds=np.array([threshold])),
+            lambda: be.at(scores, threshold),
         ]
     for call in calls:
         with pytest.raises(be.DataError, match=message):

@@ -76,11 +76,11 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
 @pytest.mark.slow
 def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
-    own = str(installed / "own")
+    writable = str(installed / "own")
     for home, named, expected in (
         (installed, {}, installed / ".cache" / f"{compiling._NAME}{compiling._digest()}"),
-        (installed / "file", {"NUMBA_CACHE_DIR": own}, own),
-        (installed / "file", {"BIOEVAL_CACHE_DIR": own}, own),
+        (installed / "file", {"NUMBA_CACHE_DIR": writable}, writable),
+        (installed / "file", {"BIOEVAL_CACHE_DIR": writable}, writable),
     ):
         done = in_a_process(installed, "-c", PROGRAM, HOME=str(home), **named)
         assert (done.returncode, done.stderr) == (0, "")
@@ -124,28 +124,28 @@ def test_a_named_folder_that_cannot_be_written_to_has_a_substitute(
     monkeypatch.setenv(name, str(wrong))
     before = os.environ.get("NUMBA_CACHE_DIR")
     monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(compiling.Compilations, "said", False)
-    found = compiling._cache_folder()
-    said = capsys.readouterr().err
-    assert f"{name}, {wrong}, cannot be written to" in said and said.count("\n") == 1
-    assert Path(found).is_dir() and os.environ["BIOEVAL_CACHE_DIR"] == found
+    monkeypatch.setattr(compiling.Compilations, "warned", False)
+    result = compiling._cache_folder()
+    message = capsys.readouterr().err
+    assert f"{name}, {wrong}, cannot be written to" in message and message.count("\n") == 1
+    assert Path(result).is_dir() and os.environ["BIOEVAL_CACHE_DIR"] == result
     assert os.environ.get("NUMBA_CACHE_DIR") == before
-    assert compiling._cache_folder() == found
+    assert compiling._cache_folder() == result
     assert capsys.readouterr().err == ""
 
 
 def test_states_that_were_not_used_for_long_are_removed(kernels):
-    found = []
+    result = []
     for step in range(9):
         (kernels / "other.py").write_text(f"STEP = {step}\n")
-        found.append(Path(compiling._cache_folder()))
-        os.utime(found[-1], (step, step))
+        result.append(Path(compiling._cache_folder()))
+        os.utime(result[-1], (step, step))
         if step == 6:  # the first is used again, later than all others
             (kernels / "other.py").write_text("STEP = 5\n")
             compiling._cache_folder()
-    assert len(set(found)) == 9
-    kept = {path for path in found if path.exists()}
-    assert {found[5], found[8]} < kept
+    assert len(set(result)) == 9
+    kept = {path for path in result if path.exists()}
+    assert {result[5], result[8]} < kept
     assert len(kept) == compiling._MOST
 
 
@@ -184,32 +184,35 @@ def test_what_is_compiled_is_reported_once():
     """With the functions that it calls, whose compilation is part of it."""
 
     outer = loops("bioeval.kernels.example")
-    found = []
-    with shown_by(lambda *what: found.append(what)):
+    result = []
+    with shown_by(lambda *shown: result.append(shown)):
         outer(np.ones(1, dtype=np.float32))
         outer(np.ones(1, dtype=np.float32))
         outer(np.ones(1))
-    assert found == [("compiling for float32 (once)", 0, 0), ("compiling for float64 (once)", 0, 0)]
+    assert result == [
+        ("compiling for float32 (once)", 0, 0),
+        ("compiling for float64 (once)", 0, 0),
+    ]
 
 
 @needs_compiler
 def test_one_line_where_nothing_shows_the_progress(capsys, monkeypatch):
-    monkeypatch.setattr(Compilations, "said", False)
+    monkeypatch.setattr(Compilations, "warned", False)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # which other tests may load
     monkeypatch.setattr("bioeval.kernels.compiling.PATIENCE", 600.0)
     loops("bioeval.kernels.example")(np.ones(1))  # in less time than is worth a line
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr("bioeval.kernels.compiling.PATIENCE", 0.0)
     loops("another.program")(np.ones(1))
-    with shown_by(lambda *what: None):
+    with shown_by(lambda *_: None):
         loops("bioeval.kernels.example")(np.ones(1))
     assert capsys.readouterr() == ("", "")
     for _ in range(2):
         loops("bioeval.kernels.example")(np.ones(1))
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("bioeval: compiling") and "kept for later runs" in said.err
-    assert said.err.count("\n") == 1
+    message = capsys.readouterr()
+    assert message.out == ""
+    assert message.err.startswith("bioeval: compiling") and "kept for later runs" in message.err
+    assert message.err.count("\n") == 1
 
 
 @needs_compiler

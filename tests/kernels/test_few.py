@@ -15,12 +15,12 @@ SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan]
 
 def both(kernel, arguments, *outputs):
     """What the compiled loop and NumPy write into outputs, and what they return."""
-    found = []
-    for work in (kernel.kernel, kernel.twin):
+    result = []
+    for fake_pass in (kernel.kernel, kernel.twin):
         written = [np.zeros(shape, dtype) for shape, dtype in outputs]
         with np.errstate(all="ignore"):
-            found.append([work(*arguments(written)), *written])
-    return found
+            result.append([fake_pass(*arguments(written)), *written])
+    return result
 
 
 def assert_same_bits(kernel, arguments, *outputs):
@@ -46,11 +46,11 @@ class Rows:
         with np.errstate(over="ignore"):
             self.values = np.where(odd, rng.choice(SPECIAL, values.shape), values).astype(dtype)
         self.starts = np.concatenate([[0], np.cumsum(sizes)])
-        own = rng.integers(-1, len(sizes), self.m)
-        self.start = np.where(own >= 0, self.starts[own], 0)
-        self.stop = np.where(own >= 0, self.starts[own + 1], 0)
+        group = rng.integers(-1, len(sizes), self.m)
+        self.start = np.where(group >= 0, self.starts[group], 0)
+        self.stop = np.where(group >= 0, self.starts[group + 1], 0)
         inside = self.start + rng.integers(0, 3, self.m)
-        self.itself = np.where(inside < self.stop, inside, -1)
+        self.probe_position = np.where(inside < self.stop, inside, -1)
         self.columns = rng.permutation(self.n)[None]
         self.sides = self.values, self.start, self.stop
 
@@ -64,7 +64,7 @@ def test_numpy_counts_the_same_bits(seed):
     for lanes, scale in [(1, 1.0), (3, 0.25), (128, 1.0)]:
         assert_same_bits(
             count.row_moments,
-            lambda out, given=(scale, lanes): (*rows.sides, *given, *out),
+            lambda out, options=(scale, lanes): (*rows.sides, *options, *out),
             whole, number, number, number,
         )  # fmt: skip
     thresholds = np.sort(np.random.default_rng(seed).normal(size=9))
@@ -84,19 +84,19 @@ def test_numpy_counts_the_same_bits(seed):
     size = int((rows.stop - rows.start).sum())
     assert_same_bits(
         count.gather,
-        lambda out: (rows.values, np.arange(m), rows.start, rows.stop, rows.itself, *out),
+        lambda out: (rows.values, np.arange(m), rows.start, rows.stop, rows.probe_position, *out),
         (size, rows.values.dtype), (size, np.int64), (size, np.int64),
     )  # fmt: skip
     assert_same_bits(
         fuse.fuse_groups,
-        lambda out: (rows.values, rows.columns, rows.starts, rows.itself, 1, *out),
+        lambda out: (rows.values, rows.columns, rows.starts, rows.probe_position, 1, *out),
         ((m, groups), rows.values.dtype), ((m, groups), np.int64),
     )  # fmt: skip
     facts = [whole if name not in ("mate", "other") else number for name in RankFacts._fields]
     assert_same_bits(
         ranks.rank_facts,
         lambda out: (
-            rows.values, rows.columns, rows.start, rows.stop, rows.itself, RankFacts(*out)
+            rows.values, rows.columns, rows.start, rows.stop, rows.probe_position, RankFacts(*out)
         ),
         *facts,
     )  # fmt: skip
@@ -113,7 +113,7 @@ def test_numpy_finds_the_same_constant_rows(seed):
     raw = RawRows(values=values, rows=every, mask=mask, mask_rows=every)
     assert_same_bits(
         constant_rows.constant_rows,
-        lambda out: (raw, np.arange(rows.n), rows.itself, *out),
+        lambda out: (raw, np.arange(rows.n), rows.probe_position, *out),
         (rows.m, float), (rows.m, np.int64),
     )  # fmt: skip
 

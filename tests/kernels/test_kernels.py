@@ -20,7 +20,7 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import compiling, count, fuse, hull, ranks, sweep
+from bioeval.kernels import compiling, count, fuse, hull, ranks, whole_rows
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ImpostorBlock, guide_to
@@ -62,12 +62,12 @@ class Case:
             self.block = rng.choice(pool, (b, n)).astype(dtype)
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.columns = rng.permutation(n).astype(np.int64)[None]
-        self.own = rng.integers(-1, len(sizes), b)
-        enrolled = self.own >= 0
-        self.mate_start = np.where(enrolled, self.starts[self.own], 0)
-        self.mate_stop = np.where(enrolled, self.starts[self.own + 1], 0)
+        self.probe_group = rng.integers(-1, len(sizes), b)
+        enrolled = self.probe_group >= 0
+        self.mate_start = np.where(enrolled, self.starts[self.probe_group], 0)
+        self.mate_stop = np.where(enrolled, self.starts[self.probe_group + 1], 0)
         inside = self.mate_start + rng.integers(0, 5, b)
-        self.self_position = np.where(enrolled & (inside < self.mate_stop), inside, -1)
+        self.probe_position = np.where(enrolled & (inside < self.mate_stop), inside, -1)
 
     def tame(self) -> None:
         """Take the finite scores that are too large for a table of a few cells."""
@@ -87,7 +87,7 @@ class Case:
         return [
             (float(self.block[i, p]), int(self.columns[0, p]))
             for p in range(self.starts[g], self.starts[g + 1])
-            if p != self.self_position[i] and not np.isnan(self.block[i, p])
+            if p != self.probe_position[i] and not np.isnan(self.block[i, p])
         ]
 
     def every_impostor(self) -> list[float]:
@@ -132,11 +132,11 @@ def test_row_moments(seed, dtype, lanes, scale):
 def moments_of_row(row, scale):
     """(number, origin, mean, squares) of a row of impostor scores."""
     number = np.empty(1, dtype=np.int64)
-    found = [np.empty(1) for _ in range(3)]
+    result = [np.empty(1) for _ in range(3)]
     none = np.zeros(1, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
-        count.row_moments(row[None], none, none, scale, 128, number, *found)
-    return int(number[0]), *(float(x[0]) for x in found)
+        count.row_moments(row[None], none, none, scale, 128, number, *result)
+    return int(number[0]), *(float(x[0]) for x in result)
 
 
 @pytest.mark.parametrize("first", [0.0, 1e9, -1e9, 1e200])
@@ -218,7 +218,7 @@ def test_gather(seed, dtype):
     value = np.full(200, 77, dtype=case.block.dtype)
     index, position = (np.full(200, -7, dtype=np.int64) for _ in range(2))
     filled = count.gather(
-        case.block, rows, case.starts[groups], case.starts[groups + 1], case.self_position,
+        case.block, rows, case.starts[groups], case.starts[groups + 1], case.probe_position,
         value, index, position,
     )  # fmt: skip
     expected = [
@@ -227,8 +227,8 @@ def test_gather(seed, dtype):
         for x, column in case.group(row, group)
     ]
     columns = case.columns[0, position[:filled]]
-    found = zip(value[:filled].tolist(), index[:filled].tolist(), columns.tolist(), strict=True)
-    assert list(found) == expected and (value[filled:] == 77).all()
+    result = zip(value[:filled].tolist(), index[:filled].tolist(), columns.tolist(), strict=True)
+    assert list(result) == expected and (value[filled:] == 77).all()
 
 
 @each_case
@@ -240,11 +240,11 @@ def test_fusion(seed, dtype, fusion):
     extreme = fusion in ("min", "max")
     fused = np.empty(shape, dtype=dtype if extreme else np.float64)
     place = np.empty(shape, dtype=np.int64)
-    given = (case.block, case.columns, case.starts, case.self_position)
+    arguments = (case.block, case.columns, case.starts, case.probe_position)
     with np.errstate(invalid="ignore"):
         rules = {"min": 1, "max": fuse.MAX, "mean": fuse.MEAN, "median": fuse.MEDIAN}
         rule = rules[fusion] if fusion in rules else int(fusion[4:])
-        fuse.fuse_groups(*given, rule, fused, place)
+        fuse.fuse_groups(*arguments, rule, fused, place)
     for i in case.rows:
         for g in range(shape[1]):
             members = case.group(i, g)
@@ -272,27 +272,27 @@ def test_rank_facts(seed, dtype, shared):
     out = RankFacts(
         *(np.full(b, -7, float if x in floats else np.int64) for x in RankFacts._fields)
     )
-    ranks.rank_facts(case.block, columns, case.mate_start, case.mate_stop, case.self_position, out)
+    ranks.rank_facts(case.block, columns, case.mate_start, case.mate_stop, case.probe_position, out)
     for i in case.rows:
         place = columns[0 if shared else i]
-        mine, others = [], []
+        mine, non_mates = [], []
         for p in range(n):
             x = float(case.block[i, p])
-            if p == case.self_position[i] or math.isnan(x):
+            if p == case.probe_position[i] or math.isnan(x):
                 continue
-            own = case.mate_start[i] <= p < case.mate_stop[i]
-            (mine if own else others).append((x, int(place[p])))
+            mate = case.mate_start[i] <= p < case.mate_stop[i]
+            (mine if mate else non_mates).append((x, int(place[p])))
         best = min((x for x, _ in mine), default=NAN)
         first = min((c for x, c in mine if x == best), default=0)
         expected = {
             "mate": best,
-            "closer": sum(x < best for x, _ in others),
-            "tied": sum(x == best for x, _ in others),
-            "tied_before": sum(x == best and c < first for x, c in others),
+            "closer": sum(x < best for x, _ in non_mates),
+            "tied": sum(x == best for x, _ in non_mates),
+            "tied_before": sum(x == best and c < first for x, c in non_mates),
             "mates_tied": sum(x == best for x, _ in mine),
             "mates": len(mine),
-            "other": min((x for x, _ in others), default=NAN),
-            "others": len(others),
+            "other": min((x for x, _ in non_mates), default=NAN),
+            "others": len(non_mates),
         }
         for name, value in expected.items():
             np.testing.assert_equal(getattr(out, name)[i], value, err_msg=name)
@@ -328,7 +328,7 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
     scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
     with np.errstate(all="ignore"):
         places = np.empty((chunks, 0, 2), dtype=np.int32)
-        sweep.second_pass_of_rows(
+        whole_rows.second_pass_of_rows(
             case.block, case.mate_start, case.mate_stop, tables, places, scratch
         )
     second_pass.include(tables)
@@ -337,8 +337,8 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
     assert sorted(np.concatenate(second_pass.kept).tolist()) == sorted(expected)
     if g is not None:
         with np.errstate(all="ignore"):
-            found = second_pass.pairs_with(g)
-        assert found == sum((x > y) + (x >= y) for x in scores for y in g.tolist())
+            result = second_pass.pairs_with(g)
+        assert result == sum((x > y) + (x >= y) for x in scores for y in g.tolist())
 
 
 @each_case
@@ -365,7 +365,7 @@ def test_places_of_kept_scores(seed, dtype, low):
 def test_fuse_nearest(seed, dtype):
     case = Case(seed, dtype)
     fused = np.empty((len(case.block), len(case.starts) - 1), dtype=dtype)
-    fuse.fuse_nearest(case.block, case.starts, case.self_position, fused)
+    fuse.fuse_nearest(case.block, case.starts, case.probe_position, fused)
     for i in case.rows:
         for g in range(fused.shape[1]):
             expected = min((x for x, _ in case.group(i, g)), default=NAN)
@@ -381,15 +381,15 @@ def test_groups_of_one_size(size, dtype):
     starts = np.arange(0, 5 * size + 1, size)
     nearest = np.empty(5, dtype=dtype)
     for rows in block:
-        sweep.find_nearest(rows.reshape(-1), starts, size, nearest)
+        whole_rows.find_nearest(rows.reshape(-1), starts, size, nearest)
         assert nearest.tolist() == [min(group) for group in rows.tolist()]
     block[rng.random(block.shape) < 0.4] = NAN
-    own = np.array([-1, 0, 2 * size, 5 * size - 1])
+    probe_position = np.array([-1, 0, 2 * size, 5 * size - 1])
     fused = np.empty((4, 5), dtype=dtype)
-    fuse.fuse_nearest(block.reshape(4, -1), starts, own, fused)
+    fuse.fuse_nearest(block.reshape(4, -1), starts, probe_position, fused)
     for i, row in enumerate(block.reshape(4, -1).tolist()):
         for g in range(5):
-            places = [p for p in range(g * size, (g + 1) * size) if p != own[i]]
+            places = [p for p in range(g * size, (g + 1) * size) if p != probe_position[i]]
             expected = min((row[p] for p in places if not math.isnan(row[p])), default=NAN)
             np.testing.assert_equal(float(fused[i, g]), expected)
 
@@ -437,9 +437,9 @@ def test_all_kernels_together(dtype, kind, failed):
 @pytest.mark.slow
 @pytest.mark.parametrize("by_numpy", ["compiled"], indirect=True)
 def test_the_kernels_give_the_same_without_the_compiler(by_numpy):
-    given = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
     done = subprocess.run(
-        given,
+        command,
         cwd=Path(__file__).parents[2],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,

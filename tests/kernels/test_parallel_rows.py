@@ -43,7 +43,7 @@ def test_each_step_is_made_once(steps, threads):
 def test_steps_are_taken_in_turn():
     visits, before = np.zeros(7, dtype=np.int64), numba.get_num_threads()
 
-    def work(turns):
+    def take_steps(turns):
         for turn in turns:
             visits[turn] += 1
             if turn == 5:
@@ -52,14 +52,14 @@ def test_steps_are_taken_in_turn():
     for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
         numba.set_num_threads(threads)
         try:
-            in_turns(work, 5)
+            in_turns(take_steps, 5)
             with pytest.raises(ValueError, match="the fifth"):
-                in_turns(work, 6)
+                in_turns(take_steps, 6)
         finally:
             numba.set_num_threads(before)
         assert visits.tolist() == [2] * 5 + [1, 0]
         visits[:] = 0
-    in_turns(work, 0)
+    in_turns(take_steps, 0)
 
 
 PROGRAM = """

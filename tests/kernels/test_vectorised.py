@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from benchmarks import read_kernel as read
 
-from bioeval.kernels import count, sweep
+from bioeval.kernels import count, whole_rows
 from bioeval.kernels.argument_groups import CellWindow
 from bioeval.tallies.cells import CellGrid
 
@@ -59,12 +59,12 @@ def instructions(kernel: Any, *args: Any) -> str:
     """The assembly of a kernel for arguments of these types, without comments and labels."""
     kernel = numba.njit(kernel)
     kernel(*args)
-    (found,) = [
+    (result,) = [
         text
         for signature, text in kernel.inspect_asm().items()
         if signature == tuple(numba.typeof(a) for a in args)
     ]
-    lines = (line.strip().replace("\t", " ") for line in found.splitlines())
+    lines = (line.strip().replace("\t", " ") for line in result.splitlines())
     return "\n".join(line for line in lines if line and line[0] not in ".#_")
 
 
@@ -78,11 +78,11 @@ def line(dtype: str) -> np.ndarray:
 
 def of_closer(dtype: str) -> str:
     bits = line(dtype).view(dtype.replace("float", "int"))
-    return instructions(sweep.count_closer, bits, bits[3], bits.max())
+    return instructions(whole_rows.count_closer, bits, bits[3], bits.max())
 
 
 def of_cells(dtype: str) -> str:
-    return instructions(sweep.find_cells, line(dtype), np.empty(100, np.uint32), window(dtype))
+    return instructions(whole_rows.find_cells, line(dtype), np.empty(100, np.uint32), window(dtype))
 
 
 def of_read(dtype: str) -> str:
@@ -116,9 +116,9 @@ def test_sums_by_subject(patterns, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_ranks_and_the_nearest(patterns, dtype):
-    found = of_closer(dtype)
-    assert re.search(patterns["compare"], found)
-    assert re.search(patterns["least"], found)
+    result = of_closer(dtype)
+    assert re.search(patterns["compare"], result)
+    assert re.search(patterns["least"], result)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -129,7 +129,7 @@ def test_cells(patterns, dtype):
 def test_bits_are_counted_by_one_instruction(patterns):
     if patterns is not X86:
         pytest.skip("only the instructions of x86 are known here")
-    assert re.search(r"\bv?popcnt", instructions(sweep.ones, np.uint64(5)))
+    assert re.search(r"\bv?popcnt", instructions(whole_rows.ones, np.uint64(5)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -139,18 +139,18 @@ def test_the_read(patterns, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_moments(patterns, dtype):
-    found = of_moments(dtype)
-    assert re.search(patterns["add"], found)
-    assert re.search(patterns["multiply"], found)
+    result = of_moments(dtype)
+    assert re.search(patterns["add"], result)
+    assert re.search(patterns["multiply"], result)
 
 
 def test_comparisons_of_single_precision_are_summed_in_32_bits(patterns):
     """In 64 bits, as sums are by default, half as many scores go at a time."""
     if patterns is not X86:
         pytest.skip("only the instructions of x86 are known here")
-    found = of_closer("float32")
-    assert re.search(r"\bv?p(sub|add)d\b", found)
-    assert not re.search(r"\bv?p(sub|add)q\b", found)
+    result = of_closer("float32")
+    assert re.search(r"\bv?p(sub|add)d\b", result)
+    assert not re.search(r"\bv?p(sub|add)q\b", result)
 
 
 def test_the_patterns_tell_a_loop_that_is_not(patterns):
@@ -162,7 +162,7 @@ def test_the_patterns_tell_a_loop_that_is_not(patterns):
             total = np.ceil(total * 0.5 + scores[j])
         return total
 
-    found = instructions(one_by_one, line("float64"))
-    assert not re.search(patterns["ceiling"], found)
-    assert not re.search(patterns["add"], found)
-    assert not re.search(patterns["multiply"], found)
+    result = instructions(one_by_one, line("float64"))
+    assert not re.search(patterns["ceiling"], result)
+    assert not re.search(patterns["add"], result)
+    assert not re.search(patterns["multiply"], result)

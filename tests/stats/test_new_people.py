@@ -110,7 +110,7 @@ def test_no_targets_have_no_limits():
 def test_ranks_without_room_have_no_limits(monkeypatch):
     scores = be.simulate(12, 3, within=2.0, random_state=0)
     opened, closed = (f(scores, **BY_SUBJECT) for f in (be.open_set, be.closed_set))
-    monkeypatch.setattr(left_out, "ROOM", 100)
+    monkeypatch.setattr(left_out, "MOST_PAIRS", 100)
     fewer = be.closed_set(scores, **BY_SUBJECT)
     some = int(np.isfinite(fewer.cms_low).sum())
     assert 1 < some < 10 and f"no intervals at ranks above {some}" in fewer.attrs["warnings"]

@@ -81,8 +81,8 @@ def test_cells_never_grow_finer_as_the_range_grows(a, b, c, d):
 
 
 def test_cells_of_infinite_values():
-    found = CellGrid(-1022, 0, 1).places_of(np.array([-INF, 0.0, 0.5, 1.0, 1e308, INF]))
-    assert found[0] == -INF and found[-1] == INF and found[1] == 0
+    result = CellGrid(-1022, 0, 1).places_of(np.array([-INF, 0.0, 0.5, 1.0, 1e308, INF]))
+    assert result[0] == -INF and result[-1] == INF and result[1] == 0
 
 
 def test_narrower_cells_cover_the_same_range():

@@ -29,12 +29,12 @@ def test_contents_are_read_as_they_were_written(tmp_path):
     assert kind_of_counts(path, "examples") == "examples"
     file = read_counts(path, "examples", "an example", CLASSES)
     assert file.damage() == ""
-    found = file.contents
+    result = file.contents
     for name in ("plain", "extent", "sets", "empty"):
-        assert found[name] == contents[name]
-    np.testing.assert_array_equal(found["dots"]["a.b"], [0, 1])
-    np.testing.assert_array_equal(found["dots"]["a"]["b"], [0.0, 1.0, 2.0])
-    for one, other in zip(found["rows"].arrays, contents["rows"].arrays, strict=True):
+        assert result[name] == contents[name]
+    np.testing.assert_array_equal(result["dots"]["a.b"], [0, 1])
+    np.testing.assert_array_equal(result["dots"]["a"]["b"], [0.0, 1.0, 2.0])
+    for one, other in zip(result["rows"].arrays, contents["rows"].arrays, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
 

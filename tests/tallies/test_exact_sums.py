@@ -51,9 +51,9 @@ def test_any_order_and_any_parts_give_the_same_bits(values, random, parts):
 @given(st.lists(numbers, max_size=30))
 def test_a_sum_is_that_of_fsum_but_for_the_last_digit(values):
     whole = [x for x in values if abs(x) >= 2.0**-900 or not x]  # of smaller ones, bits are rounded
-    found, exact = float(summed(whole).values()[0, 0]), math.fsum(whole)
-    assert abs(Fraction(found) - sum(map(Fraction, whole))) <= Fraction(math.ulp(exact))
-    assert (found == 0) == (exact == 0)
+    result, exact = float(summed(whole).values()[0, 0]), math.fsum(whole)
+    assert abs(Fraction(result) - sum(map(Fraction, whole))) <= Fraction(math.ulp(exact))
+    assert (result == 0) == (exact == 0)
 
 
 def test_numbers_are_added_to_the_rows_that_are_named():

@@ -35,8 +35,8 @@ WHOLE = be.evaluate(SCORES, thresholds=9)
 def test_any_blocks_in_any_order_give_the_whole(cuts, order, twice):
     executor = BlockExecutor(Shuffled(cuts, order, twice))
     with mock.patch.object(BlockReader, "rows_per_block", lambda self: 1), computed_by(executor):
-        found = be.evaluate(SCORES, thresholds=9)
-    assert found.identical(WHOLE)
+        result = be.evaluate(SCORES, thresholds=9)
+    assert result.identical(WHOLE)
 
 
 def part(low, high):
@@ -51,10 +51,10 @@ def test_parts_are_joined_in_the_order_of_their_rows(cuts, random):
     ends = [0, *sorted(cuts), 100]
     parts = [part(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
     random.shuffle(parts)
-    found = merged_parts(parts)
-    assert found.rows == ((0, 100),)
-    assert found.counts["sum"] == 4950
-    np.testing.assert_array_equal(found.counts["rows"].array(), np.arange(100))
+    result = merged_parts(parts)
+    assert result.rows == ((0, 100),)
+    assert result.counts["sum"] == 4950
+    np.testing.assert_array_equal(result.counts["rows"].array(), np.arange(100))
 
 
 @pytest.mark.parametrize("other", [(0, 10), (5, 6), (9, 20)])

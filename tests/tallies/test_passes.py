@@ -11,7 +11,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.kernels.argument_groups import VerificationTables
-from bioeval.kernels.sweep import count_impostors
+from bioeval.kernels.whole_rows import count_impostors
 from bioeval.protocol.tasks import Search
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
@@ -219,7 +219,7 @@ def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
         scores._mask.setflags(write=False)
     before = numba.get_num_threads()
     numba.set_num_threads(min(threads, before))
-    found = []
+    result = []
     try:
         for in_kernel in (True, False):
             # A matrix that is not in memory as floats is counted by blocks.
@@ -227,10 +227,10 @@ def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
             tally = be.tally(scores, "auto")
             tally.save(tmp_path / f"{in_kernel}.npz")
             with np.load(tmp_path / f"{in_kernel}.npz") as arrays:
-                found.append((be.evaluate(scores, "auto"), tally.tree(), dict(arrays)))
+                result.append((be.evaluate(scores, "auto"), tally.tree(), dict(arrays)))
     finally:
         numba.set_num_threads(before)
-    (tree, counts, arrays), (tree_of_blocks, counts_of_blocks, arrays_of_blocks) = found
+    (tree, counts, arrays), (tree_of_blocks, counts_of_blocks, arrays_of_blocks) = result
     assert tree.identical(tree_of_blocks)
     assert counts.identical(counts_of_blocks)
     assert arrays.keys() == arrays_of_blocks.keys()
@@ -411,7 +411,7 @@ def test_a_small_pilot_of_a_large_matrix_has_its_dtype(monkeypatch, dtype, shape
     m, n = shape
     values = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
     labels = [np.arange(m) // 3] if m == n else [np.arange(m) % (n // 3), np.arange(n) // 3]
-    found, wide = (be.evaluate(be.Scores(x, *labels)) for x in (values, values.astype(float)))
+    result, wide = (be.evaluate(be.Scores(x, *labels)) for x in (values, values.astype(float)))
     for node in wide.subtree:
         for name, expected in node.data_vars.items():
-            np.testing.assert_array_equal(found[node.path][name].values, expected.values, name)
+            np.testing.assert_array_equal(result[node.path][name].values, expected.values, name)

@@ -23,46 +23,46 @@ COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0), (0.3, 0.0, 1.0), (
 WANTED = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": COSTS}
 
 
-def same(found, expected, tolerance=1e-12) -> None:
+def same(result, expected, tolerance=1e-12) -> None:
     """Equal as numbers, NaN included, within rounding."""
     expected = float(expected)
-    found = float(found)
+    result = float(result)
     if math.isnan(expected) or math.isinf(expected):
-        np.testing.assert_equal(found, expected)
+        np.testing.assert_equal(result, expected)
     else:
-        assert found == pytest.approx(expected, rel=tolerance, abs=tolerance)
+        assert result == pytest.approx(expected, rel=tolerance, abs=tolerance)
 
 
-def same_threshold(found, expected) -> None:
+def same_threshold(result, expected) -> None:
     """Equal to the last bit; both zeros are one."""
-    np.testing.assert_equal(float(found) + 0.0, float(expected) + 0.0)
+    np.testing.assert_equal(float(result) + 0.0, float(expected) + 0.0)
 
 
 def check_points(ds, genuine, impostor, kind) -> None:
-    given = (genuine, impostor, kind)
-    error = naive.eer(*given)
+    attempts = (genuine, impostor, kind)
+    error = naive.eer(*attempts)
     same(ds.eer, error.value)
     same(ds.far_at_eer, error.far_at_eer)
     same(ds.frr_at_eer, error.frr_at_eer)
     same(ds.eer_bracket_low, error.low)
     same(ds.eer_bracket_high, error.high)
     same_threshold(ds.eer_threshold, error.threshold)
-    same(ds.eer_hull, naive.eer_hull(*given))
-    same(ds.auc, naive.auc(*given))
-    same(ds.zero_far, naive.zero_far(*given))
-    same(ds.zero_frr, naive.zero_frr(*given))
+    same(ds.eer_hull, naive.eer_hull(*attempts))
+    same(ds.auc, naive.auc(*attempts))
+    same(ds.zero_far, naive.zero_far(*attempts))
+    same(ds.zero_frr, naive.zero_frr(*attempts))
     for target in ds.far_target.values:
         at = ds.sel(far_target=target)
-        frr, threshold = naive.frr_at_far(*given, target)
+        frr, threshold = naive.frr_at_far(*attempts, target)
         same(at.frr_at_far, frr)
         same_threshold(at.threshold_at_far, threshold)
     for target in ds.frr_target.values:
         at = ds.sel(frr_target=target)
-        far, threshold = naive.far_at_frr(*given, target)
+        far, threshold = naive.far_at_frr(*attempts, target)
         same(at.far_at_frr, far)
         same_threshold(at.threshold_at_frr, threshold)
     for i, cost in enumerate(COSTS):
-        least, threshold = naive.min_cost(*given, *cost)
+        least, threshold = naive.min_cost(*attempts, *cost)
         same(ds.min_cost[i], least)
         # Rounding may prefer another threshold of the same cost; that cost is checked above.
         if math.isnan(float(threshold)):
@@ -133,8 +133,8 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
         be.Scores(**case.scores()), rank_unit=unit, ties=ties, impostors=impostors,
         far_targets=TARGETS, max_rank=4,
     )  # fmt: skip
-    given = {**case.naive(), "unit": unit, "ties": ties, "impostors": impostors}
-    error = naive.open_set_eer(1, **given)
+    options = {**case.naive(), "unit": unit, "ties": ties, "impostors": impostors}
+    error = naive.open_set_eer(1, **options)
     same(ds.eer, error.value, 1e-9)
     same(ds.eer_bracket_low, error.low, 1e-9)
     same(ds.eer_bracket_high, error.high, 1e-9)
@@ -143,7 +143,7 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
     for target in TARGETS:
         for k in (1, 2, 4):
             at = ds.sel(far_target=target, rank=k)
-            rate, threshold = naive.dir_at_far(target, k, **given)
+            rate, threshold = naive.dir_at_far(target, k, **options)
             same(at.dir_at_far, rate, 1e-9)
             same_threshold(at.threshold_at_far, threshold)
 
@@ -318,8 +318,8 @@ def test_d_prime_keeps_its_digits(origin, step, form, kind):
 )
 def test_d_prime_of_classes_of_very_different_spreads(genuine, impostor):
     flags = np.arange(len(genuine) + len(impostor)) < len(genuine)
-    found = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags)).d_prime
-    assert float(found) == pytest.approx(naive.d_prime(genuine, impostor), rel=1e-12)
+    result = be.verification(be.Scores.from_pairs([*genuine, *impostor], flags)).d_prime
+    assert float(result) == pytest.approx(naive.d_prime(genuine, impostor), rel=1e-12)
 
 
 def test_rounding_does_not_choose_among_equal_costs():
@@ -351,9 +351,9 @@ def test_a_function_of_far_and_frr(scalar):
         expected = scalar.of_rates(ds.far.values, ds.frr.values)
         np.testing.assert_allclose(ds[scalar.name], expected)
     if scalar.best:
-        own = scores.probe_labels[:, None] == scores.gallery_labels
-        genuine = scores.values[own & ~np.eye(len(own), dtype=bool)].tolist()
-        points = naive.roc_points(genuine, scores.values[~own].tolist(), "distance")
-        found = [float(scalar.of_rates(float(x.far), float(x.frr))) for x in points]
-        best = max(found) if scalar.best == "max" else min(found)
+        mated = scores.probe_labels[:, None] == scores.gallery_labels
+        genuine = scores.values[mated & ~np.eye(len(mated), dtype=bool)].tolist()
+        points = naive.roc_points(genuine, scores.values[~mated].tolist(), "distance")
+        result = [float(scalar.of_rates(float(x.far), float(x.frr))) for x in points]
+        best = max(result) if scalar.best == "max" else min(result)
         same(be.verification(scores)[scalar.name], best)

@@ -72,8 +72,8 @@ def without_looks(monkeypatch, scores, **options):
         return points(scores, **options)
 
 
-def check_same(found, expected) -> None:
-    for a, b in zip(found, expected, strict=True):
+def check_same(result, expected) -> None:
+    for a, b in zip(result, expected, strict=True):
         assert a.identical(b)
 
 
@@ -94,19 +94,19 @@ CASES = {
 @pytest.mark.cases(2)
 def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes):
     scores = scores_of(**CASES[name])
-    found = points(scores, auc=auc)
+    result = points(scores, auc=auc)
     assert not second_passes
     expected = without_looks(monkeypatch, scores, auc=auc)
     assert second_passes
-    check_same(found, expected)
+    check_same(result, expected)
 
 
 @pytest.mark.slow
 def test_few_scores_are_all_kept(monkeypatch, second_passes):
     monkeypatch.setattr(passes, "KEEP_ALL", 1 << 16)
-    found = points(scores_of())
+    result = points(scores_of())
     assert not second_passes
-    check_same(found, without_looks(monkeypatch, scores_of()))
+    check_same(result, without_looks(monkeypatch, scores_of()))
 
 
 WINDOWS = {
@@ -125,18 +125,18 @@ def test_windows_change_no_result(name, case, monkeypatch, second_passes):
     scores = scores_of(**CASES[case])
     windows = [(a, b) for a, b in WINDOWS[name]]
     monkeypatch.setattr(passes, "expected_windows", lambda *_: (windows, 1.0))
-    found = points(scores)
+    result = points(scores)
     assert bool(second_passes) == (name != "all")
-    check_same(found, without_looks(monkeypatch, scores))
+    check_same(result, without_looks(monkeypatch, scores))
 
 
 @pytest.mark.slow
 def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
     monkeypatch.setattr(passes, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
-    found = points(scores)
+    result = points(scores)
     assert second_passes
-    check_same(found, without_looks(monkeypatch, scores))
+    check_same(result, without_looks(monkeypatch, scores))
 
 
 @pytest.mark.slow
@@ -179,13 +179,13 @@ def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_passes):
     among = EmbeddingSource.among
 
     def shifted(self, rows, columns):
-        found = among(self, rows, columns)
-        return found + found.dtype.type(off) * np.spacing(found)
+        result = among(self, rows, columns)
+        return result + result.dtype.type(off) * np.spacing(result)
 
     monkeypatch.setattr(EmbeddingSource, "among", shifted)
-    found = points(scores)
+    actual = points(scores)
     assert any(second_pass.genuine is not None for second_pass in second_passes) == (off > 16)
-    check_same(found, without_looks(monkeypatch, scores))
+    check_same(actual, without_looks(monkeypatch, scores))
 
 
 @pytest.mark.slow

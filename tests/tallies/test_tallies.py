@@ -50,7 +50,9 @@ COUNTED = st.lists(SCORE, max_size=30)
 # ------------------------------------------------------------------------------- counting cells
 
 
-def rows_of(values: list[float], data: Any, own: bool = True) -> list[tuple[np.ndarray, ...]]:
+def rows_of(
+    values: list[float], data: Any, with_mates: bool = True
+) -> list[tuple[np.ndarray, ...]]:
     """Spread scores over blocks of rows, beside genuine ones and NaN that must not count."""
     parts = []
     rest = list(values)
@@ -278,11 +280,11 @@ def merged(parts: list[be.Tally], seed: int) -> be.Tally:
 @pytest.mark.slow
 @RELAXED
 @given(st.data(), st.integers(0, 2**32 - 1), st.integers(2, 4), st.booleans())
-def test_merging_any_split_of_the_probes_gives_the_whole(data, seed, number, own_thresholds):
+def test_merging_any_split_of_the_probes_gives_the_whole(data, seed, number, given_thresholds):
     case = data.draw(
         cases.matrices(masks=("none", "labelled"), sizes=[s for s in cases.SIZES if sum(s) > 1])
     )
-    t = data.draw(cases.thresholds(case)) if own_thresholds else None
+    t = data.draw(cases.thresholds(case)) if given_thresholds else None
     scores = be.Scores(**case.scores())
     if scores.shape[0] == 1:
         return
@@ -310,10 +312,10 @@ def test_parts_of_very_different_ranges_merge(kind, thresholds):
         assert_same_counts(merged(parts, seed), whole)
     tree = be.evaluate(scores, thresholds=thresholds)
     same = labels[:, None] == labels[None]
-    others, genuine = d[~same], d[same & ~np.eye(18, dtype=bool)]
+    rest, genuine = d[~same], d[same & ~np.eye(18, dtype=bool)]
     # The variances are beyond all floats.
     assert float(tree["verification/single"].d_prime) == pytest.approx(
-        naive.d_prime(genuine, others), rel=1e-12
+        naive.d_prime(genuine, rest), rel=1e-12
     )
     assert np.isfinite(tree["verification/single"].eer)
 
@@ -343,11 +345,11 @@ def test_a_merged_tally_is_refined_into_the_whole_evaluation(layout):
     parts = split(scores, 1, 3)
     joined = refine_tally(merged([be.tally(p) for p in parts], 2), parts)
     node = "verification/single"
-    found, expected = joined.dataset(node), be.evaluate(scores)[node].to_dataset()
+    result, expected = joined.dataset(node), be.evaluate(scores)[node].to_dataset()
     for name in ("eer", "eer_threshold", "eer_hull", "auc", "zero_far", "zero_frr", "frr_at_far",
                  "threshold_at_far", "min_cost", "min_cost_threshold", *VERIFICATION):  # fmt: skip
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
-    np.testing.assert_allclose(found.d_prime, expected.d_prime)
+        np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
+    np.testing.assert_allclose(result.d_prime, expected.d_prime)
     bounds = merged([be.tally(p) for p in parts], 3).dataset(node)
     assert "eer" not in bounds and bounds.eer_at_least <= expected.eer <= bounds.eer_at_most
     assert bounds.auc_at_least <= expected.auc <= bounds.auc_at_most
@@ -380,11 +382,11 @@ def test_a_merged_tally_says_where_it_comes_from():
 
 
 def tally_of(seed: int = 1, **options: Any) -> be.Tally:
-    given = {k: options.pop(k) for k in ("kind", "nan", "gallery") if k in options}
+    options_of_scores = {k: options.pop(k) for k in ("kind", "nan", "gallery") if k in options}
     simulated = be.simulate(5, 3, random_state=seed)
-    gallery = simulated.probe_labels.copy() if given.pop("gallery", False) else None
+    gallery = simulated.probe_labels.copy() if options_of_scores.pop("gallery", False) else None
     return be.tally(
-        be.Scores(simulated.values, simulated.probe_labels, gallery, **given), **options
+        be.Scores(simulated.values, simulated.probe_labels, gallery, **options_of_scores), **options
     )
 
 
@@ -730,8 +732,8 @@ def test_a_tally_does_not_merge_with_itself():
 
 def test_other_sites_of_all_against_all_data_are_said_to_be_pooled():
     scores = be.simulate(6, 3, random_state=1)
-    others = be.simulate(6, 3, random_state=2)
-    merged = be.tally(scores, site="A").merge(be.tally(others, site="B"))
+    other_parts = be.simulate(6, 3, random_state=2)
+    merged = be.tally(scores, site="A").merge(be.tally(other_parts, site="B"))
     assert "different galleries" in merged.dataset("open_set").warnings
     halves = [be.tally(scores.select(probes=rows)) for rows in (range(9), range(9, 18))]
     assert "galleries" not in halves[0].merge(halves[1]).dataset("open_set").warnings

@@ -23,11 +23,11 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
         client, checkpoint = kwargs.get("client"), kwargs.get("checkpoint")
         if client is None and checkpoint is None:
             return function(*args, **kwargs)
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
         from bioeval.evaluation.blocks.executor import executor_of_call
 
-        executor = executor_of_call(client, checkpoint, function.__name__, given.arguments)
+        executor = executor_of_call(client, checkpoint, function.__name__, bound.arguments)
         try:
             with computed_by(executor):
                 return function(*args, **kwargs)

@@ -276,7 +276,7 @@ class Checkpoint:
             raise DataError(f"{Argument('checkpoint')} is {received(folder)}; expected a folder")
         self.folder = Path(folder)
         self.passes = 0
-        self._given = list(scores.values())
+        self._scores_of_call = list(scores.values())
         self._digested: list[Scores] = []
         manifest = {
             "schema": SCHEMA,
@@ -335,9 +335,9 @@ class Checkpoint:
         self.passes += 1
         scores = row_pass.scores
         known = any(_covers(x, scores) for x in self._digested)
-        if not known and any(_covers(scores, x) for x in self._given):
+        if not known and any(_covers(scores, x) for x in self._scores_of_call):
             self._digested.append(scores)
-        name = f"{self.passes:03d}-{row_pass.what}"
+        name = f"{self.passes:03d}-{row_pass.name}"
         self._require_same(name, row_pass)
         return KeptPass(self.folder, name, row_pass, ranges, digests=not known)
 

@@ -73,7 +73,7 @@ class ClusterWorkers:
     @property
     def number(self) -> int:
         """The number of threads of all workers."""
-        self._look()
+        self._check_workers()
         return sum(self._workers.values()) or 1
 
     def parts(
@@ -144,13 +144,13 @@ class ClusterWorkers:
             return tasks[0]
         return self._task(merge_counts, f"merge-{packed.token}-{group[0][0]}", tasks)
 
-    def _task(self, function: Callable[..., Any], name: str, *given: Any) -> Future:
+    def _task(self, function: Callable[..., Any], name: str, *arguments: Any) -> Future:
         """Send a task with its arguments; the scheduler keeps them until it is done."""
         import dask
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
             return self.client.submit(
-                function, *given, key=f"bioeval-{name}", pure=False, retries=RETRIES
+                function, *arguments, key=f"bioeval-{name}", pure=False, retries=RETRIES
             )
 
     def _result(self, row_pass: Pass, future: Future, group: Sequence[Range]) -> RowRangeCounts:
@@ -169,7 +169,7 @@ class ClusterWorkers:
             except Exception as error:  # of the task, or whatever a connection ends with
                 if future.status == "error":
                     raise _failed(where, error) from error
-                self._look()
+                self._check_workers()
                 if future.status == "cancelled":
                     raise _lost("has started again") from error
                 continue
@@ -183,7 +183,7 @@ class ClusterWorkers:
             raise _failed(where, counts)
         raise EngineError(f"{where}: workers counted them, but do not send the counts")
 
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         """Check the workers, and log those that have ended.
 
         Raise :class:`EngineError` if the scheduler is lost or does not answer, or has had no worker

@@ -131,8 +131,11 @@ def executor_of_call(
             scores |= systems
         elif name not in _ASIDE:
             options[name] = value
-    if workers.distributes:
-        _refuse_lists(scores)
+    if workers.distributes and any(x.layout in ("pairs", "top-k") for x in scores.values()):
+        raise EngineError(
+            "lists of pairs and top-K lists are counted in one process, and cannot be "
+            f"distributed: leave out {Argument('client')}"
+        )
     if checkpoint is None or not scores:  # nothing to keep: the function refuses what is no scores
         return BlockExecutor(workers)
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
@@ -159,13 +162,3 @@ def _loaded(card: Any) -> Any:
         return load(card)
     except BioevalError:
         return card
-
-
-def _refuse_lists(scores: Mapping[str, Scores]) -> None:
-    """Raise :class:`EngineError` for scores that have no blocks of rows."""
-    for each in scores.values():
-        if each.layout in ("pairs", "top-k"):
-            raise EngineError(
-                "lists of pairs and top-K lists are counted in one process, and cannot be "
-                f"distributed: leave out {Argument('client')}"
-            )

@@ -171,7 +171,7 @@ def pack(row_pass: Pass, by_path: bool = True) -> Packed:
 def _matrices(row_pass: Pass, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
     """Return the matrices that are sent by rows, each once, and the scores that read them."""
     matrices: dict[int, tuple[str, Any, list[Scores]]] = {}
-    for k, scores in enumerate((row_pass.scores, *row_pass.beside)):
+    for k, scores in enumerate((row_pass.scores, *row_pass.also_read)):
         for name, values in (("values", scores._base), ("mask", scores._mask)):
             computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
             if values is not None and not (computed or by_path and place_in_file(values)):
@@ -241,8 +241,8 @@ def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[Pass, dict[str, R
     aligned = [np.require(array, requirements="A") for array in arrays]
 
     class Unpickler(pickle.Unpickler):
-        def persistent_load(self, found: Any) -> Any:
-            kind, *rest = found
+        def persistent_load(self, reference: Any) -> Any:
+            kind, *rest = reference
             if kind == "array":
                 return aligned[rest[0]]
             if kind == "rows":
@@ -267,7 +267,7 @@ def count_rows(
     quiet = isinstance(worker.name, int) and worker.name > 0
     quiet = quiet or sys.stderr is None or sys.stderr.isatty()
     most = int(getattr(numba.config, "NUMBA_NUM_THREADS"))  # noqa: B009 (set when it is loaded)
-    with _ALONE, shown_by(lambda *what: None) if quiet else nullcontext():
+    with _ALONE, shown_by(lambda *_: None) if quiet else nullcontext():
         before = numba.get_num_threads()
         matrices: dict[str, RowsHere] = {}
         try:

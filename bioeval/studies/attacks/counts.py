@@ -351,10 +351,10 @@ def _fused(table: np.ndarray, fusion: str) -> np.ndarray:
         values=table,
         columns=np.arange(k, dtype=np.int64)[None],
         starts=np.array([0, k], dtype=np.int64),
-        own=none,
+        probe_group=none,
         mate_start=none,
         mate_stop=none + k,
-        self_position=none - 1,
+        probe_position=none - 1,
     )
     return rows.fused(fusion).values[:, 0]
 

@@ -95,7 +95,7 @@ class SeveralSystems:
                 place = np.arange(block.values.shape[1])
                 genuine = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
                 classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR).astype(np.uint8)
-                classes[place == block.self_position[:, None]] = 0
+                classes[place == block.probe_position[:, None]] = 0
             else:
                 classes = np.array(block.mask, dtype=np.uint8)
             yield classes, _stack([b.values for b in parts])

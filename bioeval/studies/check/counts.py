@@ -18,7 +18,7 @@ def block_medians(block: Block, medians: np.ndarray) -> None:
     values = np.ascontiguousarray(block.values, dtype=np.float64)
     rows = medians[block.low : block.low + len(values)]
     columns = np.arange(values.shape[1])
-    label_medians(values, columns, block.starts, block.own, block.self_position, rows)
+    label_medians(values, columns, block.starts, block.probe_group, block.probe_position, rows)
 
 
 def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray:
@@ -29,8 +29,8 @@ def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray
         values,
         gallery.columns[0],
         gallery.starts,
-        gallery.own[rows],
-        gallery.self_position[rows],
+        gallery.probe_group[rows],
+        gallery.probe_position[rows],
         medians,
     )
     return medians
@@ -185,7 +185,7 @@ def _scan_rows(reader: BlockReader, scanned: DataScan, low: int, high: int) -> n
 def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the places and columns of the cells of the probes' mates."""
     scores = reader.scores
-    place, position = reader.own_cells(low, high)
+    place, position = reader.same_subject_cells(low, high)
     column = reader.gallery.columns[0, position]
     different_template = scores.probe_ids[low + place] != scores.gallery_ids[column]
     return place[different_template], column[different_template]

@@ -527,18 +527,18 @@ class _Left:
     def take_out(self, row: int, next_rows: np.ndarray) -> None:
         """Remove a template as a probe and from the gallery; `next_rows` are likely next."""
         self.same_label[row] = np.nan
-        position, group = self.gallery.self_position[row], int(self.gallery.own[row])
+        position, group = self.gallery.probe_position[row], int(self.gallery.probe_group[row])
         if position < 0:
             return
         self._enrolled[self.gallery.columns[0, position]] = False
         if group not in self._read:
-            self._read_labels([group, *self.gallery.own[next_rows].tolist()])
+            self._read_labels([group, *self.gallery.probe_group[next_rows].tolist()])
         median = medians_to(self._read[group][:, self._enrolled[self._columns(group)]])
-        mine = (self.gallery.own == group) & ~np.isnan(self.same_label)
+        mine = (self.gallery.probe_group == group) & ~np.isnan(self.same_label)
         self.same_label[mine] = median[mine]
         first = (median < self.near) | ((median == self.near) & (group <= self.group))
         again = (self.group == group) & ~first & ~np.isnan(self.same_label)
-        first &= self.gallery.own != group
+        first &= self.gallery.probe_group != group
         self.near[first], self.group[first] = median[first], group
         for i in np.flatnonzero(again).tolist():
             values = self.reader.attempted(i, i + 1)

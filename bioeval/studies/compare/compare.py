@@ -310,7 +310,7 @@ def require_same(a: Any, b: Any) -> None:
         _require_equal(getattr(a, side), getattr(b, side), "labels", where)
     if isinstance(a, TopKScores):
         return
-    mine, theirs = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
+    mine, theirs = BlockReader(a).gallery.probe_position, BlockReader(b).gallery.probe_position
     _require_equal(mine, theirs, "templates compared with themselves", "probe")
 
 

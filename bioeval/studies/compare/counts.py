@@ -91,10 +91,10 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
 class _UnpairedAttempts(Pass):
     """Comparisons made by one system only, in blocks of rows that may be read in any order."""
 
-    what, step = "failures", 0
+    name, step = "failures", 0
 
     def __init__(self, a: Scores, b: Scores):
-        self.scores, self.beside = a, (b,)
+        self.scores, self.also_read = a, (b,)
         self.first, self.second = BlockReader(a), BlockReader(b)
         self.step = min(self.first.rows_per_block(), self.second.rows_per_block())
 
@@ -106,7 +106,7 @@ class _UnpairedAttempts(Pass):
             first_block = self.first.block(first, last)
             second_block = self.second.block(first, last)
             differ = np.isnan(first_block.values) != np.isnan(second_block.values)
-            position = first_block.self_position
+            position = first_block.probe_position
             rows = np.nonzero(position >= 0)[0]
             differ[rows, position[rows]] = False
             alone += int(differ.sum())

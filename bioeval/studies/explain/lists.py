@@ -79,11 +79,11 @@ class RowCells:
         if not knows_people(self.scores) and block.mask is not None:
             genuine = block.mask[row] == Mask.GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
-        self_position, reasons = int(block.self_position[row]), None
+        probe_position, reasons = int(block.probe_position[row]), None
         cells = []
         for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
             score, why = raw[column], ""
-            if position == self_position:
+            if position == probe_position:
                 score, distance, why = None, math.nan, SELF_COMPARISON
             elif math.isnan(distance):
                 reasons = reasons or _Reasons(self, i)

@@ -467,12 +467,14 @@ def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) ->
     """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, templates=templates, fusion=fusion)
-    counter.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
+    counter.threshold_counter = ThresholdCounter(
+        np.array([-np.inf if math.isnan(threshold) else threshold])
+    )
     (tally,) = count_together(reader, [counter])
     assert tally.given is not None
     edges = np.append(tally.given.thresholds, np.inf)
     attempts = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)
-    attempts.look_into(edges[:1], tally.given.counts[:1])
+    attempts.take_scores(edges[:1], tally.given.counts[:1])
     return attempts
 
 

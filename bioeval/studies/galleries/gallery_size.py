@@ -405,7 +405,10 @@ def _sampled(
                 # without a subject here.
                 inside = np.zeros(subjects + 1, dtype=bool)
                 inside[order[:size]] = True
-                chosen = np.flatnonzero(inside[groups.own]), np.flatnonzero(inside[of_column])
+                chosen = (
+                    np.flatnonzero(inside[groups.probe_group]),
+                    np.flatnonzero(inside[of_column]),
+                )
                 if len(chosen[0]):
                     yield (r, i), chosen
 

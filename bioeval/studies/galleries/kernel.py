@@ -31,7 +31,7 @@ class GroupedBlock(NamedTuple):
     #: int64 (b,): the group of the row's subject, and the candidate that is the probe itself; -1
     #: for none.
     group: np.ndarray
-    self_position: np.ndarray
+    probe_position: np.ndarray
 
 
 class Draw(NamedTuple):
@@ -260,7 +260,7 @@ def usable_mates(row, block, i, distance, where):
     count = 0
     for p in range(block.starts[block.group[i]], block.starts[block.group[i] + 1]):
         x = row[p]
-        if p == block.self_position[i] or x != x:
+        if p == block.probe_position[i] or x != x:
             continue
         place = block.columns[p]
         at = count
@@ -560,7 +560,7 @@ def enough_within(row, start, stop, thresholds, needed):
 @register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
     """Find the chances of row `i` with the distances `row`."""
-    starts, group, self_position = block.starts, block.group[i], block.self_position[i]
+    starts, group, probe_position = block.starts, block.group[i], block.probe_position[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
     last = len(thresholds)
@@ -602,7 +602,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
     count = 0
     for p in range(start, stop):
         x = row[p]
-        if p != self_position and x <= thresholds[last - 1]:
+        if p != probe_position and x <= thresholds[last - 1]:
             near.group[count] = group
             near.bins[count] = threshold_of(x, grid)
             count += 1
@@ -704,7 +704,7 @@ def draw_row(row, block, i, probe, size, key, facts):
     for g in range(groups):
         begin[g] = held
         for p in range(starts[g], starts[g + 1]):
-            if p != block.self_position[i] and row[p] == row[p]:
+            if p != block.probe_position[i] and row[p] == row[p]:
                 usable[held] = p
                 held += 1
         competitors += g != group and held > begin[g]

@@ -69,7 +69,7 @@ class EveryChoice:
         for low in range(0, whole, rows):
             part = slice(low, min(low + rows, whole))
             values = block.values[part].astype(np.float64)
-            at = block.self_position[part]
+            at = block.probe_position[part]
             values[np.flatnonzero(at >= 0), at[at >= 0]] = np.nan
             fused, place = self._fused(values, block, low)
             yield Block(
@@ -77,10 +77,14 @@ class EveryChoice:
                 values=fused,
                 columns=place[:1],
                 starts=self.starts,
-                own=block.own[part],
-                mate_start=np.where(block.own[part] >= 0, self.starts[block.own[part]], 0),
-                mate_stop=np.where(block.own[part] >= 0, self.starts[block.own[part] + 1], 0),
-                self_position=np.full(len(fused), -1, dtype=np.int64),
+                probe_group=block.probe_group[part],
+                mate_start=np.where(
+                    block.probe_group[part] >= 0, self.starts[block.probe_group[part]], 0
+                ),
+                mate_stop=np.where(
+                    block.probe_group[part] >= 0, self.starts[block.probe_group[part] + 1], 0
+                ),
+                probe_position=np.full(len(fused), -1, dtype=np.int64),
             )
 
     def _fused(self, values: np.ndarray, block: Block, low: int) -> tuple[np.ndarray, np.ndarray]:
@@ -215,14 +219,16 @@ class NearestCells:
     def of_block(self, block: Block) -> Iterator[ClaimCells]:
         """Yield the cells of a block, of all subjects with equally many templates together."""
         values = block.values.astype(np.float64)
-        rows = np.flatnonzero(block.self_position >= 0)
-        values[rows, block.self_position[rows]] = np.nan
+        rows = np.flatnonzero(block.probe_position >= 0)
+        values[rows, block.probe_position[rows]] = np.nan
         for groups, positions in self._groups:
             nearest = np.sort(values[:, positions], axis=2)
             usable = np.count_nonzero(~np.isnan(nearest), axis=2)
             place = np.arange(positions.shape[1])
             chance = self.chances(usable)[usable[..., None], place]
-            genuine = np.broadcast_to((block.own[:, None] == groups)[..., None], nearest.shape)
+            genuine = np.broadcast_to(
+                (block.probe_group[:, None] == groups)[..., None], nearest.shape
+            )
             there = ~np.isnan(nearest)
             yield ClaimCells(nearest[there], chance[there], genuine[there])
 
@@ -242,7 +248,7 @@ class ChoiceCells:
         each = number[:, of_cell][there]
         place = np.broadcast_to(place, there.shape)[there]
         chance = (np.rint((place + 1) / each * UNIT) - np.rint(place / each * UNIT)) / UNIT
-        genuine = (block.own[:, None] == of_cell)[there]
+        genuine = (block.probe_group[:, None] == of_cell)[there]
         draw = None
         if isinstance(self.choices, DrawnChoices):
             draw = np.broadcast_to(np.arange(len(of_cell)) % self.choices.draws, there.shape)[there]

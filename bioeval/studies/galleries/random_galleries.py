@@ -47,7 +47,7 @@ def thresholds_over(reader: BlockReader, thresholds: Any, count: int | None = No
 
 def _comparisons(block: Block) -> list[ImpostorBlock]:
     """Return all comparisons of a block except those of a probe with itself."""
-    position = block.self_position
+    position = block.probe_position
     return [ImpostorBlock(block.values, np.maximum(position, 0), position + 1)]
 
 
@@ -268,13 +268,13 @@ def grouped(block: Block, rows: slice) -> kernel.GroupedBlock:
     """Return the rows of a block in the form that kernels take, in float64."""
     values = block.values[rows].astype(np.float64, copy=False)
     return kernel.GroupedBlock(
-        values, block.columns[0], block.starts, block.own[rows], block.self_position[rows]
+        values, block.columns[0], block.starts, block.probe_group[rows], block.probe_position[rows]
     )
 
 
 def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
     """Return the number of attempts of each row in each group, without the probe itself."""
-    values, starts, position = probes.values, probes.starts, probes.self_position
+    values, starts, position = probes.values, probes.starts, probes.probe_position
     usable = np.tile(np.diff(starts), (len(values), 1))
     failed = np.isnan(values)
     if failed.any():

@@ -211,7 +211,7 @@ class SizeCounter(Counter[SizeTally]):
         counts = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(counts))
         usable = self.ranks.facts.others[rows] > 0
-        kind = np.where(block.own >= 0, ENROLLED, UNENROLLED)
+        kind = np.where(block.probe_group >= 0, ENROLLED, UNENROLLED)
         kernel.add_counts(counts, np.where(usable, kind, -1), self.candidates)
 
     def fresh(self) -> Self:

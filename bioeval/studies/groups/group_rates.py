@@ -117,9 +117,9 @@ def groups_dataset(
     far = ratio(tally.false_accepts, impostor * defined)
     frr_all = float(ratio(tally.false_rejects.sum(), genuine.sum() * defined))
     far_all = float(ratio(tally.false_accepts.sum(), impostor.sum() * defined))
-    frr_at_far = np.full((len(tally.own), len(targets)), np.nan)
+    frr_at_far = np.full((len(tally.within_groups), len(targets)), np.nan)
     threshold_at_far = frr_at_far.copy()
-    for g, attempts in enumerate(tally.own):
+    for g, attempts in enumerate(tally.within_groups):
         if attempts.defined:
             for i, target in enumerate(targets.tolist()):
                 frr_at_far[g, i], threshold_at_far[g, i] = attempts.at_far(target)
@@ -242,7 +242,7 @@ def group_intervals(
     Percentiles hold rates of few people too seldom: with them, FRR and FAR at the threshold of all
     groups have the limits of the jackknife over people.
     """
-    number, targets = len(tally.own), dataset["far_target"].values
+    number, targets = len(tally.within_groups), dataset["far_target"].values
     weights = options.weights(attempts.people)
     require_memory(
         48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
@@ -250,7 +250,7 @@ def group_intervals(
         "expected fewer groups or replicates",
     )
     nodes, exact = [], []
-    for of_group in tally.own:
+    for of_group in tally.within_groups:
         around, are_all = _nodes(of_group, targets)
         nodes.append(around)
         exact.append(are_all)

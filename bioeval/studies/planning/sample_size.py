@@ -194,7 +194,7 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     attempts = []
     for block in reader:
         value, row, position = gather(
-            block.values, block.mate_start, block.mate_stop, block.self_position
+            block.values, block.mate_start, block.mate_stop, block.probe_position
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
         who, ids = codes_of(pilot).probe[row], pilot.probe_ids[row]

@@ -110,7 +110,7 @@ def count_by_quality(
                 _count_fused(block, code, template, cuts, threshold, fusion, fused)
                 continue
             count_by_lower(values, start, stop, code, template, threshold, tables)
-            value, row, position = gather(values, start, stop, block.self_position)
+            value, row, position = gather(values, start, stop, block.probe_position)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     reader.note_failure_codes()
@@ -143,7 +143,9 @@ def _count_fused(
             values[:, template <= k] = np.nan
             left = replace(block, values=values, _fused={}).fused(fusion)
             left.values[probe <= k] = np.nan
-            genuine, _, _ = gather(left.values, left.mate_start, left.mate_stop, left.self_position)
+            genuine, _, _ = gather(
+                left.values, left.mate_start, left.mate_stop, left.probe_position
+            )
             made = np.count_nonzero(left.values == left.values)
             accepted = np.count_nonzero(is_accepted(left.values, threshold))
             mates = np.count_nonzero(is_accepted(genuine, threshold))

@@ -64,8 +64,8 @@ class RowReader(BlockReader):
             order=None,
             columns=np.arange(n, dtype=np.int64)[None],
             starts=np.array([0, n], dtype=np.int64),
-            self_position=_self_columns(self.scores),
-            own=none - 1,
+            probe_position=_self_columns(self.scores),
+            probe_group=none - 1,
             mate_start=none,
             mate_stop=none,
         )
@@ -84,7 +84,9 @@ class RowReader(BlockReader):
         codes = codes_of(self.scores)
         genuine = codes.probe[low : low + len(mask), None] == codes.gallery[None]
         wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
-        wrong &= np.arange(mask.shape[1]) != self.gallery.self_position[low : low + len(mask), None]
+        wrong &= (
+            np.arange(mask.shape[1]) != self.gallery.probe_position[low : low + len(mask), None]
+        )
         if wrong.any():
             row, column = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
             raise DataError(
@@ -395,7 +397,7 @@ class RetrievalPass(RowPass):
         self.shared: dict[str, SharedMates] = {}
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
-    what = "queries"
+    name = "queries"
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
@@ -537,7 +539,7 @@ class GomPass(RowPass):
         self.rule = convention.removed
         self.raw = thresholds  # in distances that are not normalised
 
-    what = "queries"
+    name = "queries"
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
@@ -679,7 +681,7 @@ def all_matches(retrieval: RetrievalPass | GomPass) -> dict[str, MateLists]:
 class _AllMatches(RowPass):
     """All matches of some queries, by rule of removal."""
 
-    what = "matches"
+    name = "matches"
 
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores
@@ -713,7 +715,7 @@ class _AllMatches(RowPass):
 class _Extent(RowPass):
     """The smallest and the largest finite distance of some queries."""
 
-    what = "extent"
+    name = "extent"
 
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores

@@ -570,14 +570,8 @@ _COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area"
 def gom_blocks(results: ResultsBySystem) -> Iterator[Block]:
     """Yield a line for each system, with the columns of the tables in the paper on GOM."""
     yield Title("GOM")
-<<<<<<< HEAD
     of_counts = ("queries", "open_queries", "skipped")
-    counts = {name: tuple(int(ds[x]) for x in of_counts) for name, ds in found.items()}
-=======
-    counts = {}
-    for name, ds in results.items():
-        counts[name] = int(ds["queries"]), int(ds["open_queries"]), int(ds["skipped"])
->>>>>>> w-Q
+    counts = {name: tuple(int(ds[x]) for x in of_counts) for name, ds in results.items()}
     alike = len(set(counts.values())) == 1
     lines = []
     for name, (ranked, absent, skipped) in counts.items():
@@ -585,28 +579,15 @@ def gom_blocks(results: ResultsBySystem) -> Iterator[Block]:
             f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
         )
         if not alike:
-<<<<<<< HEAD
             statement = f"{name}: {statement}"
-        lines += [_options(found[name].attrs), statement]
-=======
-            said = f"{name}: {said}"
-        lines += [_options(results[name].attrs), said]
->>>>>>> w-Q
+        lines += [_options(results[name].attrs), statement]
     yield from map(Note, dict.fromkeys(lines))
     if text := excluded({name: ds.attrs for name, ds in results.items()}):
         yield Note(f"Excluded: {text}")
     yield Sentence()
     rows = []
-<<<<<<< HEAD
-    for name, ds in found.items():
-        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
-=======
     for name, ds in results.items():
-        if "interval_method" in ds.attrs:
-            limits = {"_low": "  from", "_high": "  to"}
-        else:
-            limits = {}
->>>>>>> w-Q
+        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
         if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
             limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():

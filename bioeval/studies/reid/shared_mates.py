@@ -129,7 +129,7 @@ class NearestMatesCounter(Counter[MateLists]):
         if self.ranked.rank_unit == "subject":
             block = block.fused(self.ranked.fusion)
         value, row, position = gather(
-            block.values, block.mate_start, block.mate_stop, block.self_position
+            block.values, block.mate_start, block.mate_stop, block.probe_position
         )
         columns = block.columns
         # One row of columns is that of all rows.
@@ -185,7 +185,7 @@ class SharedRanksCounter(Counter[IdentificationTally]):
         candidates = CandidateBlock(
             values=block.values,
             identity=np.repeat(groups, np.diff(block.starts)),
-            row_identity=block.own,
+            row_identity=block.probe_group,
             kept=np.ones((1, n), dtype=bool),
             list_index=np.zeros(len(block.values), dtype=np.int64),
             place=self.scores.gallery_ids[block.columns],

@@ -44,7 +44,7 @@ class RetrievalWithoutGroups(RowPass):
       process
     """
 
-    what = "people left out"
+    name = "people left out"
 
     def __init__(
         self,

@@ -69,25 +69,25 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
         """Add the attempts of a block, NaN for none."""
         order = self.reader.gallery.columns[0]
         raw = RawRows(block.values, np.arange(len(block.values)))
-        self._add(block.low, raw, _NONE, block.self_position, order)
+        self._add(block.low, raw, _NONE, block.probe_position, order)
 
     def add_raw(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
         """Add the probes from `low` on, from a block or from raw rows and `columns`."""
         if block is not None:
             self.add(block)
             return
-        self_position = self.reader.watch.itself[low : low + len(raw.rows)]
+        probe_position = self.reader.watch.itself[low : low + len(raw.rows)]
         in_order = np.array_equal(columns, np.arange(len(columns)))
         places = _NONE if in_order else columns.astype(np.uint32)
         sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-        self._add(low, raw, places, self_position, slice(None), sign)
+        self._add(low, raw, places, probe_position, slice(None), sign)
 
     def _add(
         self,
         low: int,
         raw: RawRows,
         columns: np.ndarray,
-        self_position: np.ndarray,
+        probe_position: np.ndarray,
         order: np.ndarray | slice,
         sign: float = 1.0,
     ) -> None:
@@ -96,12 +96,14 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
         sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores._embedded
         if not self._sampled:
-            digest_rows(raw, columns, self_position, sign, keys, summed, DISTINCT, sums, varied)
+            digest_rows(raw, columns, probe_position, sign, keys, summed, DISTINCT, sums, varied)
             return
         sample = self._sample[order]
         chosen = np.flatnonzero(sample)
         within = np.where(
-            (self_position >= 0) & sample[self_position], np.searchsorted(chosen, self_position), -1
+            (probe_position >= 0) & sample[probe_position],
+            np.searchsorted(chosen, probe_position),
+            -1,
         )
         few = chosen.astype(np.uint32) if len(columns) == 0 else columns[chosen]
         digest_rows(raw, few, within, sign, keys[chosen], summed, DISTINCT, sums, varied)
@@ -111,7 +113,15 @@ class RowDigestCounter(RawRowCounter["RowDigestCounter"]):
             remaining = RawRows(raw.values, raw.rows[rest], raw.mask, masks)
             whole, enough = np.empty(len(rest), dtype=np.uint64), np.empty(len(rest), dtype=bool)
             digest_rows(
-                remaining, columns, self_position[rest], sign, keys, summed, DISTINCT, whole, enough
+                remaining,
+                columns,
+                probe_position[rest],
+                sign,
+                keys,
+                summed,
+                DISTINCT,
+                whole,
+                enough,
             )
             sums[rest], varied[rest] = whole, enough
 

@@ -161,7 +161,7 @@ def tally(
         digests = RowDigestCounter(plan.reader, gallery_keys(scores, secret))
     digest_counters = [] if digests is None else [digests]
     with rows_reported_to(progress):
-        parts = plan.count(points=bool(keep), keep=keep, beside=digest_counters)
+        parts = plan.count(points=bool(keep), keep=keep, more=digest_counters)
     if keep:
         with threads_for(scores):
             plan.refine(parts)

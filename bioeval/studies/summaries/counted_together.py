@@ -17,12 +17,10 @@ from bioeval.results import Scalars, build, tree_of
 from bioeval.scores import threads_for
 from bioeval.studies.folds.splits import IndexSet
 from bioeval.tallies import (
-    IdentificationCounter,
     IdentificationRules,
     ImpostorProbes,
     OrderedScores,
     SelectionCounts,
-    VerificationCounter,
     to_user,
 )
 
@@ -318,14 +316,7 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
         return None
     for counted_task in plan.tasks.values():
         counter = counted_task.counter
-        if counter.reader is not plan.reader:
-            return None
-        if isinstance(counter, VerificationCounter):
-            if counter.claims is not None or counter.transactions:
-                return None
-        elif not isinstance(counter, IdentificationCounter):
-            return None
-        if counter.fuses and counter.fusion != "min":
+        if counter.reader is not plan.reader or not counter.counts_selections:
             return None
     by_subject = []
     ties_first = []

@@ -183,7 +183,7 @@ class ProbeAttemptsCounter(Counter["ProbeAttemptsCounter"]):
         if self.multi:
             block = block.fused(self.fusion)
         values, start, stop = block.values, block.mate_start, block.mate_stop
-        value, row, column = gather(values, start, stop, block.self_position)
+        value, row, column = gather(values, start, stop, block.probe_position)
         if not self.multi:
             column = block.columns[0][column]
         self.genuine.append((value.astype(np.float64), row + block.low, column))

@@ -146,8 +146,8 @@ def _add_genuine(cells: LeastCells, block: Block) -> None:
 
 def mate_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells of each probe's own subject, except the probe."""
-    row, position = block.own_cells()
-    other = position != block.self_position[row]
+    row, position = block.same_subject_cells()
+    other = position != block.probe_position[row]
     return row[other], position[other]
 
 

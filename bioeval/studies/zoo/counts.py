@@ -210,7 +210,7 @@ class SubjectPass(RowPass):
         self.reader, self.scores, self.threshold, self.fusion = reader, scores, threshold, fusion
         self.step = rows_per_chunk(scores)
         # Sums of chunks of other sizes, as of streamed rows under another limit, do not add up.
-        self.what = f"subjects of {self.step} rows"
+        self.name = f"subjects of {self.step} rows"
         codes = reader.codes
         who = np.unique(np.concatenate([codes.probe, codes.gallery]))
         self.names = list(map(plain, codes.values[who].tolist()))
@@ -225,10 +225,13 @@ class SubjectPass(RowPass):
         )
         self.fused: _Impostors | None = None
         if fusion is not None:
-            there = gallery.own >= 0
+            there = gallery.probe_group >= 0
             # The tests are of single templates: groups here only share the work of adding.
             self.fused = _Impostors(
-                (np.where(there, gallery.own, 0), np.where(there, gallery.own + 1, 0)),
+                (
+                    np.where(there, gallery.probe_group, 0),
+                    np.where(there, gallery.probe_group + 1, 0),
+                ),
                 np.zeros(len(self.probe), dtype=np.int64),
                 np.arange(len(gallery.subjects)) % GROUPS,
                 1,
@@ -347,7 +350,7 @@ class _Chunk:
         """Add the scores of the next rows."""
         (b, n), dtype = block.values.shape, block.values.dtype
         value, row, position = gather(
-            block.values, block.mate_start, block.mate_stop, block.self_position
+            block.values, block.mate_start, block.mate_stop, block.probe_position
         )
         self.genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)

@@ -69,8 +69,8 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
     rows = counted_parts(monkeypatch)
     interrupted(scores, folder, 3, points=True)
     first = list(rows)
-    found = be.tally(scores, points=True, checkpoint=folder).tree()
-    assert found.identical(expected)
+    result = be.tally(scores, points=True, checkpoint=folder).tree()
+    assert result.identical(expected)
     assert len(first) == 3
     assert not set(first) & set(rows[3:])
     assert sorted(rows)[-1][1] == 120
@@ -101,13 +101,13 @@ def test_intervals_of_identification_go_on_where_they_were_interrupted(
         getattr(be, task)(scores, **options, checkpoint=folder, progress=stop)
     first = list(rows)
     assert len(first) == 3
-    found = getattr(be, task)(scores, **options, checkpoint=folder)
-    assert found.identical(whole)
+    result = getattr(be, task)(scores, **options, checkpoint=folder)
+    assert result.identical(whole)
     assert not set(first) & set(rows[3:]) and rows[3:]
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "message"),
     [
         (lambda s: (s, {"thresholds": 7}), "options, thresholds: None there, 7 here"),
         (lambda s: (s, {"far_targets": [0.5]}), "options, far_targets"),
@@ -121,11 +121,11 @@ def test_intervals_of_identification_go_on_where_they_were_interrupted(
     ],
 )
 @pytest.mark.cases(1)
-def test_a_checkpoint_of_another_evaluation_is_refused(tmp_path, other, said):
+def test_a_checkpoint_of_another_evaluation_is_refused(tmp_path, other, message):
     scores = population()
     be.tally(scores, checkpoint=tmp_path / "kept")
     changed, options = other(scores)
-    with pytest.raises(be.CheckpointError, match=said):
+    with pytest.raises(be.CheckpointError, match=message):
         be.tally(changed, checkpoint=tmp_path / "kept", **options)
 
 
@@ -162,9 +162,15 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
 def test_damaged_blocks_alone_are_counted_again(tmp_path, monkeypatch, caplog):
     scores, folder = population(), tmp_path / "kept"
     expected = be.tally(scores, checkpoint=folder).tree()
-    first, *others = sorted(folder.glob("0*.part"))
+    first, *other_parts = sorted(folder.glob("0*.part"))
     whole, rows = first.read_bytes(), counted_parts(monkeypatch)
-    cut = [whole[:-1], whole[:40], b"", whole[:400] + b"x" + whole[401:], others[0].read_bytes()]
+    cut = [
+        whole[:-1],
+        whole[:40],
+        b"",
+        whole[:400] + b"x" + whole[401:],
+        other_parts[0].read_bytes(),
+    ]
     for damaged in cut:
         first.write_bytes(damaged)
         rows.clear(), caplog.clear()
@@ -173,7 +179,7 @@ def test_damaged_blocks_alone_are_counted_again(tmp_path, monkeypatch, caplog):
         assert len(rows) == 1 and low == 0 and first.read_bytes() == whole
         assert record.levelname == "WARNING" and f"{first}: " in record.getMessage()
         assert f": rows 0 to {high} are counted again" in record.getMessage()
-    first.write_bytes(b""), others[-1].write_bytes(b"")
+    first.write_bytes(b""), other_parts[-1].write_bytes(b"")
     rows.clear()
     assert be.tally(scores, checkpoint=folder).tree().identical(expected)
     assert len(rows) == 2
@@ -286,10 +292,10 @@ def test_mates_of_another_gallery_are_refused(tmp_path):
 
     def mates(whole):
         parts = [whole.select(gallery=np.arange(i, 120, 2)) for i in (0, 1)]
-        found = [
+        result = [
             best_mates(x, "course-all-vs-all", site=s) for x, s in zip(parts, "ab", strict=True)
         ]
-        return found[0].merge(found[1])
+        return result[0].merge(result[1])
 
     one, other = map(mates, wholes)
     part, place = scores.select(gallery=np.arange(0, 120, 2)), tmp_path / "kept"
@@ -307,15 +313,15 @@ def test_no_key_is_written(tmp_path):
 
 
 def test_two_runs_at_a_time_are_refused(tmp_path):
-    scores, folder, said = population(), tmp_path / "kept", []
+    scores, folder, reported = population(), tmp_path / "kept", []
 
     def progress(done, total):
         with pytest.raises(be.CheckpointError, match="is in use by another run"):
             be.tally(scores, checkpoint=folder)
-        said.append(done)
+        reported.append(done)
 
     be.tally(scores, checkpoint=folder, progress=progress)
-    assert said
+    assert reported
     assert be.tally(scores, checkpoint=folder).tree().identical(be.tally(scores).tree())
 
 
@@ -345,8 +351,8 @@ def test_a_gallery_in_parts_goes_on_in_both_rounds(tmp_path, monkeypatch):
     mates = [best_mates(x, card, site=str(i)) for i, x in enumerate(parts)]
     rows = counted_parts(monkeypatch)
     for _ in range(2):
-        found = best_mates(parts[0], card, site="0", checkpoint=tmp_path / "mates")
-        assert found.digest == mates[0].digest
+        result = best_mates(parts[0], card, site="0", checkpoint=tmp_path / "mates")
+        assert result.digest == mates[0].digest
     assert len(rows) > 1 and rows == sorted(set(rows))
     both = mates[0].merge(mates[1])
     options = {"protocol": card, "site": "0", "checkpoint": tmp_path / "kept"}
@@ -389,8 +395,8 @@ class Head:
 def streamed(metric, **options):
     rng = np.random.default_rng(0)
     points, who = rng.normal(size=(90, 6)), np.repeat(np.arange(30), 3)
-    given = {"kind": "distance", "memory_limit": 20_000, **options}
-    return be.Scores.from_embeddings(points, who, metric=metric, **given)
+    options_of_scores = {"kind": "distance", "memory_limit": 20_000, **options}
+    return be.Scores.from_embeddings(points, who, metric=metric, **options_of_scores)
 
 
 def test_metrics_of_one_text_do_not_share_a_checkpoint(tmp_path):
@@ -441,8 +447,8 @@ def test_evaluate_keeps_extra_thresholds(tmp_path):
     scores, more = population(), np.array([0.3, 0.5])
     whole = be.evaluate(scores, extra_thresholds=more)
     for _ in range(2):
-        found = be.evaluate(scores, extra_thresholds=more, checkpoint=tmp_path / "kept")
-        assert found.identical(whole)
+        result = be.evaluate(scores, extra_thresholds=more, checkpoint=tmp_path / "kept")
+        assert result.identical(whole)
     with pytest.raises(be.CheckpointError, match="options, extra_thresholds"):
         be.evaluate(scores, extra_thresholds=more + 1, checkpoint=tmp_path / "kept")
 

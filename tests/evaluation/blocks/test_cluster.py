@@ -32,8 +32,8 @@ def client():
     """Two workers in this process."""
     with distributed.Client(
         processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-    ) as found:
-        yield found
+    ) as result:
+        yield result
 
 
 @pytest.fixture(autouse=True)
@@ -87,11 +87,11 @@ def systems(tmp_path):
 def stored(tmp_path, scores):
     """Return scores that are left in files."""
     optional_import("h5py"), optional_import("zarr")
-    found = {}
+    result = {}
     for name in ("scores.h5", "scores.zarr"):
         be.save(scores, tmp_path / name)
-        found[name] = be.load(tmp_path / name)
-    return found
+        result[name] = be.load(tmp_path / name)
+    return result
 
 
 NAMES = (
@@ -106,8 +106,8 @@ def test_a_card_on_a_cluster_is_that_of_one_process(client, tmp_path, name):
     scores = systems(tmp_path)[name]
     expected = be.evaluate(scores, thresholds=30)
     with computed_by(BlockExecutor(ClusterWorkers(client), rows=17)):
-        found = be.evaluate(scores, thresholds=30)
-    assert found.identical(expected)
+        result = be.evaluate(scores, thresholds=30)
+    assert result.identical(expected)
 
 
 def reid_scores():
@@ -271,10 +271,10 @@ def test_large_arrays_are_sent_once_and_nothing_is_left_on_a_cluster(client, mon
     monkeypatch.setattr("bioeval.evaluation.blocks.sent_passes.LARGE", 1)
     submit, keys = client.submit, []
 
-    def noted(*given, key, **options):
+    def noted(*arguments, key, **options):
         if key.startswith("bioeval-array-"):
             keys.append((key, key in client.futures))
-        return submit(*given, key=key, **options)
+        return submit(*arguments, key=key, **options)
 
     monkeypatch.setattr(client, "submit", noted)
     scores = be.simulate(30, 4)
@@ -325,8 +325,8 @@ def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, ti
     if times == 2:
         assert be.tally(scores, points=True, client=client).tree().identical(expected)
         return
-    said = "rows .* failed on a worker: MemoryError: no room at all"
-    with pytest.raises(EngineError, match=said):
+    message = "rows .* failed on a worker: MemoryError: no room at all"
+    with pytest.raises(EngineError, match=message):
         be.tally(scores, points=True, client=client)
 
 
@@ -362,17 +362,17 @@ def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
     monkeypatch.chdir(tmp_path)
     for name, seed in (("a.npz", 1), ("b.npz", 2)):
         be.save(be.simulate(12, 3, random_state=seed), name)
-    given = [command[0], "a.npz", *command[1:], "--json"]
+    arguments = [command[0], "a.npz", *command[1:], "--json"]
     if command != ["zoo"]:
-        given += ["--replicates", "100"]
+        arguments += ["--replicates", "100"]
     if command == ["run"]:
-        given += ["--interval", "subject-bootstrap"]
-    assert main(given) == 0
+        arguments += ["--interval", "subject-bootstrap"]
+    assert main(arguments) == 0
     alone = capsys.readouterr().out
     started = "bioeval.cli.cluster_options.started_cluster"
     monkeypatch.setattr(started, lambda workers: contextlib.nullcontext(client))
     monkeypatch.setattr("bioeval.cli.cluster_options._faster_here", lambda *_: "")
-    assert main([*given, "--workers", "2", "--checkpoint", "kept"]) == 0
+    assert main([*arguments, "--workers", "2", "--checkpoint", "kept"]) == 0
     assert capsys.readouterr().out == alone
     assert list(Path("kept").glob("*.part"))
 

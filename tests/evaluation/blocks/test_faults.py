@@ -31,40 +31,40 @@ def patience_is_short(monkeypatch):
 
 @pytest.mark.parametrize("name", soak_study.DISTURBANCES)
 def test_a_cluster_that_is_disturbed_counts_the_same(name, whole):
-    found = soak_study.disturbed(soak_study.DISTURBANCES[name])
-    assert soak_study.same(found, whole), found
+    result = soak_study.disturbed(soak_study.DISTURBANCES[name])
+    assert soak_study.same(result, whole), result
 
 
 def test_a_worker_may_be_killed_at_any_moment():
-    said = []
-    assert soak_study.kill_at_moments(1, 3, said.append), said
-    assert len(said) == len(soak_study.PHASES)
+    message = []
+    assert soak_study.kill_at_moments(1, 3, message.append), message
+    assert len(message) == len(soak_study.PHASES)
 
 
 @pytest.mark.parametrize("moment", soak_study.MOMENTS)
 def test_of_two_workers_one_may_stand_still_at_any_moment(moment, whole):
-    found = soak_study.disturbed(soak_study.stop_worker, 2, moment)
-    assert soak_study.same(found, whole), found
+    result = soak_study.disturbed(soak_study.stop_worker, 2, moment)
+    assert soak_study.same(result, whole), result
 
 
 def test_a_run_ends_with_an_error_when_its_only_worker_stands_still(monkeypatch):
     monkeypatch.setattr(cluster, "LOST", 5.0)
-    found = soak_study.disturbed(soak_study.stop_worker, 1)
-    assert isinstance(found, be.EngineError)
-    assert "has had no worker for 5 seconds" in str(found)
+    result = soak_study.disturbed(soak_study.stop_worker, 1)
+    assert isinstance(result, be.EngineError)
+    assert "has had no worker for 5 seconds" in str(result)
 
 
 def test_without_a_scheduler_a_run_ends_with_an_error():
-    found = soak_study.disturbed(soak_study.kill_scheduler)
-    assert isinstance(found, be.EngineError)
-    assert "the scheduler of the cluster" in str(found)
+    result = soak_study.disturbed(soak_study.kill_scheduler)
+    assert isinstance(result, be.EngineError)
+    assert "the scheduler of the cluster" in str(result)
 
 
 def test_a_run_that_is_killed_goes_on_from_its_checkpoint():
-    said = []
-    assert soak_study.kill_checkpointed(3, 5, said.append), said
+    message = []
+    assert soak_study.kill_checkpointed(3, 5, message.append), message
 
 
 def test_a_run_without_room_goes_on_once_there_is_some():
-    said = []
-    assert soak_study.full_disk(said.append), said
+    message = []
+    assert soak_study.full_disk(message.append), message

@@ -47,8 +47,8 @@ def saved(tmp_path, kind):
     return be.load(path), path / "scores" / "zarr.json" if kind == "s.zarr" else path
 
 
-def work(scores):
-    return types.SimpleNamespace(scores=scores, beside=())
+def fake_pass(scores):
+    return types.SimpleNamespace(scores=scores, also_read=())
 
 
 KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")
@@ -58,12 +58,12 @@ KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")
 def test_a_worker_reads_a_file_itself(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(archive, "MAPPED_BYTES", 0)
     scores, dated = saved(tmp_path, kind)
-    packed = pack(work(scores))
+    packed = pack(fake_pass(scores))
     assert packed.arrays == packed.matrices == sent_rows(packed, 3, 9) == {}
-    found, matrices = unpack(packed.data, [])
+    result, matrices = unpack(packed.data, [])
     assert matrices == {}
-    assert type(found.scores._base) is type(scores._base)
-    np.testing.assert_array_equal(found.scores._base[3:9], scores._base[3:9])
+    assert type(result.scores._base) is type(scores._base)
+    np.testing.assert_array_equal(result.scores._base[3:9], scores._base[3:9])
     os.utime(dated, ns=(1, 1))
     with pytest.raises(FileMissingOnWorker):
         unpack(packed.data, [])
@@ -80,10 +80,10 @@ def test_a_store_at_an_address_is_read_by_workers(tmp_path):
         store = remote if address.startswith("memory") else str(tmp_path / "s.zarr")
         zarr.create_array(store, name="scores", shape=values.shape, dtype="f8")[:] = values
         array = zarr.open_array(remote, path="scores", mode="r")
-        packed = pack(work(be.Scores(array, np.repeat(np.arange(12), 3))))
+        packed = pack(fake_pass(be.Scores(array, np.repeat(np.arange(12), 3))))
         assert packed.matrices == {}
-        found, _ = unpack(packed.data, [])
-        np.testing.assert_array_equal(found.scores._base[3:9], values[3:9])
+        result, _ = unpack(packed.data, [])
+        np.testing.assert_array_equal(result.scores._base[3:9], values[3:9])
     fsspec.filesystem("memory").rm("/s.zarr", recursive=True)
     with pytest.raises(FileMissingOnWorker):  # as in another process
         unpack(packed.data, [])
@@ -92,7 +92,7 @@ def test_a_store_at_an_address_is_read_by_workers(tmp_path):
 def test_arrays_that_arrive_at_any_byte_of_a_message_are_aligned():
     features = np.random.default_rng(1).normal(size=(2000, 70))
     scores = be.Scores.from_embeddings(features, np.repeat(np.arange(500), 4), memory_limit=1 << 20)
-    packed = pack(work(scores))
+    packed = pack(fake_pass(scores))
     sent = []
     for array in packed.arrays.values():
         message = np.zeros(array.nbytes + 1, dtype=np.uint8)

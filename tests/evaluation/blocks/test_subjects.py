@@ -137,7 +137,7 @@ def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
     monkeypatch.setattr(subject_sums, "CHUNK_ROWS", rows)
     args = BlockReader(scores), 0.5, Stream(seed_sequence(0), 0)
     group = subject_sums.SubjectPass(*args, None).halves.group
-    found = subject_sums.count_by_subject(*args[:2], Stream(seed_sequence(0), 0))
+    result = subject_sums.count_by_subject(*args[:2], Stream(seed_sequence(0), 0))
     values, labels = np.asarray(scores.values), np.asarray(scores.probe_labels)
     expected = [0.0] * len(SIZES)
     for j in range(18):
@@ -152,7 +152,7 @@ def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
                 chunks.append(total)
             of_groups.append(math.fsum(chunks))
         expected[labels[j]] += sum(of_groups)
-    assert found.as_claimed.total.tolist() == expected
+    assert result.as_claimed.total.tolist() == expected
 
 
 def attempts_of(scores):

@@ -214,18 +214,18 @@ def count_marked(line, index, marked, counts, chunk):
 
 
 @register_jitable
-def has_room(line, points, chunk):
+def can_keep(line, points, chunk):
     """Whether scores can be kept if they are in windows; keeping is given up where not."""
-    room = points.filled[chunk] >= 0 and points.filled[chunk] + len(line) <= points.kept.shape[1]
-    if not room:
+    fits = points.filled[chunk] >= 0 and points.filled[chunk] + len(line) <= points.kept.shape[1]
+    if not fits:
         points.filled[chunk] = -1
-    return room
+    return fits
 
 
 @register_jitable
 def keep_flagged(line, index, points, chunk):
     """Append the scores of flagged cells to the kept scores, without branches."""
-    if len(points.flags) == 0 or not has_room(line, points, chunk):
+    if len(points.flags) == 0 or not can_keep(line, points, chunk):
         return
     flags = points.flags
     shift = points.shift
@@ -240,7 +240,7 @@ def keep_flagged(line, index, points, chunk):
 @register_jitable
 def keep_windows(line, points, chunk, flags):
     """Append the scores in the windows to the kept scores, without branches."""
-    if len(points.lows) == 0 or not has_room(line, points, chunk):
+    if len(points.lows) == 0 or not can_keep(line, points, chunk):
         return
     lows = points.lows
     highs = points.highs
@@ -273,7 +273,7 @@ def keep_places(line, points, chunk, places, row, first):
 
     The line begins at position `first` of the row. A window from -inf has the scores of -inf too.
     """
-    if not has_room(line, points, chunk):
+    if not can_keep(line, points, chunk):
         return
     kept = points.kept[chunk]
     filled = np.uint64(points.filled[chunk])
@@ -450,7 +450,7 @@ def leave_out(line, mask, expected, matrix):
 
 
 @register_jitable
-def apply_mask(line, matrix, i, gallery, start, stop, itself, mask):
+def apply_mask(line, matrix, i, gallery, start, stop, probe_position, mask):
     """Write NaN where the mask of row `i` is 0; return how many cells are refused.
 
     The row is put in order in `mask`. The probe itself is never refused.
@@ -461,8 +461,8 @@ def apply_mask(line, matrix, i, gallery, start, stop, itself, mask):
         for p in range(len(line)):
             mask[p] = row[order[p]]
         row = mask
-    end = itself if itself >= 0 else stop
-    after = itself + 1 if itself >= 0 else stop
+    end = probe_position if probe_position >= 0 else stop
+    after = probe_position + 1 if probe_position >= 0 else stop
     refused = leave_out(line[:start], row[:start], np.uint8(1), matrix)
     refused += leave_out(line[start:end], row[start:end], matrix.genuine, matrix)
     refused += leave_out(line[after:stop], row[after:stop], matrix.genuine, matrix)
@@ -470,7 +470,7 @@ def apply_mask(line, matrix, i, gallery, start, stop, itself, mask):
 
 
 @register_jitable
-def find_best_mate(line, places, start, stop, itself, infinity, genuine):
+def find_best_mate(line, places, start, stop, probe_position, infinity, genuine):
     """Write the genuine scores of a row, NaN for the probe itself, and find the best mate.
 
     Return its score (infinity for none), its place, how many mates are as close, and how many
@@ -482,8 +482,8 @@ def find_best_mate(line, places, start, stop, itself, infinity, genuine):
     count = np.int32(0)
     for p in range(start, stop):
         x = line[p]
-        genuine[p - start] = np.nan if p == itself else x
-        if p == itself or x != x:
+        genuine[p - start] = np.nan if p == probe_position else x
+        if p == probe_position or x != x:
             continue
         if count == 0 or x < best:
             best = x
@@ -517,18 +517,18 @@ def count_nan(part):
 
 
 @register_jitable
-def rank_subjects(line, gallery, nearest, own, best, best_place):
+def rank_subjects(line, gallery, nearest, probe_group, best, best_place):
     """Count the other subjects closer than the best mate, tied with it, and tied before it."""
     closer = np.int32(0)
     tied = np.int32(0)
     for g in range(len(nearest)):
-        if g != own:
+        if g != probe_group:
             closer += np.int32(nearest[g] < best)
             tied += np.int32(nearest[g] == best)
     before = np.int32(0)
     if tied > 0:
         for g in range(len(nearest)):
-            if g == own or nearest[g] != best:
+            if g == probe_group or nearest[g] != best:
                 continue
             for p in range(gallery.starts[g], gallery.starts[g + 1]):
                 if line[p] == best and gallery.places[p] < best_place:
@@ -631,7 +631,7 @@ def group_size(starts):
 
 
 @parallel_rows("scratch.cells")
-def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
+def count_whole_rows(begin, end, matrix, gallery, probes, wanted, output, scratch):
     """Count the rows of a matrix in the chunks ``begin:end`` of `scratch` for all tasks."""
     raw = matrix.raw
     b, gaps = len(raw.rows), matrix.gaps
@@ -642,7 +642,7 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
     shift = matrix.key_shift
     masked = len(raw.mask) > 0
     copied = gallery.gathered or matrix.negated or masked
-    facts = found.facts
+    facts = output.facts
     for c in range(begin, end):
         nearest = scratch.nearest[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
@@ -654,19 +654,19 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
                 bits = scratch.keys[c]
             line = line[:n]
             bits = bits[:n]
-            own = probes.own[i]
-            start = gallery.starts[own] if own >= 0 else 0
-            stop = gallery.starts[own + 1] if own >= 0 else 0
-            itself = probes.self_position[i]
+            group = probes.group[i]
+            start = gallery.starts[group] if group >= 0 else 0
+            stop = gallery.starts[group + 1] if group >= 0 else 0
+            probe_position = probes.probe_position[i]
             if masked:
-                found.refused[i] = apply_mask(
-                    line, matrix, i, gallery, start, stop, itself, scratch.mask[c]
+                output.refused[i] = apply_mask(
+                    line, matrix, i, gallery, start, stop, probe_position, scratch.mask[c]
                 )
 
             # Mates first.
             best, best_place, same, mates = find_best_mate(
-                line, gallery.places, start, stop, itself, matrix.infinity,
-                found.genuine[probes.offsets[i] : probes.offsets[i + 1]],
+                line, gallery.places, start, stop, probe_position, matrix.infinity,
+                output.genuine[probes.offsets[i] : probes.offsets[i + 1]],
             )  # fmt: skip
 
             # Then the non-mates: how many are closer, and exactly as close; and the nearest.
@@ -687,12 +687,12 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
             missing = np.int32(0)
             if gaps or not wanted.single:  # otherwise the cells show what is NaN
                 missing = count_nan(line[:start]) + count_nan(line[stop:])
-            others = n - (stop - start) - missing
+            non_mates = n - (stop - start) - missing
             facts.mates[i] = mates
             facts.mates_tied[i] = same
             facts.mate[i] = best if mates > 0 else np.nan
-            facts.others[i] = others
-            facts.other[i] = scratch.line[c, n] if others > 0 else np.nan
+            facts.others[i] = non_mates
+            facts.other[i] = scratch.line[c, n] if non_mates > 0 else np.nan
             facts.closer[i] = closer if mates > 0 else 0
             facts.tied[i] = tied if mates > 0 else 0
             facts.tied_before[i] = 0
@@ -702,8 +702,8 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
                 )
 
             if wanted.single:
-                count_impostors(line, start, stop, missing, found.single, c, scratch, i)
-            start, stop = max(own, 0), own + 1
+                count_impostors(line, start, stop, missing, output.single, c, scratch, i)
+            start, stop = max(group, 0), group + 1
             missing = np.int32(0)
             if wanted.multi or wanted.subject_ranks:
                 find_nearest(line, gallery.starts, size, nearest)
@@ -711,10 +711,12 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
                     mend_nearest(line, gallery.starts, nearest)
                     missing = count_nan(nearest[:start]) + count_nan(nearest[stop:])
             if wanted.multi:
-                count_impostors(nearest, start, stop, missing, found.multi, c, scratch, i)
+                count_impostors(nearest, start, stop, missing, output.multi, c, scratch, i)
             if wanted.subject_ranks:
-                closer, tied, before = rank_subjects(line, gallery, nearest, own, best, best_place)
-                of_subjects = found.subject_facts
+                closer, tied, before = rank_subjects(
+                    line, gallery, nearest, group, best, best_place
+                )
+                of_subjects = output.subject_facts
                 enrolled = 1 if mates > 0 else 0
                 of_subjects.mates[i] = of_subjects.mates_tied[i] = enrolled
                 of_subjects.mate[i] = facts.mate[i]
@@ -730,7 +732,7 @@ def second_pass_of_rows(begin, end, block, mate_start, mate_stop, points, places
     """Read the impostor scores of a block again, NaN for no attempt.
 
     Row and position of each score kept in a window are written to `places`, an int32 array of shape
-    (chunks, room, 2); it has no room where they are not wanted.
+    (chunks, room, 2); it has no rows where they are not wanted.
     """
     b = len(block)
     chunks = scratch.cells.shape[0]
