@@ -184,6 +184,6 @@ def test_groups_and_folds_are_weighed_the_same_in_any_blocks(monkeypatch, system
                 pooled.add(attempts_of(scores), threshold)
             rates.append(pooled.rates())
     assert np.nansum(sinks[0].far) > 0 and rates[0]["far"][0] > 0
-    assert all(own.any() for own in sinks[0].own)
+    assert all(counts.any() for counts in sinks[0].within)
     np.testing.assert_equal(sinks[0].counts(), sinks[1].counts())
     np.testing.assert_equal(*rates)
