@@ -324,6 +324,7 @@ class LeftOutRates:
         """Return each rate of all parts together, with its confidence limits."""
         pooled = np.zeros((2, 2, self._groups + 1))  # accepted and all, genuine and impostor
         tested = np.zeros((2, self._groups), dtype=bool)
+        trained: np.ndarray = np.zeros(self._groups, dtype=bool)
         subjects: set[int] = set()
         sides: tuple[set[int], set[int]] = set(), set()
         disjoint = 0
@@ -331,6 +332,9 @@ class LeftOutRates:
             judged = _Accepted.of(fold.test, _each(fold.test))
             pooled += self._at_thresholds(fold, judged)
             tested |= judged.made[:, 1:] < judged.made[:, :1]
+            if fold.train is not None:
+                learned = _Accepted.of(fold.train, _each(fold.train))
+                trained |= (learned.made[:, 1:] < learned.made[:, :1]).any(axis=0)
             attempts = fold.test.attempts
             number = self._numbers(attempts)
             subjects.update(number[fold.test.genuine[1]].tolist())
@@ -353,7 +357,7 @@ class LeftOutRates:
         pairs = min(disjoint, len(left), len(right), len(left | right) // 2)
         mixed = min(pairs, genuine_subjects)
         anew = any(fold.train is not None for fold in self._folds)
-        everyone = tested.any(axis=0)
+        everyone = tested.any(axis=0) | trained  # who changes a rate, or a threshold
         among, tested_pairs, fewest = everyone, everyone, np.inf
         if not anew:  # who has no such attempt changes no such rate
             among, tested_pairs = tested
