@@ -201,7 +201,9 @@ def cases() -> None:
     saved = [p for folder in (ROOT / "tests").rglob("saved") for p in sorted(folder.iterdir())]
     for path in saved:
         if path.suffix != ".part":
-            case(f"saved/{path.parent.parent.name}/{path.name}", functools.partial(read_again, path))
+            case(
+                f"saved/{path.parent.parent.name}/{path.name}", functools.partial(read_again, path)
+            )
 
 
 def register() -> None:
