@@ -128,10 +128,10 @@ def wrapped(text: str, width: int = 80, *, hang: int | None = None) -> list[str]
 
 def counted(number: float, nouns: str) -> str:
     """Return a whole number with its noun, given as a plural: ``1 subject``, ``2,000 subjects``."""
-    return f"{number:,.0f} {_singular(nouns) if number == 1 else nouns}"
+    return f"{number:,.0f} {singular(nouns) if number == 1 else nouns}"
 
 
-def _singular(nouns: str) -> str:
+def singular(nouns: str) -> str:
     """Return the singular of a regular plural: subject, identity, box, search."""
     if nouns.endswith("ies"):
         return f"{nouns[:-3]}y"

@@ -156,6 +156,8 @@ class StudyManifest:
     #: layout, by a column of their metadata.
     columns: Mapping[str, str] = field(default_factory=dict)
     stats: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``be.stats.NAME``
+    #: ``"module.NAME"`` of its :class:`bioeval.base.messages.MessageType`.
+    messages: str = ""
     hooks: Mapping[str, str] = field(default_factory=dict)  # of HOOKS: ``"module.function"``
     #: Modules of galleries other than the whole one: ``drawn`` has a class ``RandomGalleries``
     #: (:mod:`bioeval.evaluation.drawn_galleries`), ``mean`` has ``mean_over_galleries``.
@@ -200,6 +202,7 @@ class StudyManifest:
             stats={f"{before}{home}": names for home, names in self.stats.items()},
             formats=tuple(f"{before}{home}" for home in self.formats),
             scalars=self.scalars and f"{before}{self.scalars}",
+            messages=self.messages and f"{before}{self.messages}",
             hooks=with_homes(self.hooks),
             **modules,
         )

@@ -15,7 +15,7 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
-from bioeval.cli.command import progress_shown, reword
+from bioeval.cli.command import naming, progress_shown, reword
 from bioeval.cli.console import note
 from bioeval.cli.options import (
     read_scores,
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+#: Attributes that a document has in other words.
+_NOT_IN_DATA = ("bioeval_version", "warnings", "messages")
 
 
 def _scalars(ds: xr.Dataset) -> dict[str, Any]:
@@ -246,13 +249,30 @@ class StudyCommand:
         """Return the table of results; options stand for arguments."""
         from bioeval.views.tables.registry import table_of
 
-        return table_of(results, reword)
+        return table_of(results, reword, naming())
 
     def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
         """Return the file, the attributes and the scalars of a result, warnings as a list."""
         attrs = attributes_but(ds, "bioeval_version")
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
+
+    def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
+        """Return what a study says of its results as a document, and its tables as CSV."""
+        from bioeval.views.tables.registry import sections_of
+        from bioeval.views.writers.data import as_data, messages_data
+
+        document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
+        if not isinstance(results, dict):
+            document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
+        messages: list[Any] = []
+        csv: dict[str, Table] = {}
+        for section in sections_of(drawn):
+            tables = as_data(section, self._terms)
+            document |= tables
+            csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
+            messages += messages_data(section, self._terms, naming())
+        return {**document, "messages": messages}, csv
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
         """Return the attributes and scalars of a result, its parts, and warnings as a list."""
@@ -285,7 +305,7 @@ class StudyCommand:
     def finish(
         self,
         results: xr.Dataset | dict[str, xr.Dataset],
-        document: dict[str, Any],
+        document: dict[str, Any] | None = None,
         csv: Mapping[str, Table] | None = None,
         *,
         nodes: Callable[[str], str] = str,
@@ -296,7 +316,8 @@ class StudyCommand:
 
         The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
-        only one.
+        only one. Without a `document` it is what the study says of its results, in data, and each
+        of its tables is a file of CSV.
         """
         self._counting.close()
         import xarray as xr
@@ -308,6 +329,8 @@ class StudyCommand:
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in results.items()})
         else:
             drawn, saved = self.in_terms(results), results
+        if document is None:
+            document, csv = self._data(results, drawn)
         table = self.table(drawn)
         if apart:
             drawn = list(drawn.values())

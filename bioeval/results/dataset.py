@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
+from bioeval.base.messages import ATTRIBUTE as MESSAGES, Message, as_json
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
@@ -247,7 +248,7 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
 
 
 def about_attrs(
-    about: Provenance, task: str, warnings: Iterable[str]
+    about: Provenance, task: str, warnings: Iterable[str | Message]
 ) -> dict[str, str | int | float]:
     """Return the attributes of every result: data, options and warnings."""
     shown = list(about.fingerprints[:4])
@@ -273,8 +274,10 @@ def about_attrs(
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__
-    statement = dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])
-    attrs["warnings"] = "\n".join(statement)
+    statement = [*about.notes, *_of_subjects(about), *warnings]
+    texts = dict.fromkeys(line for line in statement if isinstance(line, str))
+    attrs["warnings"] = "\n".join(texts)
+    attrs[MESSAGES] = as_json(line for line in statement if isinstance(line, Message))
     return attrs
 
 

@@ -12,7 +12,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -54,10 +53,4 @@ def command(data: str, **options: Any) -> None:
         from bioeval.studies.zoo.zoo import zoo
 
         dataset = run.count(zoo, run.read(), **run.options)
-        subjects = rows_over(dataset, "subject")
-        animals = {}
-        for row in rows_over(dataset, "animal"):
-            animal = row.pop("animal")
-            animals[animal] = {name.removeprefix("animal_"): x for name, x in row.items()}
-        document = {**run.document(dataset), "animals": animals, "subjects": subjects}
-        run.finish(dataset, document, {"subjects.csv": subjects})
+        run.finish(dataset)

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval import DataError
 from bioeval.base import Argument, Name, counted, require_number
+from bioeval.document import Message
 from bioeval.results import Variables, about_attrs, along, build
 from bioeval.studies.zoo.counts import BySubject, SubjectTally
 from bioeval.tallies import to_user
@@ -119,7 +120,7 @@ class Quantile:
 
 
 def zoo_dataset(
-    tally: SubjectTally, quantile: Quantile, tests: Variables, warnings: list[str]
+    tally: SubjectTally, quantile: Quantile, tests: Variables, warnings: list[Message]
 ) -> xr.Dataset:
     """Return the dataset of :func:`bioeval.zoo`; `tests` are those of the existence of kinds."""
     kind = tally.about.kind
@@ -155,7 +156,7 @@ def zoo_dataset(
         **tests,
     }
     if lost:
-        warnings.append(f"{counted(lost, 'attempts')} with an infinite score are in no mean")
+        warnings.append(Message("infinite-scores-left-out", attempts=int(lost)))
     attrs = about_attrs(tally.about, "zoo", warnings)
     coordinates = {"subject": _labels(tally.names), "animal": np.array([*ANIMALS])}
     return build(variables, ZOO, coordinates, attrs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,31 +16,14 @@ from bioeval.base import (
     Client,
     RandomState,
     Stream,
-    counted,
-    larger_is_closer,
     require_integer,
     rows_reported_to,
     seed_sequence,
-    short_name,
     stage,
 )
+from bioeval.document import Message
 from bioeval.evaluation import chosen_threshold, distributable
-from bioeval.results import (
-    Block,
-    FactList,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Terms,
-    Title,
-    Variables,
-    Warnings,
-    excluded,
-    number,
-    percent,
-    threshold_text,
-)
+from bioeval.results import Variables
 from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
 from bioeval.studies.zoo.counts import SubjectTally, count_by_subject
 from bioeval.studies.zoo.kernel import permuted_products
@@ -275,9 +257,7 @@ def zoo(
         tally = count_by_subject(reader, at, Stream(seed, 0), fusion=claim.fused)
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
-        warnings.append(
-            "the threshold rejects all attempts and is infinite, because some scores are"
-        )
+        warnings.append(Message("rejects-all"))
     ds = zoo_dataset(tally, proportion, tests, warnings)
     chosen_on, halves = "the same data; errors there are optimistic", "templates"
     if rule.name == "fixed":
@@ -299,10 +279,10 @@ def zoo(
 @stage("testing whether subjects differ")
 def _tests(
     tally: SubjectTally, permutations: int, seed: np.random.SeedSequence
-) -> tuple[Variables, list[str]]:
+) -> tuple[Variables, list[Message]]:
     """Return the tests of existence as variables, and warnings of those that are undefined."""
     variables = {}
-    warnings = []
+    warnings = list[Message]()
     layout = 0 if tally.about.layout == "all-against-all" else 1
     tests = {
         "goat": halves_test(*tally.goats, permutations, Stream(seed, 1)),
@@ -314,97 +294,16 @@ def _tests(
         variables[f"{animal}_p"] = (), test.p_value
         if test.subjects < LEAST_SUBJECTS:
             warnings.append(
-                f"{animal}_p is not defined (NaN): {test.subjects} subjects have two halves, each "
-                f"with a finite score, and {LEAST_SUBJECTS} are needed; halves take at least "
-                f"{_NEEDED[animal][layout]} of a subject"
+                Message(
+                    "too-few-halves",
+                    animals=f"{animal}s" if animal != "wolf" else "wolves",
+                    subjects=test.subjects,
+                    needed=LEAST_SUBJECTS,
+                    templates=_NEEDED[animal][layout],
+                )
             )
         elif math.isnan(test.correlation):
-            warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
+            animals = f"{animal}s" if animal != "wolf" else "wolves"
+            warnings.append(Message("subjects-all-alike", animals=animals))
     variables["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
     return variables, warnings
-
-
-# Subjects that are named for each kind of error, and for each animal.
-_WORST = 3
-
-_ERRORS = {
-    "fr": "false rejects",
-    "fa_as_probe": "false accepts, by probe",
-    "fa_as_claimed": "false accepts, by claim",
-}
-
-_TESTS = {
-    "goat": "goats: subjects differ in genuine scores",
-    "wolf": "wolves: subjects differ in scores against others",
-    "lamb": "lambs: subjects differ in others' scores against them",
-}
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield whose errors they are, the animals, and the tests."""
-    ds = results[""]
-    attrs, subjects = ds.attrs, counted(ds.sizes["subject"], "subjects")
-    genuine = int(ds["genuine_attempts"].sum())
-    impostor = int(ds["impostor_attempts_as_probe"].sum())
-    attempts = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
-    facts = [
-        ("System", str(attrs["system"])),
-        ("Over", f"{subjects}; {attempts}, {attrs['templates']}-template"),
-        ("Excluded", excluded({"": attrs})),
-    ]
-    yield FactList([*facts, ("Terms", Terms(results))])
-    yield Sentence()
-    sign = ">=" if larger_is_closer(str(attrs["kind"])) else "<="
-    at = threshold_text(float(ds["threshold"]))
-    yield Title(f"Errors at the threshold {at} (accepted if {sign})")
-    chosen = str(attrs["chosen_on"])
-    if chosen != "given":
-        chosen = f"{attrs['threshold_rule_in_words']}, chosen on {chosen}"
-    yield Note(chosen)
-    errors, worst = [], []
-    for name, label in _ERRORS.items():
-        kind, role, numbers = name[:2], name[2:], ds[name].values
-        total = int(numbers.sum())
-        made = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
-        most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
-        half = counted(1 + int(most), "subjects") if total else "-"
-        gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
-        rate = percent(total / made if made else math.nan, "fine")
-        errors.append([label, f"{total:,}", rate, gini, half])
-        order = np.argsort(-numbers, kind="stable")[:_WORST]
-        for i in order[numbers[order] > 0].tolist():
-            rates = (f"{kind}_share{role}", f"{kind}r{role}", f"{kind}r_without")
-            cells = [percent(float(ds[x][i]), "fine") for x in rates]
-            who = short_name(str(ds["subject"][i].item()))
-            worst.append([label, who, f"{int(numbers[i]):,}", *cells])
-            label = ""
-    yield Table(["", "errors", "rate", "Gini", "half made by"], errors)
-    yield Sentence()
-    if worst:
-        yield Title("Subjects with most errors (without: the rate over all other subjects)")
-        yield Table(["", "subject", "errors", "of all", "rate", "without"], worst)
-        yield Sentence()
-    share = 100 * float(attrs["quantile"])
-    yield Title(f"Animals: best and worst {share:g} % by genuine and by impostor mean")
-    animals = []
-    for i, animal in enumerate(ds["animal"].values.tolist()):
-        who = ds["subject"].values[ds["animal_of_subject"].values == animal].tolist()
-        named = ", ".join(short_name(str(x)) for x in who[:_WORST])
-        if len(who) > _WORST:
-            named += ", ..."
-        expected = number(float(ds["animal_expected"][i]), "z.2f")
-        more, fewer = float(ds["animal_p_more"][i]), float(ds["animal_p_fewer"][i])
-        cells = [f"{int(ds['animal_count'][i]):,}", expected, number(more, "p"), number(fewer, "p")]
-        animals.append([animal, *cells, named])
-    heads = ["", "subjects", "expected", "p of as many", "p of as few", "such as"]
-    yield Table(heads, animals)
-    yield Sentence()
-    yield Title("Do goats, wolves and lambs exist?")
-    tests = []
-    for animal, label in _TESTS.items():
-        correlation = number(float(ds[f"{animal}_correlation"]), "z.2f")
-        tests.append([label, correlation, number(float(ds[f"{animal}_p"]), "p")])
-    kruskal = "Kruskal and Wallis (assumes independent scores)"
-    tests.append([kruskal, "", number(float(ds["kruskal_p"]), "p")])
-    yield Table(["", "correlation", "p"], tests, dim_last=True)
-    yield Warnings(results)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from bioeval.base.panels import safe
 from bioeval.views.tables.layout import leaves, wide_console
+from bioeval.views.writers.terminal import TerminalDocument
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
 
@@ -38,6 +39,8 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;white-space:pre-w
 
 def as_html(table: Any) -> str:
     """Return a table that rich can print as HTML: real tables, and lines of text."""
+    if isinstance(table, TerminalDocument):
+        return table.html()
     console = wide_console()
     css = _CSS.replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{"".join(_parts(table, console))}</div>'

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from bioeval.base.errors import escaped
 from bioeval.views.tables.layout import leaves, wide_console
+from bioeval.views.writers.terminal import TerminalDocument
 
 Form = Literal["markdown", "latex"]
 
@@ -38,6 +39,8 @@ _LINE_START = re.compile(r"^(?=[#>+=-])|^(\d+)(?=[.)] )")
 
 def as_markup(table: Any, form: Form) -> str:
     """Return a table for rich as Markdown, or as LaTeX with sentences as comments."""
+    if isinstance(table, TerminalDocument):
+        return table.marked_up(form)
     console = wide_console()
     latex = form == "latex"
     blocks = []

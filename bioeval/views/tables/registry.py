@@ -16,13 +16,16 @@ from bioeval.base.errors import DataError, PluginError, printable
 from bioeval.base.manifest import View
 from bioeval.base.plugins import call_plugin, offered_value, package_of_module, report
 from bioeval.base.studies import manifests
+from bioeval.document import Section
 from bioeval.results.blocks import Block, Table as BlockTable
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.paper import SystemsTable, with_sd
 from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.summary import summary_blocks
 from bioeval.views.tasks import datasets, systems
-from bioeval.views.terms import TermTranslator, term_translator
+from bioeval.views.terms import TermTranslator, term_translator, words_of
+from bioeval.views.writers.lines import Naming, python_naming
+from bioeval.views.writers.terminal import TerminalDocument
 
 #: Writes a warning for its reader, for example with options of the command line.
 Reword = Callable[[str], str]
@@ -127,22 +130,53 @@ def _shown(view: View, results: Any, reword: Reword) -> Any:
     return table(*given)
 
 
-def _tables(view: View, results: Mapping[str, xr.Dataset], reword: Reword) -> list[Any]:
+def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
+    """Return what a study says of its results, by name; that of another package is checked."""
+    place = f"{view.home}.{view.name}"
+    section = offered_value(place)
+    package = package_of_module(view.home)
+    made = []
+    for part in _parts(view, results):
+        if not package:
+            made.append(section(part))
+            continue
+        of_package = call_plugin(package, place, section, part)
+        if not isinstance(of_package, Section):
+            raise PluginError(
+                f"{package}: {place} returned no section; expected one of bioeval.document"
+            )
+        made.append(of_package)
+    return made
+
+
+def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[str, xr.Dataset]]:
+    """Return the results that are shown together, by name."""
+    first = next(iter(results.values()))
+    if not view.several:
+        return [{"": dataset} for dataset in results.values()]
+    if list(results) == [""]:
+        return [{str(first.attrs.get(view.named_by, "")): first}]
+    return [results]
+
+
+def _tables(
+    view: View, results: Mapping[str, xr.Dataset], reword: Reword, naming: Naming = python_naming
+) -> list[Any]:
     """Return the tables of the results of a study, by name."""
+    if view.name == "section":
+        vocabulary = words_of(next(iter(results.values())))
+        return [TerminalDocument(x, vocabulary, naming) for x in _sections(view, results)]
     if view.is_class:
         return [_shown(view, dataset, reword) for dataset in results.values()]
     first = next(iter(results.values()))
-    if not view.several:
-        parts: list[Mapping[str, xr.Dataset]] = [{"": dataset} for dataset in results.values()]
-    elif list(results) == [""]:
-        parts = [{str(first.attrs.get(view.named_by, "")): first}]
-    else:
-        parts = [results]
     translate = term_translator(first, view.rates)
-    return [StudyReport(_blocks(view, part), translate, reword, view.lines) for part in parts]
+    return [
+        StudyReport(_blocks(view, part), translate, reword, view.lines)
+        for part in _parts(view, results)
+    ]
 
 
-def table_of(results: Any, reword: Reword = printable) -> Any:
+def table_of(results: Any, reword: Reword = printable, naming: Naming = python_naming) -> Any:
     """Return the table of any result, or of several by name, for rich to print.
 
     Raise :class:`DataError` if `results` are something else.
@@ -154,13 +188,22 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
     tables = []
     for view, parts in _grouped(results).items():
         if view is not None:
-            tables += _tables(view, parts, reword)
+            tables += _tables(view, parts, reword, naming)
         elif parts:
             tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
             tables += _of_evaluation(tree, reword)
     if len(tables) == 1:
         return tables[0]
     return Group(*tables)
+
+
+def sections_of(results: Any) -> list[Section]:
+    """Return what studies say of results that have a document."""
+    made = []
+    for view, parts in _grouped(results).items():
+        if view is not None and view.name == "section":
+            made += _sections(view, parts)
+    return made
 
 
 def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:

@@ -320,7 +320,9 @@ def test_the_least_p_value_and_subjects_left_out():
 def test_too_few_templates_are_said():
     ds = be.zoo(faces(templates=3))
     assert math.isnan(ds.goat_p) and not math.isnan(ds.wolf_p)
-    assert "goat_p is not defined (NaN): 0 subjects" in ds.attrs["warnings"]
+    (message,) = be.messages(ds)
+    assert message.code == "too-few-halves"
+    assert message.arguments["animals"] == "goats" and message.arguments["subjects"] == 0
     assert "4 templates of a subject" in ds.attrs["warnings"]
     one = be.simulate(10, 1, layout="probe-against-gallery", probes=2, random_state=1)
     ds = be.zoo(one)
@@ -481,4 +483,6 @@ def test_table_without_errors(tmp_path, capsys):
     assert main(["zoo", str(tmp_path / "s.npz"), "--threshold", "2"]) == 0
     text = capsys.readouterr().out
     assert "Subjects with most errors" not in text
-    assert "n/a" in text and "wolf_p is not defined (NaN): 3 subjects" in " ".join(text.split())
+    assert "n/a" in text and "the test of wolves is not defined: 3 subjects" in " ".join(
+        text.split()
+    )

@@ -1,0 +1,62 @@
+"""The names of this package, for type checkers; written by scripts/stub."""
+
+from bioeval.base.messages import Message as Message, MessageType as MessageType
+from bioeval.document.blocks import (
+    Block as Block,
+    Column as Column,
+    Fact as Fact,
+    Facts as Facts,
+    Figure as Figure,
+    Messages as Messages,
+    Paragraph as Paragraph,
+    ResultsBySystem as ResultsBySystem,
+    Section as Section,
+    Table as Table,
+    Vocabulary as Vocabulary,
+    tables as tables,
+    walk as walk,
+)
+from bioeval.document.catalogue import catalogue as catalogue, sentence_of as sentence_of
+from bioeval.document.cells import (
+    Cell as Cell,
+    Cost as Cost,
+    Count as Count,
+    Duration as Duration,
+    Interval as Interval,
+    Label as Label,
+    Labels as Labels,
+    Missing as Missing,
+    Moment as Moment,
+    Number as Number,
+    Picture as Picture,
+    Probability as Probability,
+    Quantity as Quantity,
+    Rate as Rate,
+    Score as Score,
+    Strong as Strong,
+    cell_of_scalar as cell_of_scalar,
+)
+from bioeval.document.results import (
+    interval_note as interval_note,
+    messages_of_result as messages_of_result,
+    people_and_attempts as people_and_attempts,
+    result_messages as result_messages,
+    rule_in_words as rule_in_words,
+    table_of_variables as table_of_variables,
+    threshold_choice as threshold_choice,
+)
+from bioeval.document.terms import (
+    RATES as RATES,
+    VOCABULARIES as VOCABULARIES,
+    in_other_vocabulary as in_other_vocabulary,
+    rate_of_term as rate_of_term,
+    word_for as word_for,
+)
+from bioeval.document.text import (
+    Enumeration as Enumeration,
+    Phrase as Phrase,
+    Term as Term,
+    Text as Text,
+    parts as parts,
+    say as say,
+)

@@ -1,0 +1,136 @@
+"""What a reader is shown of a result: a tree of sections, paragraphs, facts and tables.
+
+A study returns a :class:`Section` of its results; the writers of :mod:`bioeval.views.writers` make
+a terminal's table, a page, LaTeX, Markdown or data of it, and know no study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import xarray as xr
+
+from bioeval.base.messages import Message
+from bioeval.document.text import Text
+
+#: Results by the name of their system, ``""`` for the only one.
+ResultsBySystem = Mapping[str, xr.Dataset]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A sentence or several; a `note` is secondary, an `answer` is what the reader asked for."""
+
+    text: Text
+    role: Literal["", "note", "answer", "warning"] = ""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The other vocabulary's terms for the rates that a document shows; a writer finds them."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name with what there is to say; `variable` is its key in data."""
+
+    name: str
+    text: Text | Vocabulary
+    variable: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and their texts side by side; a fact with an empty text is left out."""
+
+    facts: Sequence[Fact]
+    indented: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: the key of its values in data, and its heading.
+
+    A narrow view leaves out the columns with the highest `priority` first, and never those with 0.
+    Of a `grouped` column a view shows a value once where it is repeated in the rows below. `only`
+    tells who sees it: data have all columns.
+    """
+
+    name: str
+    heading: Text = ""
+    priority: int = 0
+    grouped: bool = False
+    only: Literal["", "data", "page"] = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells below column headings; a cell without a value is None.
+
+    Readers are `shown` this number of rows, data have all of them. The `title` stands above, the
+    `details` below it, the `notes` below the rows. Plain sentences `instead` are written where the
+    table is too wide for a terminal; without them, each row is written as lines.
+    """
+
+    id: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Text | None]]
+    title: Text = ""
+    details: Sequence[Text] = ()
+    notes: Sequence[Text] = ()
+    shown: int | None = None
+    instead: Sequence[Text] = ()
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise TypeError(
+                    f"the table {self.id} has a row of {len(row)} cells; expected "
+                    f"{len(self.columns)}"
+                )
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Messages of results, each with the names of its systems where not all have it."""
+
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of ``be.plot`` by its name, with its caption; a page draws it."""
+
+    plot: str
+    caption: Text = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a study says of a result. `task` is what its rates are of unless a phrase says it."""
+
+    id: str
+    title: Text
+    blocks: Sequence[Block]
+    task: str = ""
+
+
+Block = Paragraph | Facts | Table | Messages | Figure | Section
+
+
+def walk(section: Section) -> Iterator[tuple[Section, Block]]:
+    """Yield the blocks of a section and of those within it, each with the section it is in."""
+    for block in section.blocks:
+        yield section, block
+        if isinstance(block, Section):
+            yield from walk(block)
+
+
+def tables(section: Section) -> Iterator[Table]:
+    """Yield the tables of a section and of those within it."""
+    for _, block in walk(section):
+        if isinstance(block, Table):
+            yield block

@@ -1,0 +1,34 @@
+"""The catalogue of messages: the sentence, the meaning and the remedy of each code."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from bioeval.base.messages import Message, MessageType
+from bioeval.base.plugins import offered_value
+from bioeval.base.studies import manifests
+from bioeval.document.core_messages import CORE
+from bioeval.document.text import Phrase, Text
+
+
+@functools.cache
+def catalogue() -> Mapping[str, MessageType]:
+    """Return every message by its code: those of the core, then those of the studies."""
+    types = list(CORE)
+    for study in manifests().values():
+        if study.messages:
+            types += offered_value(study.messages)
+    by_code: dict[str, MessageType] = {}
+    for entry in types:
+        if entry.code in by_code:
+            raise TypeError(f"there are two messages {entry.code}")
+        by_code[entry.code] = entry
+    return by_code
+
+
+def sentence_of(message: Message) -> Text:
+    """Return the sentence of a message."""
+    if not message.code:  # a doubt in words, of a study that has no code for it
+        return str(message.arguments["sentence"])
+    return Phrase(catalogue()[message.code].sentence, message.arguments)

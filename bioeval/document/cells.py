@@ -1,0 +1,156 @@
+"""Values of a result as a reader is shown them: what each is, exact, and not yet text.
+
+A cell holds its value as it was computed, its interval and its sample size; the writers of
+:mod:`bioeval.views.writers` round it. ``variable`` and ``at`` name the variable of the dataset that
+it shows, with the coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from bioeval.base.scalars import Scalar
+    from bioeval.document.text import Text
+
+#: Limits of a confidence interval.
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with its interval, NaN where it is not defined.
+
+    A value that is known by a `bound` alone is at least, or at most, the number.
+    """
+
+    value: float
+    interval: Interval | None = None
+    variable: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
+    bound: Literal["", "at least", "at most"] = ""
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether there is a value."""
+        return not math.isnan(self.value)
+
+
+@dataclass(frozen=True)
+class Rate(Quantity):
+    """A proportion in [0, 1], in per cent; with its attempts, of which one is to be visible.
+
+    A `difference` of two rates is in percentage points.
+    """
+
+    attempts: int | None = None
+    errors: int | None = None
+    difference: bool = False
+
+
+@dataclass(frozen=True)
+class Count(Quantity):
+    """A number of things, perhaps with their noun in the plural: 5 ``subjects``."""
+
+    noun: str = ""
+
+
+@dataclass(frozen=True)
+class Score(Quantity):
+    """A threshold or a score, in the units of the scores."""
+
+
+@dataclass(frozen=True)
+class Number(Quantity):
+    """A number without a unit: an AUC, a coefficient, a mean rank, or a `difference` of two.
+
+    It has these `decimals`, or these `digits` in all if they are not None.
+    """
+
+    decimals: int = 2
+    difference: bool = False
+    digits: int | None = None
+
+
+@dataclass(frozen=True)
+class Cost(Number):
+    """A cost of decisions, normalised or not."""
+
+
+@dataclass(frozen=True)
+class Probability(Quantity):
+    """A probability of a test: two digits, and small ones as a bound."""
+
+
+@dataclass(frozen=True)
+class Duration(Quantity):
+    """A time span in seconds."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A date, or a date with its time, as ISO 8601 writes it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name that a user chose: of a system, a subject, a file. It is never translated."""
+
+    value: Any  # text, or a number that serves as a name
+
+    @property
+    def text(self) -> str:
+        """The name as text."""
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of users, the first ones of all."""
+
+    values: Sequence[Any]
+    more: bool = False  # whether there are others
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image of a template: a file or the bytes of one, and what it shows."""
+
+    source: Any
+    description: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """No value, and why."""
+
+    why: Text = ""
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A text that stands out."""
+
+    text: Text
+
+
+Cell = Quantity | Moment | Label | Labels | Picture | Missing | Strong
+
+
+def cell_of_scalar(
+    scalar: Scalar, value: float, *, attempts: int | None = None, **more: Any
+) -> Quantity:
+    """Return a value of a scalar as a cell: a rate, or a number with its decimals.
+
+    `more` are other fields of the cell, such as ``interval`` and ``at``.
+    """
+    more.setdefault("variable", scalar.name)
+    if scalar.percent:
+        return Rate(value, attempts=attempts, **more)
+    decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
+    return Number(value, decimals=decimals, **more)

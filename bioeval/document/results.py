@@ -1,0 +1,145 @@
+"""What documents say of every result: its data, its intervals, its messages."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.messages import Message, messages_of
+from bioeval.document.blocks import Column, Messages, Paragraph, ResultsBySystem, Table
+from bioeval.document.cells import Count, Label, Number, Score
+from bioeval.document.text import Enumeration, Phrase, Text, say
+from bioeval.tallies.threshold_rules import Rule
+
+
+def interval_note(
+    results: ResultsBySystem, where: str = "In brackets", more: Text = ""
+) -> Iterator[Paragraph]:
+    """Yield the methods of the intervals of results, with their tasks where they differ."""
+    by_method: dict[str, list[str]] = {}
+    methods: dict[str, Text] = {}
+    for dataset in results.values():
+        attrs = dataset.attrs
+        if "interval_method" not in attrs:
+            continue
+        method = _interval_method(attrs)
+        by_method.setdefault(str(method), []).append(str(attrs.get("task", "")))
+        methods[str(method)] = method
+    texts = list(methods.values())
+    if len(texts) > 1:
+        for i, tasks in enumerate(by_method.values()):
+            named = Enumeration(list(dict.fromkeys(filter(None, tasks))))
+            texts[i] = say("{method} ({tasks})", method=texts[i], tasks=named)
+    if texts:
+        listed = Enumeration(texts, ";")
+        yield Paragraph(
+            say("{where}: {methods}{more}.", where=where, methods=listed, more=more), "note"
+        )
+
+
+def _interval_method(attrs: Mapping[str, object]) -> Phrase:
+    """Return the method of a result's confidence intervals, and their population."""
+    more = [str(attrs["interval_method"])]
+    if attrs.get("interval_for"):
+        more.append(f"for {attrs['interval_for']}")
+    if "replicates" in attrs:
+        more.append(f"({int(str(attrs['replicates'])):,} replicates)")
+    method = " ".join(more)
+    if attrs.get("band") == "simultaneous":
+        method += ", simultaneous along curves"
+    level = f"{100 * float(str(attrs['confidence'])):g} %"
+    return say("{level} interval, {method}", level=level, method=method)
+
+
+def result_messages(results: ResultsBySystem) -> Messages:
+    """Return the messages of results, each with the names of its systems where not all have it."""
+    about: dict[Message, list[str]] = {}
+    for name, dataset in results.items():
+        for message in messages_of_result(dataset):
+            about.setdefault(message, []).append(name)
+    listed = []
+    for message, names in about.items():
+        if len(names) < len(results):
+            message = Message(message.code, names, **message.arguments)
+        listed.append(message)
+    return Messages(listed)
+
+
+def messages_of_result(dataset: xr.Dataset | xr.DataTree) -> list[Message]:
+    """Return the messages of a result."""
+    lines = str(dataset.attrs.get("warnings") or "").splitlines()
+    return [*messages_of(dataset.attrs), *(Message("", sentence=line) for line in lines if line)]
+
+
+def people_and_attempts(subjects: int, genuine: int, impostor: int) -> Phrase:
+    """Return the sample size of verification in words."""
+    return say(
+        "{subjects}; {genuine} genuine and {impostor}",
+        subjects=Count(subjects, noun="subjects"),
+        genuine=Count(genuine),
+        impostor=Count(impostor, noun="impostor attempts"),
+    )
+
+
+#: The points that rules choose, in words.
+_POINTS = {
+    "eer": "the equal error rate",
+    "far": "the smallest {frr} with {far} at most {value:rate}",
+    "frr": "the smallest {far} with {frr} at most {value:rate}",
+    "cost": "the least cost, prior {prior}, c_miss {miss}, c_fa {false_accept}",
+    "accuracy": "the largest accuracy",
+    "fixed": "the threshold {value:score}",
+    "none": "no threshold",
+}
+
+
+def rule_in_words(rule: Rule) -> Text:
+    """Return the point that a rule chooses."""
+    template, values = _POINTS[rule.name], rule.values
+    if rule.name == "cost":
+        prior, miss, false_accept = (Number(x, digits=6) for x in values)
+        return say(template, prior=prior, miss=miss, false_accept=false_accept)
+    return say(template, value=values[0]) if values else say(template)
+
+
+def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
+    """Return how the threshold of a result was chosen, and on which data."""
+    chosen_on = str(attrs["chosen_on"])
+    if chosen_on == "given":
+        return chosen_on
+    rule = rule_in_words(Rule.written(str(attrs["threshold_rule"])))
+    return say("{rule}, chosen on {data}", rule=rule, data=chosen_on)
+
+
+def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
+    """Return the variables over exactly these dimensions as a table, the labels first.
+
+    Readers are `shown` none of its rows by default: it is there for CSV and JSON.
+    """
+    variables = {str(x): y for x, y in dataset.data_vars.items() if y.dims == dims}
+    columns = [Column(dim, dim) for dim in dims if dim in dataset.coords]
+    columns += [Column(name, name) for name in variables]
+    rows = []
+    for place in itertools.product(*(range(dataset.sizes[dim]) for dim in dims)):
+        row: list[Text | None] = []
+        for dim, i in zip(dims, place, strict=True):
+            if dim in dataset.coords:
+                row.append(_cell(dataset[dim].values[i].item(), ""))
+        for variable in variables.values():
+            row.append(_cell(variable.values[place].item(), str(variable.attrs.get("units", ""))))
+        rows.append(row)
+    return Table(id, columns, rows, shown=shown)
+
+
+def _cell(value: Any, units: str) -> Text:
+    """Return a value of a variable as a cell."""
+    if isinstance(value, str | bool):
+        return Label(value)
+    if units == "score":
+        return Score(value)
+    if isinstance(value, int):
+        return Count(value)
+    return Number(value, digits=6)

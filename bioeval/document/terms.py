@@ -1,0 +1,88 @@
+"""The terms for rates: the lecture's, and those of ISO/IEC 19795-1 in their place.
+
+Results name their rates as the lecture does, and each name has its ISO term in
+:mod:`bioeval.base.variables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bioeval.base.scalars import ISO_NAMES, Name
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
+
+#: Vocabularies of tables and plots.
+VOCABULARIES = ("lecture", "iso")
+
+STANDARD = "ISO/IEC 19795-1"
+
+#: The rates of each task that have a term in the standard.
+RATES: dict[str, Mapping[str, Name]] = {
+    "verification": {name: VERIFICATION[name] for name in ("far", "frr", "gar", "grr")},
+    "identification": {
+        **{name: OPEN_SET[name] for name in ("far", "frr", "grr", "dir")},
+        "cms": CLOSED_SET["cms"],
+    },
+}
+
+
+def _words_of(task: str) -> dict[str, tuple[str, str]]:
+    """Return the lecture's and the standard's words for each term of a task."""
+    words = {}
+    for name, rate in RATES[task].items():
+        ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
+        words[name] = name.upper(), rate.symbol
+        words[ours] = ours, theirs or rate.symbol  # "1 - FNMR" has no name
+        if theirs and ours.startswith("false"):
+            single, other = ours.removesuffix(" rate"), theirs.removesuffix(" rate")
+            words[single] = single, other
+            plural = f"{other}es" if other.endswith("ch") else f"{other}s"
+            words[f"{single}s"] = f"{single}s", plural
+    return words
+
+
+_WORDS = {task: _words_of(task) for task in RATES}
+_ALL = _WORDS["identification"] | _WORDS["verification"]
+
+
+def is_term(name: str) -> bool:
+    """Whether a name in a template is a term, perhaps with a capital letter."""
+    return _first_lower(name) in _ALL
+
+
+def rate_of_term(name: str) -> str:
+    """Return the rate that an abbreviation stands for; empty of a term in words."""
+    name = name.lower()
+    return name if any(name in rates for rates in RATES.values()) else ""
+
+
+def word_for(name: str, task: str, vocabulary: str) -> str:
+    """Return a term in the words of a vocabulary; one that the task lacks as in the other task."""
+    pair = _WORDS[task or "verification"].get(_first_lower(name)) or _ALL[_first_lower(name)]
+    word = pair[vocabulary == "iso"]
+    return word if name[0].islower() else f"{word[0].upper()}{word[1:]}"
+
+
+def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
+    """Return in words the other vocabulary's term for each rate of each task that is shown."""
+    of_tasks: list[str] = []
+    for task, rates in RATES.items():
+        pairs = []
+        for name, rate in rates.items():
+            if name in shown.get(task, ()):
+                pair = (name.upper(), rate.iso)
+                pairs.append("{} is {}".format(*(pair if vocabulary == "lecture" else pair[::-1])))
+        if pairs and of_tasks:
+            pairs.insert(0, "of identification")
+        if pairs:
+            of_tasks.append(", ".join(pairs))
+    if not of_tasks:
+        return ""
+    where = f"{STANDARD}; in the biometrics lecture, "
+    if vocabulary == "lecture":
+        where = f"in {STANDARD}, "
+    return where + "; ".join(of_tasks)
+
+
+def _first_lower(name: str) -> str:
+    return f"{name[:1].lower()}{name[1:]}"

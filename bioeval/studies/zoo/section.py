@@ -1,0 +1,225 @@
+"""What is said of a zoo: whose errors they are, the animals, and whether they exist."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base import larger_is_closer
+from bioeval.document import (
+    Column,
+    Count,
+    Fact,
+    Facts,
+    Label,
+    Labels,
+    Number,
+    Probability,
+    Rate,
+    ResultsBySystem,
+    Section,
+    Table,
+    Text,
+    Vocabulary,
+    people_and_attempts,
+    result_messages,
+    say,
+    table_of_variables,
+    threshold_choice,
+)
+from bioeval.results import excluded
+
+# Subjects that are named for each kind of error, and for each animal.
+_NAMED = 3
+
+#: The kinds of errors: the name of the errors, of their rate and of the attempts, and a label.
+_ERRORS = (
+    ("fr", "frr", "genuine_attempts", "{false rejects}"),
+    ("fa_as_probe", "far_as_probe", "impostor_attempts_as_probe", "{false accepts}, by probe"),
+    (
+        "fa_as_claimed",
+        "far_as_claimed",
+        "impostor_attempts_as_claimed",
+        "{false accepts}, by claim",
+    ),
+)
+
+_TESTS = {
+    "goat": "goats: subjects differ in genuine scores",
+    "wolf": "wolves: subjects differ in scores against others",
+    "lamb": "lambs: subjects differ in others' scores against them",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of a zoo."""
+    ds = results[""]
+    attrs = ds.attrs
+    attempts = people_and_attempts(
+        ds.sizes["subject"],
+        int(ds["genuine_attempts"].sum()),
+        int(ds["impostor_attempts_as_probe"].sum()),
+    )
+    about = Facts(
+        (
+            Fact("System", Label(str(attrs["system"])), "system"),
+            Fact(
+                "Over",
+                say(
+                    "{attempts}, {templates}-template",
+                    attempts=attempts,
+                    templates=str(attrs["templates"]),
+                ),
+            ),
+            Fact("Excluded", excluded({"": attrs})),
+            Fact("Terms", Vocabulary()),
+        )
+    )
+    return Section(
+        "zoo",
+        "",
+        (
+            about,
+            _errors(ds),
+            _most_errors(ds),
+            _animals(ds),
+            _tests(ds),
+            table_of_variables(ds, "subject", id="subjects"),
+            result_messages(results),
+        ),
+        task="verification",
+    )
+
+
+def _errors(ds: xr.Dataset) -> Table:
+    """Return how many errors there are, and how few subjects make half of them."""
+    sign = ">=" if larger_is_closer(str(ds.attrs["kind"])) else "<="
+    rows = []
+    for errors, rate, attempts, label in _ERRORS:
+        numbers = ds[errors].values
+        total, made = int(numbers.sum()), int(ds[attempts].sum())
+        over_all = total / made if made else math.nan
+        gini = errors.replace("_", "_gini_", 1) if "_" in errors else f"{errors}_gini"
+        half: Text | None = None
+        if total:
+            most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
+            half = Count(int(most) + 1, noun="subjects")
+        rows.append(
+            (
+                say(label),
+                Count(total, variable=errors),
+                Rate(over_all, variable=rate, attempts=made, errors=total),
+                Number(float(ds[gini]), variable=gini),
+                half,
+            )
+        )
+    return Table(
+        "errors",
+        (
+            Column("errors_of"),
+            Column("errors", "errors"),
+            Column("rate", "rate"),
+            Column("gini", "Gini"),
+            Column("half_made_by", "half made by", priority=1),
+        ),
+        rows,
+        title=say(
+            "Errors at the threshold {threshold:score} (accepted if {sign})",
+            threshold=float(ds["threshold"]),
+            sign=sign,
+        ),
+        details=(threshold_choice(ds.attrs),),
+    )
+
+
+def _most_errors(ds: xr.Dataset) -> Table:
+    """Return the subjects with most errors of each kind."""
+    rows = []
+    for errors, rate, attempts, label in _ERRORS:
+        numbers = ds[errors].values
+        without = f"{rate[:3]}_without"
+        share = errors.replace("_", "_share_", 1) if "_" in errors else f"{errors}_share"
+        order = np.argsort(-numbers, kind="stable")[:_NAMED]
+        for i in order[numbers[order] > 0].tolist():
+            at = {"subject": ds["subject"].values[i]}
+            rows.append(
+                (
+                    say(label),
+                    Label(at["subject"].item()),
+                    Count(int(numbers[i]), variable=errors, at=at),
+                    Rate(float(ds[share][i]), variable=share, at=at),
+                    Rate(float(ds[rate][i]), variable=rate, at=at, attempts=int(ds[attempts][i])),
+                    Rate(float(ds[without][i]), variable=without, at=at),
+                )
+            )
+    return Table(
+        "most_errors",
+        (
+            Column("errors_of", grouped=True),
+            Column("subject", "subject"),
+            Column("errors", "errors"),
+            Column("share", "of all", priority=2),
+            Column("rate", "rate"),
+            Column("without", "without", priority=1),
+        ),
+        rows,
+        title="Subjects with most errors (without: the rate over all other subjects)",
+    )
+
+
+def _animals(ds: xr.Dataset) -> Table:
+    """Return the animals, how many there are, and how many would be there by chance."""
+    rows = []
+    for i, animal in enumerate(ds["animal"].values.tolist()):
+        names = list(map(str, ds["subject"].values[ds["animal_of_subject"].values == animal]))
+        rows.append(
+            (
+                str(animal),
+                Count(int(ds["animal_count"][i]), variable="animal_count"),
+                Number(float(ds["animal_expected"][i]), variable="animal_expected"),
+                Probability(float(ds["animal_p_more"][i]), variable="animal_p_more"),
+                Probability(float(ds["animal_p_fewer"][i]), variable="animal_p_fewer"),
+                Labels(names[:_NAMED], more=len(names) > _NAMED),
+            )
+        )
+    return Table(
+        "animals",
+        (
+            Column("animal"),
+            Column("count", "subjects"),
+            Column("expected", "expected"),
+            Column("p_more", "p of at least as many"),
+            Column("p_fewer", "p of at most as many"),
+            Column("such_as", "such as", priority=1),
+        ),
+        rows,
+        title=say(
+            "Animals: best and worst {share:rate} by genuine and by impostor mean",
+            share=float(ds.attrs["quantile"]),
+        ),
+        notes=("p: probability by chance, if the two means were independent",),
+    )
+
+
+def _tests(ds: xr.Dataset) -> Table:
+    """Return the tests of the existence of goats, wolves and lambs."""
+    rows: list[tuple[Text | None, ...]] = []
+    for animal, label in _TESTS.items():
+        correlation, p_value = f"{animal}_correlation", f"{animal}_p"
+        rows.append(
+            (
+                label,
+                Number(float(ds[correlation]), variable=correlation),
+                Probability(float(ds[p_value]), variable=p_value),
+            )
+        )
+    kruskal = "Kruskal and Wallis (assumes independent scores)"
+    rows.append((kruskal, None, Probability(float(ds["kruskal_p"]), variable="kruskal_p")))
+    return Table(
+        "tests",
+        (Column("test"), Column("correlation", "correlation"), Column("p", "p")),
+        rows,
+        title="Do goats, wolves and lambs exist?",
+    )

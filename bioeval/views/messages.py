@@ -1,0 +1,48 @@
+"""The messages of a result, for programs: codes and arguments, with their sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bioeval.document import messages_of_result
+from bioeval.views.tasks import datasets
+from bioeval.views.writers.lines import Lines
+
+
+class ResultMessage(NamedTuple):
+    """A message of a result."""
+
+    code: str
+    arguments: Mapping[str, Any]
+    sentence: str
+
+
+def messages(result: Any) -> list[ResultMessage]:
+    """Return the messages of a result, each once.
+
+    Parameters
+    ----------
+    result : xarray.Dataset or xarray.DataTree
+        What a function of bioeval returned, or a result that was loaded from a file.
+
+    Returns
+    -------
+    list of ResultMessage
+        The code of each, by which a program recognises it, its arguments, and its sentence in the
+        words of Python and of the lecture.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> zoo = be.zoo(be.simulate(5, 4, random_state=1))
+    >>> for message in be.messages(zoo)[:1]:
+    ...     print(message.code, message.arguments["subjects"])
+    too-few-halves 5
+    """
+    lines = Lines()
+    listed = {}
+    for _, dataset in datasets(result):
+        for message in messages_of_result(dataset):
+            listed[message] = ResultMessage(message.code, message.arguments, lines.message(message))
+    return list(listed.values())

@@ -1,0 +1,105 @@
+"""Documents as data: exact values under the names of variables, for JSON, CSV and data frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bioeval.base.messages import Message
+from bioeval.document import (
+    Label,
+    Labels,
+    Messages,
+    Missing,
+    Moment,
+    Picture,
+    Quantity,
+    Section,
+    Strong,
+    Table,
+    Text,
+    tables,
+    walk,
+)
+from bioeval.views.writers.lines import Lines, Naming, python_naming
+
+#: A row of a table: a value for each key.
+Row = dict[str, Any]
+
+
+def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
+    """Return the exact value of a cell; text in the words of `lines`."""
+    match cell:
+        case None | Missing():
+            return None
+        case Quantity():
+            return cell.value
+        case Label():
+            return cell.value
+        case Labels():
+            return list(cell.values)
+        case Moment():
+            return cell.text
+        case Picture():
+            return cell.description
+        case Strong():
+            return value_of(cell.text, lines)
+    return (lines or Lines()).write(cell)
+
+
+def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
+    """Return the rows of a table, with the limits of intervals in columns of their own."""
+    with_limits = set()
+    for row in table.rows:
+        for column, cell in zip(table.columns, row, strict=True):
+            if isinstance(cell, Quantity) and cell.interval is not None:
+                with_limits.add(column.name)
+    rows = []
+    for row in table.rows:
+        values: Row = {}
+        for column, cell in zip(table.columns, row, strict=True):
+            if column.only == "page":
+                continue
+            values[column.name] = value_of(cell, lines)
+            if column.name in with_limits:
+                limits = cell.interval if isinstance(cell, Quantity) else None
+                values[f"{column.name}_low"], values[f"{column.name}_high"] = limits or (None, None)
+        rows.append(values)
+    return rows
+
+
+def as_data(section: Section, vocabulary: str = "lecture") -> dict[str, list[Row]]:
+    """Return the rows of each table of a document, by the name of the table."""
+    lines = Lines(vocabulary, section.task)
+    return {table.id: rows_of_table(table, lines) for table in tables(section)}
+
+
+def units_of(table: Table) -> dict[str, str]:
+    """Return the kind of cell that each column of a table has."""
+    kinds = {}
+    for i, column in enumerate(table.columns):
+        kinds[column.name] = next((_kind(row[i]) for row in table.rows if row[i] is not None), "")
+    return kinds
+
+
+def _kind(cell: Text | None) -> str:
+    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label | Moment) else "text"
+
+
+def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:
+    """Return a message as data: its code, its arguments, and its sentence."""
+    data: dict[str, Any] = {"code": message.code, **message.arguments}
+    if message.about:
+        data["about"] = list(message.about)
+    return data | {"sentence": (lines or Lines()).message(message)}
+
+
+def messages_data(
+    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
+) -> list[Row]:
+    """Return the messages of a document as data."""
+    lines = Lines(vocabulary, section.task, naming)
+    found = list[Row]()
+    for _, block in walk(section):
+        if isinstance(block, Messages):
+            found += [message_data(message, lines) for message in block.messages]
+    return found

@@ -1,0 +1,146 @@
+"""Documents as HTML, for a notebook and for a page: text is escaped, nothing is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bioeval.base.panels import safe
+from bioeval.document import Facts, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document.blocks import Block
+from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.numbers import Printed
+
+_DIGIT, _POINT = "\u2007", "\u2008"  # blanks as wide as a digit, and as a point
+
+CSS = """
+.bioeval{overflow-x:auto;max-width:100%;padding:.2em 0;color:inherit;line-height:1.45;
+font-variant-numeric:tabular-nums}
+.bioeval p{margin:0;max-width:60em}
+.bioeval p.t{margin-top:.7em}
+.bioeval .in{padding-left:1.2em}
+.bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
+.bioeval tr:nth-child(n):nth-child(n){background:transparent}
+.bioeval th,.bioeval td{background:transparent;color:inherit;border:0;font-weight:inherit;
+padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
+.bioeval .r.r{text-align:right;white-space:pre}
+.bioeval thead th{border-bottom:1px solid rgba(128,128,128,.5)}
+.bioeval i{font-style:normal;opacity:.72}
+"""
+
+
+class HtmlLines(Lines):
+    """Lines of HTML."""
+
+    def literal(self, text: str) -> str:
+        """Return text with its characters escaped."""
+        return safe(text)
+
+    def strong(self, text: str) -> str:
+        """Return bold text."""
+        return f"<b>{text}</b>"
+
+
+def as_html(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
+    """Return a document as one element with its style."""
+    written = "".join(body(section, HtmlLines(vocabulary, section.task, naming), section))
+    css = CSS.replace("\n", "")
+    return f'<div class="bioeval"><style>{css}</style>{written}</div>'
+
+
+def body(section: Section, lines: Lines, whole: Section) -> Iterator[str]:
+    """Yield the HTML of the blocks of a section."""
+    lines = lines.within(section)
+    if title := lines.write(section.title):
+        yield f'<p class="t"><b>{title}</b></p>'
+    for block in section.blocks:
+        yield from _block(block, lines, whole)
+
+
+def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
+    match block:
+        case Paragraph():
+            yield _paragraph(lines.write(block.text), block.role)
+        case Facts():
+            rows = []
+            for fact in block.facts:
+                if isinstance(fact.text, Vocabulary):
+                    text = lines.fact(fact.text, whole)
+                else:
+                    text = lines.write(fact.text)
+                if text:
+                    name = lines.literal(fact.name)
+                    rows.append(f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>')
+            if rows:
+                yield f"<table><tbody>{''.join(rows)}</tbody></table>"
+        case Table():
+            yield table_html(block, lines)
+        case Messages():
+            everyone = len({name for message in block.messages for name in message.about})
+            written = dict.fromkeys(lines.message(x, everyone) for x in block.messages)
+            if written:
+                items = "".join(f"<li>{text}</li>" for text in written)
+                yield f'<p class="t"><b>Warnings</b></p><ul>{items}</ul>'
+        case Section():
+            yield from body(block, lines, whole)
+
+
+def _paragraph(text: str, role: str) -> str:
+    if not text:
+        return ""
+    if role == "note":
+        return f"<p><i>{text}</i></p>"
+    if role:
+        return f'<p class="t"><b>{text}</b></p>'
+    return f"<p>{text}</p>"
+
+
+def table_html(table: Table, lines: Lines) -> str:
+    """Return a table between its title and its notes; the first column names its rows."""
+    columns = printed_columns(table, lines)
+    if not columns:
+        return ""
+    written = []
+    if title := lines.write(table.title):
+        written.append(f'<p class="t"><b>{title}</b></p>')
+    written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.details) if x]
+    heads = ""
+    if any(column.heading for column in columns):
+        cells = "".join(f'<th scope="col"{_how(x)}><i>{x.heading}</i></th>' for x in columns)
+        heads = f"<thead><tr>{cells}</tr></thead>"
+    rows = []
+    texts = [_aligned(column, lines) for column in columns]
+    for row in zip(*texts, strict=True):
+        first, *others = row
+        cells = f'<th scope="row"{_how(columns[0])}>{first}</th>'
+        for text, column in zip(others, columns[1:], strict=True):
+            cells += f"<td{_how(column)}>{text}</td>"
+        rows.append(f"<tr>{cells}</tr>")
+    written.append(f'<div class="in"><table>{heads}<tbody>{"".join(rows)}</tbody></table></div>')
+    written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.notes) if x]
+    return "".join(written)
+
+
+def _how(column: PrintedColumn) -> str:
+    return ' class="r"' if column.numeric else ""
+
+
+def _aligned(column: PrintedColumn, lines: Lines) -> list[str]:
+    """Return the cells of a column; numbers with blanks behind them, so that points align."""
+    if not column.numeric:
+        return column.texts
+    most = max((_fraction(x) for x in column.numbers if x is not None), default=0)
+    texts = []
+    for number, text in zip(column.numbers, column.texts, strict=True):
+        if number is None or number.limits is not None or number.unit:
+            texts.append(text)
+            continue
+        missing = most - _fraction(number)
+        point = _POINT if missing == most and most else ""
+        texts.append(text + point + _DIGIT * max(0, missing - bool(point)))
+    return texts
+
+
+def _fraction(number: Printed) -> int:
+    """Return the characters of a number from its point on."""
+    return number.places[1]

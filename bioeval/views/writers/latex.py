@@ -1,0 +1,131 @@
+"""Documents as LaTeX: tables with the rules of the package booktabs, sentences as comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bioeval.base.errors import escaped
+from bioeval.document import Facts, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document.blocks import Block
+from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.views.writers.lines import Lines, Naming, python_naming
+from bioeval.views.writers.numbers import NOT_DEFINED, Printed
+
+_ESCAPED = str.maketrans(
+    {
+        **{c: f"\\{c}" for c in "%&#$_{}"},
+        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+        **{"|": r"\textbar{}", "<": "$<$", ">": "$>$", "\u2264": r"$\leq$", "\u2265": r"$\geq$"},
+        **{"\u00b1": r"$\pm$", "\u00d7": r"$\times$", "\u2212": "$-$", "\u2013": "--"},
+    }
+)
+
+
+class LatexLines(Lines):
+    """Lines of LaTeX."""
+
+    def literal(self, text: str) -> str:
+        r"""Return text with the characters of LaTeX escaped.
+
+        Examples
+        --------
+        >>> print(LatexLines().literal("a_1 & b: FAR <= 1"))
+        a\_1 \& b: FAR $\leq$ 1
+        """
+        text = text.replace("<=", "\u2264").replace(">=", "\u2265")
+        return " ".join(text.split("\n")).translate(_ESCAPED)
+
+    def number(self, number: Printed) -> str:
+        """Return a number with a minus sign, its unit after a thin space."""
+        if number.number == NOT_DEFINED:
+            return NOT_DEFINED
+        before = f"{self.literal(number.before)} " if number.before else ""
+        unit = {"": "", "%": r"\,\%"}.get(number.unit, f" {self.literal(number.unit)}")
+        text = f"{before}{_signed(number.number)}{unit}"
+        if number.limits is not None:
+            low, high = map(_signed, number.limits)
+            text = f"{text} [{low}, {high}]"
+        return text
+
+    def strong(self, text: str) -> str:
+        """Return bold text."""
+        return rf"\textbf{{{text}}}"
+
+
+def _signed(number: str) -> str:
+    return f"$-${number[1:]}" if number.startswith("-") else number
+
+
+def as_latex(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
+    """Return the tables of a document as LaTeX, and its other parts as comments."""
+    words = Lines(vocabulary, section.task, naming)
+    lines = LatexLines(vocabulary, section.task, naming)
+    blocks = [["% needs \\usepackage{booktabs}"], *_section(section, lines, words, section)]
+    written: list[str] = []
+    after_comment = False
+    for block in filter(any, blocks):
+        comment = block[0].startswith("%")
+        if written and not (comment and after_comment):  # comments follow each other
+            written.append("")
+        written += block
+        after_comment = comment
+    return "\n".join(written) + "\n"
+
+
+def _section(section: Section, lines: Lines, words: Lines, whole: Section) -> Iterator[list[str]]:
+    lines, words = lines.within(section), words.within(section)
+    yield _comments([words.write(section.title)])
+    for block in section.blocks:
+        yield from _block(block, lines, words, whole)
+
+
+def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator[list[str]]:
+    match block:
+        case Paragraph():
+            yield _comments([words.write(block.text)])
+        case Facts():
+            facts = []
+            for fact in block.facts:
+                if isinstance(fact.text, Vocabulary):
+                    text = words.fact(fact.text, whole)
+                else:
+                    text = words.write(fact.text)
+                if text:
+                    facts.append(f"{fact.name}: {text}")
+            yield _comments(facts)
+        case Table():
+            if columns := printed_columns(block, lines):
+                yield _comments(map(words.write, (block.title, *block.details)))
+                yield list(_tabular(columns))
+                yield _comments(map(words.write, block.notes))
+        case Messages():
+            everyone = len({name for message in block.messages for name in message.about})
+            yield _comments(dict.fromkeys(words.message(x, everyone) for x in block.messages))
+        case Section():
+            yield from _section(block, lines, words, whole)
+
+
+def _comments(texts: Iterator[str] | Sequence[str] | dict[str, None] | map[str]) -> list[str]:
+    return [f"% {escaped(text)}" for text in texts if text]
+
+
+def _tabular(columns: list[PrintedColumn]) -> Iterator[str]:
+    """Yield the lines of a ``tabular``; the first row is the heading."""
+    padded = []
+    for i, column in enumerate(columns):
+        texts = [column.heading, *column.texts]
+        if i == 0:  # else "[" or "*" is an argument of the line break before it
+            texts = [f"{{}}{x}" if x.startswith(("[", "*")) else x for x in texts]
+        width = max(map(len, texts))
+        pad = str.rjust if column.numeric else str.ljust
+        padded.append([pad(text, width) for text in texts])
+    heads, *rows = zip(*padded, strict=True)
+    yield f"\\begin{{tabular}}{{{''.join('r' if x.numeric else 'l' for x in columns)}}}"
+    yield "\\toprule"
+    if any(column.heading for column in columns):
+        yield f"{' & '.join(heads)} \\\\"
+        yield "\\midrule"
+    for row in rows:
+        yield f"{' & '.join(row)} \\\\"
+    yield "\\bottomrule"
+    yield "\\end{tabular}"

@@ -1,0 +1,195 @@
+"""Lines of text as a writer writes them: terms in its vocabulary, names and numbers escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from bioeval.base.errors import Argument, escaped, printable, renamed
+from bioeval.base.messages import Message
+from bioeval.document import (
+    Enumeration,
+    Label,
+    Labels,
+    Missing,
+    Moment,
+    Phrase,
+    Picture,
+    Quantity,
+    Rate,
+    Section,
+    Strong,
+    Table,
+    Term,
+    Text,
+    Vocabulary,
+    in_other_vocabulary,
+    parts,
+    rate_of_term,
+    sentence_of,
+    walk,
+    word_for,
+)
+from bioeval.document.blocks import Block, Facts, Messages, Paragraph
+from bioeval.views.terms import TermTranslator
+from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_in_sentence
+
+#: How a surface writes an argument: from its name, and its value as text or None.
+Naming = Callable[[str, "str | None"], str]
+
+
+def python_naming(name: str, value: str | None) -> str:
+    """Return an argument in the words of Python."""
+    return f"`{name}`" if value is None else f"`{name}={value}`"
+
+
+class Lines:
+    """Writes lines of text; this one as plain text.
+
+    `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none, and `naming`
+    writes the names of arguments. Another form overrides :meth:`literal`, :meth:`number`,
+    :meth:`strong` and :meth:`picture`.
+    """
+
+    def __init__(self, vocabulary: str = "lecture", task: str = "", naming: Naming = python_naming):
+        self.vocabulary, self.task, self.naming = vocabulary, task, naming
+
+    def within(self, section: Section) -> Lines:
+        """Return the writer of the lines of a section."""
+        if not section.task or section.task == self.task:
+            return self
+        return type(self)(self.vocabulary, section.task, self.naming)
+
+    def literal(self, text: str) -> str:
+        """Return plain text in this form."""
+        return text
+
+    def number(self, number: Printed) -> str:
+        """Return a number with its unit and its interval."""
+        text = " ".join(filter(None, (number.before, number.number, number.unit)))
+        if number.limits is not None:
+            low, high = number.limits
+            text = f"{text} [{low}, {high}]"
+        return self.literal(text)
+
+    def strong(self, text: str) -> str:
+        """Return text, already in this form, that stands out."""
+        return text
+
+    def picture(self, picture: Picture) -> str:
+        """Return an image, or what stands for it."""
+        return self.literal(picture.description)
+
+    def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
+        """Return a text in this form; `rates` are those that the same sentence has."""
+        match text:
+            case None:
+                return ""
+            case str():
+                return self.literal(text)
+            case Term():
+                word = word_for(text.name, text.task or self.task, self.vocabulary)
+                return self.literal(word)
+            case Argument():
+                value = None if text.value is None else _python_value(text.value)
+                return self.literal(self.naming(text.name, value))
+            case Phrase():
+                return self._phrase(text)
+            case Enumeration():
+                return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
+            case Label():
+                return self.literal(printable(escaped(text.text)))
+            case Labels():
+                names = [self.literal(printable(escaped(str(x)))) for x in text.values]
+                return ", ".join([*names, *["..."] * text.more])
+            case Strong():
+                return self.strong(self.write(text.text, rates))
+            case Missing():
+                return self.literal(NOT_DEFINED)
+            case Picture():
+                return self.picture(text)
+            case Moment():
+                return self.literal(text.text)
+            case Quantity():
+                others = [x for x in rates if x != text.value]
+                return self.number(printed_in_sentence(text, others))
+        raise TypeError(f"{type(text).__name__} is no text")
+
+    def _phrase(self, phrase: Phrase) -> str:
+        typed = list(parts(phrase))
+        rates = [x.value for x in typed if isinstance(x, Rate) and not x.difference]
+        task = phrase.task or self.task
+        lines = self if task == self.task else type(self)(self.vocabulary, task, self.naming)
+        return "".join(lines.write(part, rates) for part in typed)
+
+    @staticmethod
+    def _enumeration(words: Sequence[str], last: str) -> str:
+        if last == ";" or len(words) < 2 or not last:
+            return ("; " if last == ";" else ", ").join(words)
+        return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+    def message(self, message: Message, everyone: int = 1) -> str:
+        """Return the sentence of a message, after the names of those that it is about."""
+        if message.code:
+            sentence = self.write(sentence_of(message))
+        else:  # a warning that has no code yet
+            text = renamed(str(message.arguments["sentence"]), self.naming)
+            sentence = self.literal(TermTranslator(self.vocabulary, self.task)(text))
+        if message.about and len(message.about) < everyone:
+            names = ", ".join(self.literal(printable(escaped(x))) for x in message.about)
+            return f"{names}: {sentence}"
+        return sentence
+
+    def fact(self, text: Text | Vocabulary, whole: Section) -> str:
+        """Return the text of a fact; the terms of the other vocabulary are those of `whole`."""
+        if isinstance(text, Vocabulary):
+            return self.literal(in_other_vocabulary(rates_shown(whole), self.vocabulary))
+        return self.write(text)
+
+
+def _python_value(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def rates_shown(section: Section) -> dict[str, set[str]]:
+    """Return the rates of each task whose terms a section and those within it use."""
+    shown: dict[str, set[str]] = {}
+
+    def collect(text: Any, task: str) -> None:
+        match text:
+            case Term():
+                if rate := rate_of_term(text.name):
+                    shown.setdefault(text.task or task or "verification", set()).add(rate)
+            case Phrase():
+                for part in parts(text):
+                    collect(part, text.task or task)
+            case Enumeration():
+                for part in text.texts:
+                    collect(part, task)
+            case Strong():
+                collect(text.text, task)
+
+    for place, block in walk(section):
+        for text in _texts(block):
+            collect(text, place.task or section.task)
+    return shown
+
+
+def _texts(block: Block) -> Iterable[Any]:
+    """Yield the texts of a block."""
+    match block:
+        case Paragraph():
+            yield block.text
+        case Facts():
+            yield from (fact.text for fact in block.facts)
+        case Table():
+            yield block.title
+            yield from (column.heading for column in block.columns)
+            yield from block.details
+            yield from block.notes
+            for row in block.rows:
+                yield from row
+        case Section():
+            yield block.title
+        case Messages():
+            yield from map(sentence_of, block.messages)

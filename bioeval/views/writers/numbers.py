@@ -1,0 +1,196 @@
+"""Numbers as the writers print them: the only place that rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bioeval.base.errors import singular
+from bioeval.document import (
+    Count,
+    Duration,
+    Number,
+    Probability,
+    Quantity,
+    Rate,
+    Score,
+)
+
+NOT_DEFINED = "n/a"
+
+#: Decimals of a rate in per cent at which float64 has no more digits.
+_MOST_DECIMALS = 15
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as text in parts, which each writer puts together in its own way."""
+
+    number: str  # with a sign of a difference, without its unit
+    unit: str = ""  # "%", "pp" or a noun
+    limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
+    before: str = ""  # "<" or ">", "at least" or "at most"
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """The number of characters before, and from the decimal point on."""
+        head, _, tail = self.number.partition(".")
+        return len(head), len(self.number) - len(head)
+
+
+def decimals_of_rate(rate: Rate) -> int:
+    """Return as many decimals of a per cent as show two digits of a value near 0 or 100 %.
+
+    At least two, and no more than make one attempt visible; of a difference, as many as show two
+    digits of the width of its interval.
+    """
+    if not rate.is_defined:
+        return 2
+    if rate.difference:
+        width = 100 * (rate.interval[1] - rate.interval[0]) if rate.interval else 0.0
+        return _within(1 - math.floor(math.log10(width)) if 0 < width < math.inf else 2, 4)
+    distance = 100 * min(abs(rate.value), abs(1 - rate.value))
+    most = 4
+    if rate.attempts is not None:
+        most = min(4, max(2, len(str(rate.attempts)) - 2))
+    return _within(1 - math.floor(math.log10(distance)) if distance > 0 else 2, most)
+
+
+def _within(decimals: int, most: int) -> int:
+    return min(most, max(2, decimals))
+
+
+def decimals_between(rate: float, others: Sequence[float], least: int = 2) -> int:
+    """Return the decimals in per cent of a rate that a sentence compares with other rates.
+
+    As few from `least` on as leave the rate above, or below, each rate that it is above, or below.
+    """
+    for decimals in range(least, _MOST_DECIMALS):
+        rounded = round(100 * rate, decimals)
+        if all(_order(rate, x) == _order(rounded, round(100 * x, decimals)) for x in others):
+            return decimals
+    return _MOST_DECIMALS
+
+
+def _order(a: float, b: float) -> int:
+    """Return 1 where a number is above another one, -1 below, 0 where they are equal or nearly."""
+    return 0 if math.isclose(a, b, rel_tol=1e-12) else int(a > b) - int(a < b)
+
+
+def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
+    """Return the numbers of a column; rates have as many decimals, and scores of one column."""
+    rates = [cell for cell in cells if isinstance(cell, Rate)]
+    decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
+    scores = [cell.value for cell in cells if isinstance(cell, Score) and cell.is_defined]
+    texts = iter(in_one_precision(scores, 6))
+    column = []
+    for cell in cells:
+        if isinstance(cell, Score) and cell.is_defined and not cell.interval:
+            column.append(Printed(next(texts), before=cell.bound))
+            continue
+        if isinstance(cell, Score) and cell.is_defined:
+            next(texts)
+        column.append(printed(cell, decimals))
+    return column
+
+
+def printed(cell: Quantity, decimals: int | None = None) -> Printed:
+    """Return a number by itself; a rate with these `decimals`, or those that it needs."""
+    if not cell.is_defined:
+        return Printed(NOT_DEFINED)
+    match cell:
+        case Rate():
+            return _rate(cell, decimals_of_rate(cell) if decimals is None else decimals)
+        case Probability():
+            if cell.value < 1e-4:
+                return Printed("0.0001", before="<")
+            return Printed(f"{cell.value:.2g}")
+        case Count():
+            unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
+            return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"), cell.bound)
+        case Duration():
+            return Printed(*_time_span(cell.value))
+        case Number():
+            form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
+            sign = "+" if cell.difference and cell.value else "z"
+            text = f"{cell.value:{sign}{form}}"
+            return Printed(text, "", _limits(cell, f"{'+' * cell.difference}{form}"), cell.bound)
+        case Score():
+            limits = None
+            if cell.interval is not None:
+                low, high = map(score_text, cell.interval)
+                limits = low, high
+            return Printed(score_text(cell.value), "", limits, cell.bound)
+    raise TypeError(f"{type(cell).__name__} is no number")
+
+
+def _rate(rate: Rate, decimals: int) -> Printed:
+    """Return a rate in per cent; a proportion is only written as 0 or 1 if it is that."""
+    form = f".{decimals}f"
+    limits = _limits(rate, f"{'+' * rate.difference}{form}", 100)
+    if rate.difference:
+        sign = "+" if rate.value else ""
+        return Printed(f"{100 * rate.value:{sign}{form}}", "pp", limits, rate.bound)
+    text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
+    if float(text) == 0 and rate.value > 0:
+        return Printed(f"{least:{form}}", "%", limits, "<")
+    if float(text) == 100 and rate.value < 1:
+        return Printed(f"{100 - least:{form}}", "%", limits, ">")
+    return Printed(text, "%", limits, rate.bound)
+
+
+def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
+    """Return a number of a sentence, which may compare it with other `rates`.
+
+    A rate has three significant digits, without zeros at the end, or more where fewer would hide
+    which of them is larger.
+    """
+    if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
+        return printed(cell)
+    value = 100 * cell.value
+    least = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
+    text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return Printed(text, "%", _limits(cell, f".{max(2, least)}f", 100), cell.bound)
+
+
+def _limits(cell: Quantity, form: str, scale: int = 1) -> tuple[str, str] | None:
+    if cell.interval is None or math.isnan(cell.interval[0] + cell.interval[1]):
+        return None
+    low, high = cell.interval
+    return f"{scale * low:{form}}", f"{scale * high:{form}}"
+
+
+def score_text(value: float) -> str:
+    """Return a score with six digits; whole numbers whole."""
+    return _whole_or(value, ".6g")
+
+
+def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
+    """Return numbers with equal decimals: as many as a number of these `digits` has at most."""
+    texts = [_whole_or(value, f".{digits}g") for value in values]
+    decimals = 0
+    for text in texts:
+        if "e" in text:
+            return texts
+        decimals = max(decimals, len(text.partition(".")[2]))
+    return [f"{value:.{decimals}f}" for value in values]
+
+
+def _whole_or(value: float, digits: str) -> str:
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return str(int(value)) if whole else f"{value:{digits}}"
+
+
+def _time_span(seconds: float) -> tuple[str, str]:
+    """Return a time span in its largest unit of which there are two or more."""
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g}", unit
+    return f"{seconds:.3g}", "seconds"
+
+
+def _is_defined(cell: Quantity) -> bool:
+    return cell.is_defined

@@ -1,0 +1,280 @@
+"""Documents in a terminal, in colour and as wide as it is; as plain text elsewhere."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from bioeval.base.errors import without_controls, wrapped
+from bioeval.document import Facts, Figure, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document.blocks import Block
+from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.views.writers.lines import Lines, Naming, python_naming
+
+#: Columns between those of a table.
+_GAP = 2
+
+#: Columns by which rows are set in.
+_INDENT = 2
+
+#: A column of text is not made narrower than this.
+_LEAST_TEXT = 16
+
+#: Narrower terminals have the names of facts above their texts.
+_LEAST_FACTS = 32
+
+_STYLES = {"": "", "note": "dim", "answer": "bold", "warning": "bold red"}
+
+
+class _TerminalLines(Lines):
+    """Lines of plain text; what stands out is between control characters that rich takes out."""
+
+    def strong(self, text: str) -> str:
+        """Return text between marks of bold letters."""
+        return f"{_BOLD}{text}{_PLAIN}"
+
+
+# The separators of ASCII: text of a user has them escaped.
+_BOLD, _PLAIN = "\x1e", "\x1f"
+
+
+class TerminalDocument:
+    """A section that rich can print, with the words of a vocabulary and of a surface."""
+
+    def __init__(
+        self, section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
+    ):
+        self.section, self._vocabulary, self._naming = section, vocabulary, naming
+        self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
+
+    def html(self) -> str:
+        """Return the document as HTML."""
+        from bioeval.views.writers.html import as_html
+
+        return as_html(self.section, self._vocabulary, self._naming)
+
+    def marked_up(self, form: str) -> str:
+        """Return the document as LaTeX or as Markdown."""
+        if form == "latex":
+            from bioeval.views.writers.latex import as_latex
+
+            return as_latex(self.section, self._vocabulary, self._naming)
+        from bioeval.views.writers.markdown import as_markdown
+
+        return as_markdown(self.section, self._vocabulary, self._naming)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what rich prints of each block, with blank lines between those that need one."""
+        yield from self._section(self.section, self._lines, options.max_width)
+
+    def _section(self, section: Section, lines: Lines, width: int) -> Iterator[RenderableType]:
+        lines = lines.within(section)
+        title = lines.write(section.title)
+        if title:
+            yield _text(title, "bold")
+        first = not title
+        for block in section.blocks:
+            written = list(self._block(block, lines, width))
+            if not written:
+                continue
+            if not first and _stands_apart(block):
+                yield RichText("")
+            yield from written
+            first = False
+
+    def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
+        match block:
+            case Paragraph():
+                if text := lines.write(block.text):
+                    yield _text(text, _STYLES[block.role])
+            case Facts():
+                yield from self._facts(block, lines, width)
+            case Table():
+                yield from _table(block, lines, width)
+            case Messages():
+                yield from _messages(block, lines)
+            case Section():
+                yield from self._section(block, lines, width)
+            case Figure():
+                return
+
+    def _facts(self, block: Facts, lines: Lines, width: int) -> Iterator[RenderableType]:
+        rows = []
+        for fact in block.facts:
+            if isinstance(fact.text, Vocabulary):
+                text = lines.fact(fact.text, self.section)
+            else:
+                text = lines.write(fact.text)
+            if text:
+                rows.append((fact.name, text))
+        if not rows:
+            return
+        if width < _LEAST_FACTS:
+            for name, text in rows:
+                yield _text(name, "dim")
+                yield _indented(_text(text))
+            return
+        grid = RichTable.grid(padding=(0, _GAP))
+        grid.add_column(no_wrap=True, style="dim")
+        grid.add_column(overflow="fold")
+        for name, text in rows:
+            grid.add_row(_text(name), _text(text))
+        yield _indented(grid) if block.indented else grid
+
+
+def as_text(
+    section: Section, width: int, vocabulary: str = "lecture", naming: Naming = python_naming
+) -> str:
+    """Return a document as plain text of a width."""
+    return plain(TerminalDocument(section, vocabulary, naming), width)
+
+
+def plain(renderable: Any, width: int) -> str:
+    """Return what rich prints as plain text."""
+    stream = io.StringIO()
+    options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+    Console(file=stream, width=width, color_system=None, **options).print(renderable)
+    text = without_controls(stream.getvalue())
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _stands_apart(block: Block) -> bool:
+    """Whether there is a blank line before a block."""
+    match block:
+        case Table():
+            return bool(block.title) or not block.details
+        case Paragraph():
+            return block.role in ("answer", "warning")
+    return isinstance(block, Section | Messages | Facts)
+
+
+def _text(text: str, style: str = "") -> RichText:
+    """Return text for rich, bold between the marks of bold letters."""
+    written = RichText("", style)
+    for i, part in enumerate(text.replace(_PLAIN, _BOLD).split(_BOLD)):
+        written.append(part, "bold" if i % 2 else None)
+    return written
+
+
+def _plain_length(text: str) -> int:
+    return cell_len(text.replace(_BOLD, "").replace(_PLAIN, ""))
+
+
+def _indented(renderable: RenderableType) -> Padding:
+    return Padding(renderable, (0, 0, 0, _INDENT))
+
+
+def _messages(block: Messages, lines: Lines) -> Iterator[RenderableType]:
+    everyone = len({name for message in block.messages for name in message.about})
+    distinct = list(dict.fromkeys(lines.message(x, everyone) for x in block.messages))
+    if not distinct:
+        return
+    yield RichText("Warnings", style="bold yellow")
+    grid = RichTable.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for sentence in distinct:
+        grid.add_row("-", _text(sentence))
+    yield _indented(grid)
+
+
+# ------------------------------------------------------------------------ tables
+
+
+def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
+    """Yield a table, without some of its columns where they do not fit, or in lines."""
+    all_columns = printed_columns(table, lines)
+    if not all_columns:
+        return
+    if title := lines.write(table.title):
+        yield _text(title, "bold")
+    for line in filter(None, map(lines.write, table.details)):
+        yield _indented(_text(line, "dim"))
+    columns = _fitting(all_columns, width - _INDENT)
+    if columns is not None:
+        yield _indented(_laid_out(columns, width - _INDENT))
+    elif table.instead:
+        yield from (_text(lines.write(text)) for text in table.instead)
+    else:
+        yield from _in_lines(all_columns)
+    for line in filter(None, map(lines.write, table.notes)):
+        yield _indented(_text(line, "dim"))
+
+
+def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
+    """Return the columns that fit, those with the highest priority left out; None if none do."""
+    while True:
+        needed = [_least_width(column) for column in columns]
+        if sum(needed) + _GAP * (len(columns) - 1) <= width:
+            return columns
+        last = max((column.column.priority for column in columns), default=0)
+        if last == 0:
+            return None
+        columns = [column for column in columns if column.column.priority < last]
+
+
+def _least_width(column: PrintedColumn) -> int:
+    """Return the width without which a number, or a word, would be cut."""
+    texts = column.aligned()
+    if column.numeric:
+        heading = max(map(cell_len, column.heading.split()), default=0)
+        return max([heading, *map(_plain_length, texts)])
+    words = [word for text in (column.heading, *texts) for word in text.split()]
+    longest = max(map(_plain_length, (column.heading, *texts)), default=0)
+    return max([min(_LEAST_TEXT, longest), *map(_plain_length, words)])
+
+
+def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
+    """Return columns as a table without lines, numbers at the right and never broken.
+
+    Headings above numbers are broken between words where there is no room for them in one line.
+    """
+    widest = [max(map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
+    broken = sum(widest) + _GAP * (len(columns) - 1) > width
+    table = RichTable(
+        box=None,
+        pad_edge=False,
+        padding=(0, _GAP, 0, 0),
+        header_style="dim",
+        show_header=any(column.heading for column in columns),
+    )
+    for column in columns:
+        heading = column.heading
+        if column.numeric and broken:
+            heading = "\n".join(wrapped(heading, _least_width(column)))
+        table.add_column(
+            heading,
+            justify="right" if column.numeric else "left",
+            no_wrap=column.numeric,
+            min_width=_least_width(column),
+            overflow="fold",
+        )
+    for row in zip(*(column.aligned() for column in columns), strict=True):
+        # Rich drops the blanks behind a text: those that align numbers cannot be broken.
+        table.add_row(
+            *(
+                _text(cell.replace(" ", "\xa0") if column.numeric else cell)
+                for cell, column in zip(row, columns, strict=True)
+            )
+        )
+    return table
+
+
+def _in_lines(columns: list[PrintedColumn]) -> Iterator[RenderableType]:
+    """Yield each row as its name, and below it each cell after its heading."""
+    first, *others = columns
+    for i, name in enumerate(first.texts):
+        if name:
+            yield _indented(_text(name))
+        cells = []
+        for column in others:
+            if column.texts[i]:
+                cells.append(f"{column.heading} {column.texts[i]}".strip())
+        yield _indented(_indented(_text(", ".join(cells))))
