@@ -41,6 +41,7 @@ _NAMES: NamesByModule = {
         "cell_of_scalar",
     ),
     "bioeval.document.results": (
+        "data_facts",
         "interval_note",
         "messages_of_result",
         "people_and_attempts",
