@@ -40,6 +40,7 @@ _NAMES: NamesByModule = {
         "Strong",
     ),
     "bioeval.document.results": (
+        "data_facts",
         "interval_note",
         "messages_of_result",
         "people_and_attempts",

@@ -36,6 +36,7 @@ from bioeval.document.cells import (
     Strong as Strong,
 )
 from bioeval.document.results import (
+    data_facts as data_facts,
     interval_note as interval_note,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
