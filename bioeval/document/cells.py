@@ -24,7 +24,8 @@ Interval = tuple[float, float]
 class Quantity:
     """A number with its interval, NaN where it is not defined.
 
-    A value that is known by a `bound` alone is at least, or at most, the number.
+    A value that is known by a `bound` alone is at least, or at most, the number. One that is
+    `flagged` has an asterisk, which a note of its table explains; the dataset has a variable for it.
     """
 
     value: float
@@ -32,6 +33,7 @@ class Quantity:
     variable: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
     bound: Literal["", "at least", "at most"] = ""
+    flagged: bool = False
 
     @property
     def is_defined(self) -> bool:

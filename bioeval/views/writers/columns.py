@@ -49,7 +49,7 @@ def _head(number: Printed) -> str:
 
 def _tail(number: Printed) -> str:
     unit = f" {number.unit}" if number.unit else ""
-    return number.number[number.places[0] :] + unit
+    return number.number[number.places[0] :] + unit + number.mark
 
 
 def _limits(number: Printed) -> str:

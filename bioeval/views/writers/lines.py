@@ -66,7 +66,7 @@ class Lines:
 
     def number(self, number: Printed) -> str:
         """Return a number with its unit and its interval."""
-        text = " ".join(filter(None, (number.before, number.number, number.unit)))
+        text = " ".join(filter(None, (number.before, number.number, number.unit))) + number.mark
         if number.limits is not None:
             low, high = number.limits
             text = f"{text} [{low}, {high}]"
