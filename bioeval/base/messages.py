@@ -56,6 +56,17 @@ def as_json(messages: Iterable[Message]) -> str:
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
 
 
+def with_messages(attrs: Mapping[Any, Any], found: Iterable[str | Message]) -> dict[Any, Any]:
+    """Return the attributes of a result with more messages, and with warnings that are text."""
+    lines, messages = str(attrs.get("warnings") or "").splitlines(), messages_of(attrs)
+    for message in found:
+        if isinstance(message, Message):
+            messages.append(message)
+        else:
+            lines.append(message)
+    return {**attrs, "warnings": "\n".join(lines), ATTRIBUTE: as_json(messages)}
+
+
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
     listed = []

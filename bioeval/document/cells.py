@@ -25,7 +25,7 @@ class Quantity:
     """A number with its interval, NaN where it is not defined.
 
     A value that is known by a `bound` alone is at least, or at most, the number. One that is
-    `flagged` has an asterisk, which a note of its table explains; the dataset has a variable for it.
+    `flagged` has an asterisk, which a note of its table explains.
     """
 
     value: float
