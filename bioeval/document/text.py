@@ -6,9 +6,9 @@ format says what a plain value is::
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 
-``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
-command line writes its option. Nothing is translated afterwards, so that a system that is called
-FAR-net keeps its name.
+``{rate:term}`` is the term that an argument names, ``{arg.nan}`` the argument ``nan`` of a public
+function, ``{arg.nan=reject}`` one with a value; a command line writes its option. Nothing is
+translated afterwards, so that a system that is called FAR-net keeps its name.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from bioeval.document.cells import (
     Cost,
     Count,
     Duration,
+    Flag,
     Label,
     Labels,
     Missing,
@@ -104,9 +105,13 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Picture | Missing | Strong):
+    if isinstance(value, Argument | Moment | Label | Labels | Flag | Picture | Missing | Strong):
         return value
     kind, _, noun = form.partition(" ")
+    if kind == "term":
+        return Term(value)
+    if kind == "terms":
+        return Enumeration([Term(x) for x in value])
     if kind == "names":
         return Enumeration([Label(str(x)) for x in value])
     if kind.endswith("s") and kind[:-1] in _FORMATS:
