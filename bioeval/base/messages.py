@@ -56,15 +56,19 @@ def as_json(messages: Iterable[Message]) -> str:
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
 
 
-def with_messages(attrs: Mapping[Any, Any], found: Iterable[str | Message]) -> dict[Any, Any]:
-    """Return the attributes of a result with more messages, and with warnings that are text."""
-    lines, messages = str(attrs.get("warnings") or "").splitlines(), messages_of(attrs)
-    for message in found:
-        if isinstance(message, Message):
-            messages.append(message)
-        else:
-            lines.append(message)
-    return {**attrs, "warnings": "\n".join(lines), ATTRIBUTE: as_json(messages)}
+def message_attrs(
+    found: Iterable[str | Message], attrs: Mapping[Any, Any] | None = None
+) -> dict[str, str]:
+    """Return the attributes of a result with further messages, each once.
+
+    Sentences that have no code yet stay in the attribute ``warnings``.
+    """
+    attrs = attrs or {}
+    listed: list[str | Message] = str(attrs.get("warnings") or "").splitlines()
+    listed += [*messages_of(attrs), *found]
+    texts = dict.fromkeys(line for line in listed if isinstance(line, str) and line)
+    coded = as_json(line for line in listed if isinstance(line, Message))
+    return {"warnings": "\n".join(texts), ATTRIBUTE: coded}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:

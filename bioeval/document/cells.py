@@ -119,6 +119,14 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class Flag:
+    """Whether something is so, with what a reader is told where it is."""
+
+    value: bool
+    text: Text = "yes"
+
+
+@dataclass(frozen=True)
 class Picture:
     """An image of a template: a file or the bytes of one, and what it shows."""
 
@@ -140,4 +148,4 @@ class Strong:
     text: Text
 
 
-Cell = Quantity | Moment | Label | Labels | Picture | Missing | Strong
+Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong

@@ -28,6 +28,7 @@ from bioeval.document.cells import (
     Cost,
     Count,
     Duration,
+    Flag,
     Label,
     Labels,
     Missing,
@@ -111,11 +112,13 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Picture | Missing | Strong):
+    if isinstance(value, Argument | Moment | Label | Labels | Flag | Picture | Missing | Strong):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":
         return Term(value)
+    if kind == "terms":
+        return Enumeration([Term(x) for x in value])
     if kind == "names":
         return _first([Label(str(x)) for x in value])
     if kind.endswith("s") and kind[:-1] in _FORMATS:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.messages import Message, with_messages
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import Stream
 from bioeval.base.scalars import Name
 from bioeval.stats.binomial import zero_error_bound
@@ -216,5 +216,5 @@ def with_limits(
             limits = np.asarray(values, dtype=np.float64)
             variables[key] = (over[name], limits, names[key].attrs())
     out = dataset.assign(variables)
-    out.attrs = with_messages({**dataset.attrs, **attrs}, remarks)
+    out.attrs = {**dataset.attrs, **attrs, **message_attrs(remarks, dataset.attrs)}
     return out
