@@ -22,6 +22,7 @@ from bioeval.document.cells import (
     Cost as Cost,
     Count as Count,
     Duration as Duration,
+    Flag as Flag,
     Interval as Interval,
     Label as Label,
     Labels as Labels,
