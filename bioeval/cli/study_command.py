@@ -317,7 +317,7 @@ class StudyCommand:
         The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
         only one. Without a `document` it is what the study says of its results, in data, and each
-        of its tables is a file of CSV.
+        of its tables is a file of CSV, beside those of `csv`.
         """
         self._counting.close()
         import xarray as xr
@@ -330,7 +330,8 @@ class StudyCommand:
         else:
             drawn, saved = self.in_terms(results), results
         if document is None:
-            document, csv = self._data(results, drawn)
+            document, tables = self._data(results, drawn)
+            csv = tables | dict(csv or {})
         table = self.table(drawn)
         if apart:
             drawn = list(drawn.values())

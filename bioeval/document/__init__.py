@@ -26,6 +26,7 @@ _NAMES: NamesByModule = {
         "Cost",
         "Count",
         "Duration",
+        "Flag",
         "Interval",
         "Label",
         "Labels",

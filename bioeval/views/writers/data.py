@@ -6,6 +6,7 @@ from typing import Any
 
 from bioeval.base.messages import Message
 from bioeval.document import (
+    Flag,
     Label,
     Labels,
     Messages,
@@ -33,7 +34,7 @@ def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
             return None
         case Quantity():
             return cell.value
-        case Label():
+        case Label() | Flag():
             return cell.value
         case Labels():
             return list(cell.values)
@@ -82,7 +83,11 @@ def units_of(table: Table) -> dict[str, str]:
 
 
 def _kind(cell: Text | None) -> str:
-    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label | Moment) else "text"
+    return (
+        type(cell).__name__.lower()
+        if isinstance(cell, Quantity | Label | Flag | Moment)
+        else "text"
+    )
 
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:

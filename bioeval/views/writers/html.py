@@ -132,7 +132,7 @@ def _aligned(column: PrintedColumn, lines: Lines) -> list[str]:
     most = max((_fraction(x) for x in column.numbers if x is not None), default=0)
     texts = []
     for number, text in zip(column.numbers, column.texts, strict=True):
-        if number is None or number.limits is not None or number.unit:
+        if number is None or number.limits is not None or number.unit or number.mark:
             texts.append(text)
             continue
         missing = most - _fraction(number)

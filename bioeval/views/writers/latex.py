@@ -41,7 +41,7 @@ class LatexLines(Lines):
             return NOT_DEFINED
         before = f"{self.literal(number.before)} " if number.before else ""
         unit = {"": "", "%": r"\,\%"}.get(number.unit, f" {self.literal(number.unit)}")
-        text = f"{before}{_signed(number.number)}{unit}"
+        text = f"{before}{_signed(number.number)}{unit}{number.mark}"
         if number.limits is not None:
             low, high = map(_signed, number.limits)
             text = f"{text} [{low}, {high}]"

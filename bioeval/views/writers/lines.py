@@ -9,6 +9,7 @@ from bioeval.base.errors import Argument, escaped, printable, renamed
 from bioeval.base.messages import Message
 from bioeval.document import (
     Enumeration,
+    Flag,
     Label,
     Labels,
     Missing,
@@ -66,7 +67,7 @@ class Lines:
 
     def number(self, number: Printed) -> str:
         """Return a number with its unit and its interval."""
-        text = " ".join(filter(None, (number.before, number.number, number.unit)))
+        text = " ".join(filter(None, (number.before, number.number, number.unit))) + number.mark
         if number.limits is not None:
             low, high = number.limits
             text = f"{text} [{low}, {high}]"
@@ -102,6 +103,8 @@ class Lines:
             case Labels():
                 names = [self.literal(printable(escaped(str(x)))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
+            case Flag():
+                return self.write(text.text, rates) if text.value else ""
             case Strong():
                 return self.strong(self.write(text.text, rates))
             case Missing():
@@ -166,7 +169,7 @@ def rates_shown(section: Section) -> dict[str, set[str]]:
             case Enumeration():
                 for part in text.texts:
                     collect(part, task)
-            case Strong():
+            case Strong() | Flag():
                 collect(text.text, task)
 
     for place, block in walk(section):
