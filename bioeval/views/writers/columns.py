@@ -61,7 +61,7 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
     rows = table.rows if table.shown is None else table.rows[: table.shown]
     columns = []
     for i, column in enumerate(table.columns):
-        if column.only not in ("", surface):
+        if column.only not in ("", "readers", surface):
             continue
         cells = [row[i] for row in rows]
         if all(map(_is_empty, cells)):
