@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -26,6 +26,9 @@ _INDENT = 2
 
 #: A column of text is not made narrower than this.
 _LEAST_TEXT = 16
+
+#: Nor one that can be below its rows than this.
+_LEAST_BESIDE = 26
 
 #: Narrower terminals have the names of facts above their texts.
 _LEAST_FACTS = 32
@@ -198,21 +201,31 @@ def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
     for line in filter(None, map(lines.write, table.details)):
         yield _indented(_text(line, "dim"))
     columns = _fitting(all_columns, width - _INDENT)
-    if columns is not None:
+    below = [column for column in all_columns if column.column.below]
+    if below and (columns is None or len(columns) < len(all_columns)):
+        beside = [column for column in all_columns if not column.column.below]
+        columns = _fitting(beside, width - _INDENT, needed=_full_width)
+        if columns is not None:
+            yield from map(_indented, _with_lines_below(columns, below))
+    elif columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
-    elif table.instead:
+    if columns is None and table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
-    else:
+    elif columns is None:
         yield from _in_lines(all_columns)
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
 
-def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
+def _fitting(
+    columns: list[PrintedColumn],
+    width: int,
+    needed: Callable[[PrintedColumn], int] | None = None,
+) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        needed = [_least_width(column) for column in columns]
-        if sum(needed) + _GAP * (len(columns) - 1) <= width:
+        widths = map(needed or _least_width, columns)
+        if sum(widths) + _GAP * (len(columns) - 1) <= width:
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
@@ -228,7 +241,13 @@ def _least_width(column: PrintedColumn) -> int:
         return max([heading, *map(_plain_length, texts)])
     words = [word for text in texts for word in text.split()]
     longest = max(map(_plain_length, texts), default=0)
-    return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
+    least = _LEAST_BESIDE if column.column.below else _LEAST_TEXT
+    return max([heading, min(least, longest), *map(_plain_length, words)])
+
+
+def _full_width(column: PrintedColumn) -> int:
+    """Return the width of a column without any line break."""
+    return max(map(_plain_length, (column.heading, *column.aligned())))
 
 
 def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
@@ -236,8 +255,7 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
-    widest = [max(map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
-    broken = sum(widest) + _GAP * (len(columns) - 1) > width
+    broken = sum(map(_full_width, columns)) + _GAP * (len(columns) - 1) > width
     table = RichTable(
         box=None,
         pad_edge=False,
@@ -265,6 +283,28 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
             )
         )
     return table
+
+
+def _with_lines_below(
+    columns: list[PrintedColumn], below: list[PrintedColumn]
+) -> Iterator[RenderableType]:
+    """Yield the headings and the rows of columns, the texts of others in lines below each row."""
+    if any(column.heading for column in columns):
+        yield _text(_in_one_line(columns, [column.heading for column in columns]), "dim")
+    for i, row in enumerate(zip(*(column.aligned() for column in columns), strict=True)):
+        yield _text(_in_one_line(columns, row))
+        for text in (column.texts[i] for column in below):
+            if text:
+                yield _indented(_text(text))
+
+
+def _in_one_line(columns: list[PrintedColumn], texts: Sequence[str]) -> str:
+    """Return texts as wide as their columns, numbers at the right."""
+    cells = []
+    for column, text in zip(columns, texts, strict=True):
+        blanks = " " * (_full_width(column) - _plain_length(text))
+        cells.append(blanks + text if column.numeric else text + blanks)
+    return (" " * _GAP).join(cells).rstrip()
 
 
 def _in_lines(columns: list[PrintedColumn]) -> Iterator[RenderableType]:
