@@ -257,7 +257,7 @@ class StudyCommand:
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
-    def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
+    def data_of(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV."""
         from bioeval.views.tables.registry import sections_of
         from bioeval.views.writers.data import as_data, facts_data, messages_data
@@ -338,7 +338,7 @@ class StudyCommand:
         else:
             drawn, saved = results, None
         if document is None:
-            document, tables = self._data(results, drawn)
+            document, tables = self.data_of(results, drawn)
             document |= more or {}
             csv = tables | dict(csv or {})
         table = self.table(drawn)

@@ -28,7 +28,7 @@ _INDENT = 2
 _LEAST_TEXT = 16
 
 #: Nor one that can be below its rows than this.
-_LEAST_BESIDE = 26
+_LEAST_BESIDE = 24
 
 #: Narrower terminals have the names of facts above their texts.
 _LEAST_FACTS = 32
@@ -200,11 +200,11 @@ def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
         yield _text(title, "bold")
     for line in filter(None, map(lines.write, table.details)):
         yield _indented(_text(line, "dim"))
-    columns = _fitting(all_columns, width - _INDENT)
     below = [column for column in all_columns if column.column.below]
+    columns = _fitting(all_columns, width - _INDENT, _unbroken if below else _least_width)
     if below and (columns is None or len(columns) < len(all_columns)):
         beside = [column for column in all_columns if not column.column.below]
-        columns = _fitting(beside, width - _INDENT, needed=_full_width)
+        columns = _fitting(beside, width - _INDENT, _full_width)
         if columns is not None:
             yield from map(_indented, _with_lines_below(columns, below))
     elif columns is not None:
@@ -218,14 +218,11 @@ def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
 
 
 def _fitting(
-    columns: list[PrintedColumn],
-    width: int,
-    needed: Callable[[PrintedColumn], int] | None = None,
+    columns: list[PrintedColumn], width: int, needed: Callable[[PrintedColumn], int]
 ) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        widths = map(needed or _least_width, columns)
-        if sum(widths) + _GAP * (len(columns) - 1) <= width:
+        if sum(map(needed, columns)) + _GAP * (len(columns) - 1) <= width:
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
@@ -250,12 +247,30 @@ def _full_width(column: PrintedColumn) -> int:
     return max(map(_plain_length, (column.heading, *column.aligned())))
 
 
+def _unbroken(column: PrintedColumn) -> int:
+    """Return the width of a column; only what can be below its row is broken beside it."""
+    return _least_width(column) if column.column.below else _full_width(column)
+
+
+def _widths(columns: list[PrintedColumn], width: int) -> list[int]:
+    """Return the widths of columns in a table that is no wider than `width`.
+
+    Where texts and headings must be broken, the widest column is narrowed first.
+    """
+    least = list(map(_least_width, columns))
+    widths = list(map(_full_width, columns))
+    room = width - _GAP * (len(columns) - 1)
+    while sum(widths) > room and widths != least:
+        narrowed = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
+        widths[narrowed.index(max(narrowed))] -= 1
+    return widths
+
+
 def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
-    broken = sum(map(_full_width, columns)) + _GAP * (len(columns) - 1) > width
     table = RichTable(
         box=None,
         pad_edge=False,
@@ -263,15 +278,15 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
         header_style="dim",
         show_header=any(column.heading for column in columns),
     )
-    for column in columns:
+    for column, needed in zip(columns, _widths(columns, width), strict=True):
         heading = column.heading
-        if column.numeric and broken:
-            heading = "\n".join(wrapped(heading, _least_width(column)))
+        if column.numeric:
+            heading = "\n".join(wrapped(heading, needed))
         table.add_column(
             heading,
             justify="right" if column.numeric else "left",
             no_wrap=column.numeric,
-            min_width=_least_width(column),
+            width=needed,
             overflow="fold",
         )
     for row in zip(*(column.aligned() for column in columns), strict=True):
