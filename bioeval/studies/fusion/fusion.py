@@ -32,6 +32,7 @@ from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned
+from bioeval.views import written
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
@@ -333,7 +334,9 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 a, b, notes = aligned(
                     named[first_name], named[name], (repr(first_name), repr(name))
                 )
-                named[first_name] = a._with(_remarks=(*a._remarks, *notes)) if notes else a
+                named[first_name] = a
+                if notes:
+                    named[first_name] = a._with(_remarks=(*a._remarks, *map(written, notes)))
                 named[name] = b
                 require_same(named[first_name], named[name])
                 _require_same_attempts(named[first_name], named[name])
