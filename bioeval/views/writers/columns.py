@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bioeval.document import Column, Missing, Quantity, Table, Text
+from bioeval.document import Column, Flag, Missing, Quantity, Table, Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
 
@@ -78,7 +78,7 @@ def _head(number: Printed) -> str:
 
 def _tail(number: Printed) -> str:
     unit = f" {number.unit}" if number.unit else ""
-    return number.number[number.places[0] :] + unit
+    return number.number[number.places[0] :] + unit + number.mark
 
 
 def _limits(number: Printed) -> str:
@@ -90,15 +90,19 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
     rows = table.rows if table.shown is None else table.rows[: table.shown]
     columns = []
     for i, column in enumerate(table.columns):
-        if column.only not in ("", surface):
+        if column.only not in ("", "readers", surface):
             continue
         cells = [row[i] for row in rows]
-        if not any(cell is not None and cell != "" for cell in cells):
+        if all(map(_is_empty, cells)):
             continue
         if column.grouped:
             cells = list(_once(cells))
         columns.append(_printed(column, cells, lines))
     return columns
+
+
+def _is_empty(cell: Text | None) -> bool:
+    return cell is None or cell == "" or (isinstance(cell, Flag) and not cell.value)
 
 
 def _printed(column: Column, cells: Sequence[Text | None], lines: Lines) -> PrintedColumn:

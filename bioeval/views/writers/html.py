@@ -32,6 +32,8 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 class HtmlLines(Lines):
     """Lines of HTML."""
 
+    line_break = "<br>"
+
     def literal(self, text: str) -> str:
         """Return text with its characters escaped."""
         return safe(text)
@@ -143,7 +145,7 @@ def _aligned(column: PrintedColumn, lines: Lines) -> list[str]:
     most = max((_fraction(x) for x in column.numbers if x is not None), default=0)
     texts = []
     for number, text in zip(column.numbers, column.texts, strict=True):
-        if number is None or number.limits is not None or number.unit:
+        if number is None or number.limits is not None or number.unit or number.mark:
             texts.append(text)
             continue
         missing = most - _fraction(number)
