@@ -37,6 +37,7 @@ _NAMES: NamesByModule = {
         "Quantity",
         "Rate",
         "Score",
+        "Size",
         "Strong",
         "cell_of_scalar",
     ),

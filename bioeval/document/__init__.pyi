@@ -33,6 +33,7 @@ from bioeval.document.cells import (
     Quantity as Quantity,
     Rate as Rate,
     Score as Score,
+    Size as Size,
     Strong as Strong,
     cell_of_scalar as cell_of_scalar,
 )

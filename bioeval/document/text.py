@@ -34,6 +34,7 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
+    Size,
     Strong,
 )
 from bioeval.document.terms import is_term
@@ -95,6 +96,7 @@ _FORMATS = {
     "cost": Cost,
     "probability": Probability,
     "duration": Duration,
+    "size": Size,
     "moment": Moment,
     "name": Label,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -16,6 +16,7 @@ from bioeval.base.variables import INTERVALS, Bootstrap
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.base.messages import Message
     from bioeval.base.scalars import Name
 
 METHODS = INTERVALS
@@ -157,7 +158,7 @@ class IntervalOptions:
         dataset: xr.Dataset,
         limits_by_name: LimitsByName,
         names: Mapping[str, Name],
-        remarks: list[str],
+        remarks: Sequence[str | Message],
         inside: Mapping[str, np.ndarray] | None = None,
     ) -> xr.Dataset:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings.

@@ -22,6 +22,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.support import KindVerdict
 from bioeval.results.words import enumerated, excluded, threshold_text
+from bioeval.views.messages import sentences
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Row, TableSection, grid, indented, listed, plain_table
 from bioeval.views.tables.sections import section, title
@@ -211,7 +212,7 @@ def warnings(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
     """Return each warning with the paths of its tasks, without the alarms."""
     said: dict[str, list[Path]] = {}
     for path, dataset in found.items():
-        for line in str(dataset.attrs.get("warnings", "")).splitlines():
+        for line in sentences(dataset):
             if line != dataset.attrs.get(KindVerdict.ATTRIBUTE):
                 said.setdefault(line, []).append(path)
     return said
