@@ -59,7 +59,7 @@ def section(results: ResultsBySystem) -> Section:
         "Comparison of two systems",
         (
             _header(ds, measures),
-            Messages(doubts),
+            Messages(doubts, alarm=True),
             Paragraph(answer(ds.attrs, measures), "answer"),
             _table(ds, measures),
             Messages(others),

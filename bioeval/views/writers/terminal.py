@@ -13,9 +13,9 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls, wrapped
-from bioeval.document import Facts, Figure, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document import Facts, Figure, Messages, Paragraph, Section, Table, Vocabulary, walk
 from bioeval.document.blocks import Block
-from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 
 #: Columns between those of a table.
@@ -55,6 +55,7 @@ class TerminalDocument:
         self, section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
     ):
         self.section, self._vocabulary, self._naming = section, vocabulary, naming
+        self._columns: dict[int, list[PrintedColumn]] = {}
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
 
     def html(self) -> str:
@@ -75,6 +76,10 @@ class TerminalDocument:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what rich prints of each block, with blank lines between those that need one."""
+        places = [(place, block) for place, block in walk(self.section) if isinstance(block, Table)]
+        printed = [printed_columns(x, self._lines.within(place)) for place, x in places]
+        for (_, table), columns in zip(places, sharing_widths(printed), strict=True):
+            self._columns[id(table)] = columns
         yield from self._section(self.section, self._lines, options.max_width)
 
     def _section(self, section: Section, lines: Lines, width: int) -> Iterator[RenderableType]:
@@ -100,7 +105,7 @@ class TerminalDocument:
             case Facts():
                 yield from self._facts(block, lines, width)
             case Table():
-                yield from _table(block, lines, width)
+                yield from _table(block, self._columns[id(block)], lines, width)
             case Messages():
                 yield from _messages(block, lines)
             case Section():
@@ -175,44 +180,55 @@ def _indented(renderable: RenderableType) -> Padding:
 
 
 def _messages(block: Messages, lines: Lines) -> Iterator[RenderableType]:
-    everyone = len({name for message in block.messages for name in message.about})
-    distinct = list(dict.fromkeys(lines.message(x, everyone) for x in block.messages))
-    if not distinct:
+    groups = lines.sentences_about(block.messages)
+    if block.alarm:
+        for about, sentences in groups.items():
+            whose = f" ({about})" if about else ""
+            yield from (_text(f"Warning{whose}: {x}", "bold red") for x in sentences)
         return
-    yield RichText("Warnings", style="bold yellow")
-    grid = RichTable.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for sentence in distinct:
-        grid.add_row("-", _text(sentence))
-    yield _indented(grid)
+    if groups:
+        yield RichText("Warnings", style="bold yellow")
+    for about, sentences in groups.items():
+        if about:
+            yield _indented(_text(about, "dim"))
+        grid = RichTable.grid(padding=(0, 1))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for sentence in sentences:
+            grid.add_row("-", _text(sentence))
+        yield _indented(grid)
 
 
 # ------------------------------------------------------------------------ tables
 
 
-def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
+def _table(
+    table: Table, all_columns: list[PrintedColumn], lines: Lines, width: int
+) -> Iterator[RenderableType]:
     """Yield a table, without some of its columns where they do not fit, or in lines."""
-    all_columns = printed_columns(table, lines)
     if not all_columns:
         return
-    if title := lines.write(table.title):
-        yield _text(title, "bold")
-    for line in filter(None, map(lines.write, table.details)):
-        yield _indented(_text(line, "dim"))
     below = [column for column in all_columns if column.column.below]
     columns = _fitting(all_columns, width - _INDENT, _unbroken if below else _least_width)
-    if below and (columns is None or len(columns) < len(all_columns)):
-        beside = [column for column in all_columns if not column.column.below]
-        columns = _fitting(beside, width - _INDENT, _full_width)
-        if columns is not None:
-            yield from map(_indented, _with_lines_below(columns, below))
+    is_below = bool(below) and (columns is None or len(columns) < len(all_columns))
+    if is_below:
+        all_columns = [column for column in all_columns if not column.column.below]
+        columns = _fitting(all_columns, width - _INDENT, _full_width)
+    if title := lines.write(table.title):
+        yield _text(title, "bold")
+    details = list(table.details)
+    if columns is None or len(columns) < len(all_columns):
+        details.append(table.narrow)
+    for line in filter(None, map(lines.write, details)):
+        yield _indented(_text(line, "dim"))
+    if columns is not None and is_below:
+        yield from map(_indented, _with_lines_below(columns, below))
     elif columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
     if columns is None and table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     elif columns is None:
-        yield from _in_lines(all_columns)
+        yield from _in_lines([*all_columns, *below])
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
@@ -243,8 +259,9 @@ def _least_width(column: PrintedColumn) -> int:
 
 
 def _full_width(column: PrintedColumn) -> int:
-    """Return the width of a column without any line break."""
-    return max(map(_plain_length, (column.heading, *column.aligned())))
+    """Return the width of a column whose lines are not broken."""
+    lines = [line for text in column.aligned() for line in text.split("\n")]
+    return max([column.longest, *map(_plain_length, (column.heading, *lines))])
 
 
 def _unbroken(column: PrintedColumn) -> int:
@@ -278,25 +295,16 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
         header_style="dim",
         show_header=any(column.heading for column in columns),
     )
+    cells = []
     for column, needed in zip(columns, _widths(columns, width), strict=True):
-        heading = column.heading
-        if column.numeric:
-            heading = "\n".join(wrapped(heading, needed))
-        table.add_column(
-            heading,
-            justify="right" if column.numeric else "left",
-            no_wrap=column.numeric,
-            width=needed,
-            overflow="fold",
-        )
-    for row in zip(*(column.aligned() for column in columns), strict=True):
-        # Rich drops the blanks behind a text: those that align numbers cannot be broken.
-        table.add_row(
-            *(
-                _text(cell.replace(" ", "\xa0") if column.numeric else cell)
-                for cell, column in zip(row, columns, strict=True)
-            )
-        )
+        heading, texts = column.heading, column.aligned()
+        if column.numeric:  # filled up here: rich drops the blanks behind a text
+            heading = "\n".join(line.rjust(needed) for line in wrapped(heading, needed))
+            texts = [text.rjust(needed) for text in texts]
+        table.add_column(heading, no_wrap=column.numeric, width=needed, overflow="fold")
+        cells.append(texts)
+    for row in zip(*cells, strict=True):
+        table.add_row(*map(_text, row))
     return table
 
 
