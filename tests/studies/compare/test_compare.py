@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from rendered import require_names_kept
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.scores.simulation.scores_of_people import simulate_embeddings
+from bioeval.studies.compare.section import section
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,12 @@ def test_what_is_concluded(result):
         if result.supported[i] and result.discordant_subjects[i] >= 6:
             assert (result.better.values[i] != 0) == apart
             assert ("no significant difference at 95 %" in sentence) != apart
+
+
+def test_names_of_systems_are_no_terms(systems, result):
+    require_names_kept(lambda name: section({"": result.assign_attrs(system_a=name)}))
+    with_margin = be.compare(*systems, replicates=100, margin=0.05, adjust="holm")
+    require_names_kept(lambda name: section({"": with_margin.assign_attrs(system_b=name)}))
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import shlex
 import naive_calibration as twin
 import numpy as np
 import pytest
+from rendered import require_names_kept
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -19,6 +20,7 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.studies.calibration import derived_rows as derived
 from bioeval.studies.fusion import fusion
+from bioeval.studies.fusion.section import SideBySide, section
 
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 
@@ -229,6 +231,27 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     assert crossed(pair, folds, estimator=chain).attrs["kind"] == "llr"
     closed = crossed(pair, folds, estimator=be.Fusion(), task="closed_set", ranks=[1])
     assert closed.cms_mean.shape == (1,)
+
+
+def test_names_of_systems_are_no_terms():
+    a, b = (be.simulate(12, 3, within=1.2, random_state=i) for i in range(2))
+    points = {"a": be.verification(a), "b": be.verification(b)}
+    fused = be.verification(be.fuse({"a": a, "b": b}))
+    folds = be.partition.SubjectKFold(3)
+    means = {"a": crossed(a, folds, threshold="eer"), "b": crossed(b, folds, threshold="eer")}
+    estimator = be.Fusion("logistic")
+    fused_in_folds = crossed({"a": a, "b": b}, folds, estimator=estimator, threshold="eer")
+
+    def named(name):
+        datasets = {name: points["a"], "b": points["b"], "fused": fused}
+        return section(SideBySide(datasets, {name: "a.npz"}))
+
+    def named_in_folds(name):
+        datasets = {name: means["a"], "b": means["b"], "fused": fused_in_folds}
+        return section(SideBySide(datasets, {}))
+
+    require_names_kept(named)
+    require_names_kept(named_in_folds)
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
