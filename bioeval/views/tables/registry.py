@@ -217,7 +217,8 @@ def sections_of(results: Any) -> list[Section]:
             if whole is None:
                 made.append(evaluation(tree))
             elif whole.name == "section":
-                made += _sections(whole, {"": tree})
+                whole_tree: Mapping[str, Any] = {"": tree}
+                made += _sections(whole, whole_tree)
     return made
 
 
