@@ -39,7 +39,6 @@ _NAMES: NamesByModule = {
         "Rate",
         "Score",
         "Strong",
-        "cell_of_scalar",
     ),
     "bioeval.document.results": (
         "interval_note",
@@ -50,6 +49,7 @@ _NAMES: NamesByModule = {
         "table_of_variables",
         "threshold_choice",
     ),
+    "bioeval.document.scalars": ("cell_of_scalar", "label_of"),
     "bioeval.document.terms": (
         "RATES",
         "VOCABULARIES",

@@ -35,7 +35,6 @@ from bioeval.document.cells import (
     Rate as Rate,
     Score as Score,
     Strong as Strong,
-    cell_of_scalar as cell_of_scalar,
 )
 from bioeval.document.results import (
     interval_note as interval_note,
@@ -46,6 +45,7 @@ from bioeval.document.results import (
     table_of_variables as table_of_variables,
     threshold_choice as threshold_choice,
 )
+from bioeval.document.scalars import cell_of_scalar as cell_of_scalar, label_of as label_of
 from bioeval.document.terms import (
     RATES as RATES,
     VOCABULARIES as VOCABULARIES,

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bioeval.base.scalars import Scalar
     from bioeval.document.text import Text
 
 #: Limits of a confidence interval.
@@ -148,17 +147,3 @@ class Strong:
 
 
 Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong
-
-
-def cell_of_scalar(
-    scalar: Scalar, value: float, *, attempts: int | None = None, **more: Any
-) -> Quantity:
-    """Return a value of a scalar as a cell: a rate, or a number with its decimals.
-
-    `more` are other fields of the cell, such as ``interval`` and ``at``.
-    """
-    more.setdefault("variable", scalar.name)
-    if scalar.percent:
-        return Rate(value, attempts=attempts, **more)
-    decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
-    return Number(value, decimals=decimals, **more)
