@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval import DataError
 from bioeval.base import Name, counted, names_of
+from bioeval.document import Message, message_attrs, messages_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn
@@ -121,13 +122,12 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
-    notes = [
-        f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts "
-        "are sums and no weights of the means"
-    ]
+    found: list[str | Message] = [Message("mean-over-galleries", galleries=list(results))]
     for dataset in every:
-        notes += str(dataset.attrs.get("warnings", "")).splitlines()
-    attrs |= {"galleries": " ".join(results), "warnings": "\n".join(dict.fromkeys(notes))}
+        found += [*str(dataset.attrs.get("warnings", "")).splitlines(), *messages_of(dataset.attrs)]
+    attrs.pop("warnings", None)  # those that all galleries have
+    attrs.pop("messages", None)
+    attrs |= {"galleries": " ".join(results), **message_attrs(found)}
     return xr.Dataset(variables, coordinates, attrs)
 
 
@@ -218,7 +218,7 @@ def sampled_dataset(
     coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
-    attrs["warnings"] = "\n".join(filter(None, [attrs["warnings"], note]))
+    attrs |= message_attrs([note], attrs)
     mated = int((tallies[0].mates > 0).sum())  # the same in all galleries
     return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)
 
@@ -301,11 +301,8 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
     attrs = names_of("open_set")["fewer_mates"].attrs()
     dataset = dataset.assign(fewer_mates=((), np.int64(fewer), attrs))
     if fewer:
-        note = (
-            f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
-            "templates of their subject; the gallery holds all of these"
-        )
-        dataset.attrs["warnings"] = "\n".join(filter(None, [dataset.attrs["warnings"], note]))
+        found = Message("fewer-mates-than-drawn", fewer=fewer, genuine=genuine, templates=size)
+        dataset.attrs |= message_attrs([found], dataset.attrs)
     return dataset
 
 
