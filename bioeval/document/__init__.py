@@ -38,9 +38,11 @@ _NAMES: NamesByModule = {
         "Quantity",
         "Rate",
         "Score",
+        "Size",
         "Strong",
     ),
     "bioeval.document.results": (
+        "data_facts",
         "interval_note",
         "messages_of_result",
         "people_and_attempts",

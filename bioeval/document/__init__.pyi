@@ -39,9 +39,11 @@ from bioeval.document.cells import (
     Quantity as Quantity,
     Rate as Rate,
     Score as Score,
+    Size as Size,
     Strong as Strong,
 )
 from bioeval.document.results import (
+    data_facts as data_facts,
     interval_note as interval_note,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
