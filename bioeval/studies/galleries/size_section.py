@@ -11,20 +11,17 @@ from bioeval.document import (
     Column,
     Count,
     Fact,
-    Facts,
     Flag,
-    Label,
     Rate,
     ResultsBySystem,
     Score,
     Section,
     Table,
     Text,
-    Vocabulary,
+    data_facts,
     result_messages,
     say,
 )
-from bioeval.results import excluded
 from bioeval.views import report_ranks
 
 _MARK = ("*: extrapolated by a model",)
@@ -33,24 +30,14 @@ _MARK = ("*: extrapolated by a model",)
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of rates against the gallery size."""
     (ds,) = results.values()
-    attrs = ds.attrs
-    facts = Facts(
-        (
-            Fact("System", Label(attrs["system"]), "system"),
-            Fact(
-                "Over",
-                say(
-                    "{probes:count probes}, {subjects:count subjects}, {ties} ties; means over all "
-                    "galleries of a size",
-                    probes=int(ds["genuine_attempts"]),
-                    subjects=int(attrs["exact_up_to"]),
-                    ties=str(attrs["ties"]),
-                ),
-            ),
-            Fact("Excluded", excluded({"": attrs})),
-            Fact("Terms", Vocabulary()),
-        )
+    over = say(
+        "{probes:count probes}, {subjects:count subjects}, {ties} ties; means over all galleries "
+        "of a size",
+        probes=int(ds["genuine_attempts"]),
+        subjects=int(ds.attrs["exact_up_to"]),
+        ties=str(ds.attrs["ties"]),
     )
+    facts = data_facts(results, Fact("Over", over))
     blocks: list[Block] = [facts, _identified(ds), _least_errors(ds)]
     blocks += _validation(ds)
     return Section(

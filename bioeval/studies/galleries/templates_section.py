@@ -12,20 +12,17 @@ from bioeval.document import (
     Count,
     Enumeration,
     Fact,
-    Facts,
-    Label,
     Rate,
     ResultsBySystem,
     Score,
     Section,
     Table,
     Text,
-    Vocabulary,
+    data_facts,
     result_messages,
     rule_in_words,
     say,
 )
-from bioeval.results import excluded
 from bioeval.tallies import Rule
 from bioeval.views import report_ranks
 
@@ -33,25 +30,14 @@ from bioeval.views import report_ranks
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of rates against the number of templates."""
     (ds,) = results.values()
-    attrs = ds.attrs
-    facts = Facts(
-        (
-            Fact("System", Label(attrs["system"]), "system"),
-            Fact(
-                "Over",
-                say(
-                    "{genuine:count} genuine and {impostor:count impostor attempts}, "
-                    "multi-template; fusion {fusion}",
-                    genuine=int(ds["genuine_attempts"]),
-                    impostor=int(ds["impostor_attempts"]),
-                    fusion=str(attrs["fusion"]),
-                ),
-            ),
-            Fact("Rates", _how(ds)),
-            Fact("Excluded", excluded({"": attrs})),
-            Fact("Terms", Vocabulary()),
-        )
+    over = say(
+        "{genuine:count} genuine and {impostor:count impostor attempts}, multi-template; fusion "
+        "{fusion}",
+        genuine=int(ds["genuine_attempts"]),
+        impostor=int(ds["impostor_attempts"]),
+        fusion=str(ds.attrs["fusion"]),
     )
+    facts = data_facts(results, Fact("Over", over), Fact("Rates", _how(ds)))
     return Section(
         "gallery_templates",
         "",
