@@ -122,7 +122,7 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     for least in ds.least_error_share.sel(gallery_size=[5, 40]).values.ravel():
         assert f"{100 * least:.2f} %" in text
     assert f"{100 * ds.cms.sel(gallery_size=5, rank=1).item():.2f} %" in text
-    assert text.count("%  *\n") == 1 and "*: extrapolated" in text
+    assert text.count("%  *\n") == 3 and "Errors of the model" in text
     assert main(["gallery-size", file, "--sizes", "2,40", "--json", "--ties", "expected"]) == 0
     document = json.loads(capsys.readouterr().out)
     first, last = document["gallery_sizes"]
