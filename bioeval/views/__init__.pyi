@@ -1,6 +1,7 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.views.images import Images as Images
+from bioeval.views.sections.summary import figures as figures, task_of_rates as task_of_rates
 from bioeval.views.show import Shown as Shown
 from bioeval.views.tasks import (
     TASKS as TASKS,
