@@ -253,7 +253,7 @@ class StudyCommand:
 
     def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
         """Return the file, the attributes and the scalars of a result, warnings as a list."""
-        attrs = attributes_but(ds, "bioeval_version")
+        attrs = attributes_but(ds, *_NOT_IN_DATA)
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
@@ -280,7 +280,7 @@ class StudyCommand:
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
         """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-        attrs = attributes_but(ds, "warnings")
+        attrs = attributes_but(ds, "warnings", "messages")
         return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:

@@ -4,7 +4,13 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.base.messages": ("Message", "MessageType"),
+    "bioeval.base.messages": (
+        "Message",
+        "MessageType",
+        "as_json",
+        "message_attrs",
+        "messages_of",
+    ),
     "bioeval.document.blocks": (
         "Block",
         "Column",
@@ -43,6 +49,7 @@ _NAMES: NamesByModule = {
     "bioeval.document.results": (
         "data_facts",
         "interval_note",
+        "is_doubt",
         "messages_of_result",
         "people_and_attempts",
         "result_messages",
