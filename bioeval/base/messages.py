@@ -78,6 +78,11 @@ def as_json(messages: Iterable[Message]) -> str:
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
 
 
+def from_json(text: str) -> list[Message]:
+    """Return the messages of :func:`as_json`; none of an empty text."""
+    return list(map(Message.of_entry, json.loads(text or "[]")))
+
+
 def message_attrs(
     found: Iterable[str | Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
@@ -95,7 +100,7 @@ def message_attrs(
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
-    return list(map(Message.of_entry, json.loads(str(attrs.get(ATTRIBUTE) or "[]"))))
+    return from_json(str(attrs.get(ATTRIBUTE) or ""))
 
 
 def named(names: Iterable[Any], most: int = 3) -> list[str]:

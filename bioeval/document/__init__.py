@@ -8,6 +8,7 @@ _NAMES: NamesByModule = {
         "Message",
         "MessageType",
         "as_json",
+        "from_json",
         "message_attrs",
         "messages_of",
     ),

@@ -427,8 +427,8 @@ _SUPPORT = (
     ),
     MessageType(
         "target-below-one-error",
-        "{chosen:term} {targets:rates} is below one error in {attempts:count} {of}: {rate:term} "
-        "there is that at {chosen:term} 0, and the rule of 3 needs {needed:counts}",
+        "too few {of} ({attempts:count}) for a single error at {chosen:term} {targets:rates}: "
+        "{rate:term} is the same as at {chosen:term} 0, and the rule of 3 needs {needed:counts}",
         "With fewer than 1 / rate attempts a single error is above the target, so that the point "
         "is the one without any error.",
         "Collect more data, or state a larger rate.",
@@ -552,7 +552,7 @@ _INTERVALS = (
     MessageType(
         "no-analytic-interval",
         "no analytic interval of {rate:term} at targets of {chosen:term}: the closed form leaves "
-        "out the choice of the threshold on the same data; {arg.interval=subject-bootstrap} has one",
+        "out the choice of the threshold on these data; {arg.interval=subject-bootstrap} has one",
         "The threshold at a target depends on the same people as the rate.",
         "Take the bootstrap.",
         "note",

@@ -157,7 +157,9 @@ def support_messages(
             continue
         missed = too_few[rule]
         needed = [RuleOf(max(rule, 3)).attempts_for(x) for x in missed]
-        about = {"rate": rate, "chosen": chosen, "targets": missed}
+        about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed}
+        if rate == "dir":
+            about["task"] = "identification"
         if rule == 1:
             of = f"{role} {'pairs' if symmetric else 'attempts'}"
             message = Message(

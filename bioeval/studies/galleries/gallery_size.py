@@ -25,6 +25,7 @@ from bioeval.base import (
     rows_reported_to,
     seed_sequence,
 )
+from bioeval.document import Message
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     Block,
@@ -101,7 +102,7 @@ def gallery_size_dataset(
     role = tally.ranks.impostor_role(search.impostors)
     longest = max(subjects, int(sizes.max()))
     most = len(sizes) * (len(grid) + 1)
-    count, note = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
+    count, notes = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
     model = Sizes(tally, search.ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
@@ -142,9 +143,7 @@ def gallery_size_dataset(
         "threshold": limits,
         "unenrolled_share": shares,
     }
-    remarks = []
-    if note:
-        remarks.append(note)
+    remarks: list[str | Message] = [*notes]
     if not genuine:
         remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
     if not impostor:
