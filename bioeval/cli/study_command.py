@@ -47,6 +47,11 @@ def _scalars(ds: xr.Dataset) -> dict[str, Any]:
     return next(iter(rows_over(ds)), {})
 
 
+def _about(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes and the scalars of a result, without its messages."""
+    return {**attributes_but(ds, *_NOT_IN_DATA), **_scalars(ds)}
+
+
 def checked(
     tree: xr.DataTree,
     scores: Scores,
@@ -264,9 +269,11 @@ class StudyCommand:
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         sections = sections_of(drawn)
-        if hasattr(results, "attrs"):
-            document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
-        elif not isinstance(results, dict):
+        if isinstance(results, dict):
+            document["results"] = {name: _about(ds) for name, ds in results.items()}
+        elif hasattr(results, "attrs"):
+            document |= _about(results)
+        else:
             for section in sections:
                 document |= facts_data(section, self._terms)
         messages: list[Any] = []

@@ -45,6 +45,7 @@ _NAMES: NamesByModule = {
         "Quantity",
         "Rate",
         "Score",
+        "Size",
         "Strong",
     ),
     "bioeval.document.results": (

@@ -40,6 +40,7 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
+    Size,
     Strong,
 )
 from bioeval.document.terms import is_term
@@ -105,6 +106,7 @@ _FORMATS = {
     "cost": Cost,
     "probability": Probability,
     "duration": Duration,
+    "size": Size,
     "moment": Moment,
     "name": Label,
 }
