@@ -446,72 +446,77 @@ _SUPPORT = (
 _KIND = (
     MessageType(
         "kind-plausible",
-        "scores of kind {kind}; EER {eer:rate}",
+        "scores of kind {kind}; EER {eer:rate} {over}",
         "Genuine scores are nearer than impostor scores, as they are to be.",
         "Nothing.",
         "note",
-        {"kind": "distance", "eer": 0.03},
+        {"kind": "distance", "eer": 0.03, "over": "over all attempts"},
     ),
     MessageType(
         "near-chance",
-        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate}): check labels and "
+        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check labels and "
         "kind",
         "An EER near 50 % is that of scores that know nothing about subjects.",
         "Check the labels, their order, and whether the scores are distances or similarities.",
-        example={"kind": "distance", "eer": 0.48},
+        example={"kind": "distance", "eer": 0.48, "over": "over all attempts"},
     ),
     MessageType(
         "no-better-than-chance",
-        "the scores, of kind {kind}, are no better than chance (EER {eer:rate}): check the "
+        "the scores, of kind {kind}, are no better than chance (EER {eer:rate} {over}): check the "
         "labels, and whether {arg.kind} is {other}",
         "The EER is above 50 %, by no more than chance explains.",
         "Check the labels and their order. If the scores are of the other kind, state it.",
-        example={"kind": "distance", "eer": 0.52, "other": "similarity"},
+        example={
+            "kind": "distance",
+            "eer": 0.52,
+            "over": "over all attempts",
+            "other": "similarity",
+        },
     ),
     MessageType(
         "labels-doubtful",
-        "the scores are no better than chance (EER {eer:rate}), and their kind is certain (metric "
+        "the scores are no better than chance (EER {eer:rate} {over}), and their kind is certain (metric "
         "{metric:name}): check the labels",
         "The scores were computed from embeddings, so that distances are distances.",
         "Check the labels and their order.",
-        example={"kind": "distance", "eer": 0.52, "metric": "l2"},
+        example={"kind": "distance", "eer": 0.52, "over": "over all attempts", "metric": "l2"},
     ),
     MessageType(
         "labels-wrong",
-        "the scores are worse than chance (EER {eer:rate}), and their kind is certain (metric "
+        "the scores are worse than chance (EER {eer:rate} {over}), and their kind is certain (metric "
         "{metric:name}): the labels are wrong; check their order",
         "The scores were computed from embeddings, so that distances are distances.",
         "Check the labels and their order.",
         "error",
-        {"kind": "distance", "eer": 0.7, "metric": "l2"},
+        {"kind": "distance", "eer": 0.7, "over": "over all attempts", "metric": "l2"},
     ),
     MessageType(
         "nearest-to-itself",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate}), yet each template is "
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), yet each template is "
         "nearest to itself: the kind seems right and the labels wrong; check their order",
         "A template that is nearest to itself shows that the kind is right.",
         "Check the labels and their order.",
         "error",
-        {"kind": "distance", "eer": 0.7},
+        {"kind": "distance", "eer": 0.7, "over": "over all attempts"},
     ),
     MessageType(
         "farthest-from-itself",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate}), and each template is "
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), and each template is "
         "farthest from itself: they are probably of the other kind; state {other} as {arg.kind}",
         "Similarities read as distances turn all rates round.",
         "State the kind of the scores.",
         "error",
-        {"kind": "distance", "eer": 0.97, "other": "similarity"},
+        {"kind": "distance", "eer": 0.97, "over": "over all attempts", "other": "similarity"},
     ),
     MessageType(
         "kind-wrong",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate}): they are probably of "
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): they are probably of "
         "the other kind; state {other} as {arg.kind}",
         "Similarities read as distances turn all rates round: the EER is then above 50 %, by more "
         "than chance explains.",
         "State the kind of the scores. If it is right, the labels are wrong.",
         "error",
-        {"kind": "distance", "eer": 0.97, "other": "similarity"},
+        {"kind": "distance", "eer": 0.97, "over": "over all attempts", "other": "similarity"},
     ),
     MessageType(
         "auc-below-half",

@@ -239,17 +239,19 @@ class KindVerdict:
         diagonal: int = 0,
         fused: bool = False,
         metric: str = "",
+        sample: bool = False,
     ) -> Self:
         """Return the verdict on an EER.
 
         `people` is the number of subjects, or of genuine attempts where these are fewer,
         `diagonal` 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown.
         Attempts of several templates are `fused`. The kind of scores by a `metric` of bioeval is
-        certain.
+        certain. The EER is over all attempts, or over a `sample` of the scores.
         """
         other = "distance" if larger_is_closer(kind) else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-        about = {"kind": kind, "eer": float(eer)}
+        over = "in a sample of the scores" if sample else "over all attempts"
+        about = {"kind": kind, "eer": float(eer), "over": over}
         if not eer > 0.5:
             if not eer > 0.5 - margin / 2:
                 return cls("ok", Message("kind-plausible", **about))

@@ -552,12 +552,19 @@ def kind_finding(
     in_sample = ""
     if not all_read or len(genuine) + len(impostor) < number:
         in_sample = (
-            f"; in a sample of the scores ({len(genuine):,} genuine, {len(impostor):,} impostor; "
-            "an evaluation counts all)"
+            f"; the sample has {len(genuine):,} genuine and {len(impostor):,} impostor scores, "
+            "and an evaluation counts all"
         )
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
-    verdict = KindVerdict.of(eer, scores.kind, people, diagonal=diagonal, metric=scores._metric)
+    verdict = KindVerdict.of(
+        eer,
+        scores.kind,
+        people,
+        diagonal=diagonal,
+        metric=scores._metric,
+        sample=bool(in_sample),
+    )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
     message = f"{sentence_about(verdict.message)}{in_sample}"
     return Finding("kind", verdict.severity, message, count=count, verdict=verdict.message)
