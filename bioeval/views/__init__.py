@@ -5,6 +5,7 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
+    "bioeval.views.messages": ("sentence_about", "sentences", "warn_of_kind"),
     "bioeval.views.sections.summary": ("figures", "task_of_rates"),
     "bioeval.views.show": ("Shown",),
     "bioeval.views.tasks": (

@@ -1,6 +1,11 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.views.images import Images as Images
+from bioeval.views.messages import (
+    sentence_about as sentence_about,
+    sentences as sentences,
+    warn_of_kind as warn_of_kind,
+)
 from bioeval.views.sections.summary import figures as figures, task_of_rates as task_of_rates
 from bioeval.views.show import Shown as Shown
 from bioeval.views.tasks import (

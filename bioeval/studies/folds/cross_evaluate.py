@@ -489,9 +489,9 @@ def note_subjects_in_both(
     )
     message = f"{overlap}. Divide by subject, as SubjectKFold does"
     for dataset in made:
-        before = str(dataset.attrs["warnings"])
         if isinstance(splitter, partition.Experiment):
             message = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
+        before = str(dataset.attrs["warnings"])
         dataset.attrs["warnings"] = "\n".join(filter(None, (message, before)))
     if not isinstance(splitter, Parameters):
         warnings.warn(message, BioevalWarning, stacklevel=2)

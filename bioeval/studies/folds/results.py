@@ -13,6 +13,7 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base import Name, counted, names_of, rates_of, scalar_registry
+from bioeval.document import Message
 from bioeval.results import (
     ComparedPeople,
     Layout,
@@ -20,7 +21,7 @@ from bioeval.results import (
     about_attrs,
     along,
     build,
-    support_warnings,
+    support_messages,
 )
 from bioeval.scores import Provenance
 from bioeval.stats import ratio
@@ -584,21 +585,21 @@ def _few_attempts(
     options: FoldOptions,
     unit: str,
     about: Provenance,
-) -> list[str]:
-    """Return a warning of the targets for which a test part has too few people or attempts."""
+) -> list[Message]:
+    """Return messages of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
     genuine = int(counts["genuine_attempts"][there].min())
     impostor = int(counts["impostor_attempts"][there].min())
-    rate = "DIR" if options.task == "open_set" else "FRR"
+    rate = "dir" if options.task == "open_set" else "frr"
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
-    remarks = support_warnings(options.far_targets, impostor, False, rate, people)
-    remarks += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
+    remarks = support_messages(options.far_targets, impostor, False, rate, people)
+    remarks += support_messages(options.frr_targets, genuine, False, "far", people, "frr")
     task = task_in_words(options.task, options.templates)
-    more = "fewer folds" if unit == "fold" else "a larger test part"
-    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in remarks]
+    more = "fewer folds have" if unit == "fold" else "a larger test part has"
+    return [x.concerning(task, f"the smallest test part ({more} more people)") for x in remarks]
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:

@@ -13,12 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted
+from bioeval.document import messages_of_result
 from bioeval.results import excluded
 from bioeval.views import (
     averaged,
     datasets,
     dictionary,
     interval_method,
+    sentence_about,
     systems,
     term_translator,
     unit_of,
@@ -30,7 +32,6 @@ from bioeval.views.tables import (
     plain_table,
     title,
     warned,
-    with_joined_targets,
 )
 
 _LONGEST = 160  # characters of a splitter that are shown
@@ -109,7 +110,8 @@ class FoldTable:
         )
         lines: list[str] = []
         for dataset in self.datasets.values():
-            lines += map(with_joined_targets, _attribute(dataset, "warnings").split("\n"))
+            translate = term_translator(dataset)
+            lines += [translate(sentence_about(x)) for x in messages_of_result(dataset)]
         yield from warned(map(self._reword, lines))
 
 

@@ -92,7 +92,7 @@ def gallery_size_dataset(
     role = tally.ranks.impostor_role(search.impostors)
     longest = max(subjects, int(sizes.max()))
     most = len(sizes) * (len(grid) + 1)
-    count, note = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
+    count, notes = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
     model = Sizes(tally, search.ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
@@ -133,9 +133,7 @@ def gallery_size_dataset(
         "threshold": limits,
         "unenrolled_share": shares,
     }
-    remarks: list[str | Message] = []
-    if note:
-        remarks.append(note)
+    remarks: list[str | Message] = [*notes]
     for kind, number, rates in (
         ("genuine", genuine, ["cms", "dir", "frr"]),
         ("impostor", impostor, ["far"]),

@@ -296,7 +296,7 @@ def gallery_templates(
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
     most = len(chosen) * (len(grid) + 1)
-    count, note = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
+    count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=search.ties, thresholds=grid, ranks=count)
     wanted = np.append(targets, rule.values) if rule.name == "far" else targets
@@ -318,7 +318,7 @@ def gallery_templates(
     }
     first = parts[0].claims
     asked = bool(drawn.repeats)
-    remarks: list[str | Message] = [note] if note else []
+    remarks: list[str | Message] = [*notes]
     remarks += _remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
         "fusion": fusion,

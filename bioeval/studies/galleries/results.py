@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval import DataError
 from bioeval.base import Name, counted, names_of
-from bioeval.document import Message, message_attrs, messages_of
+from bioeval.document import Message, from_json, message_attrs, messages_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn
@@ -218,7 +218,7 @@ def sampled_dataset(
     coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
-    attrs |= message_attrs([note], attrs)
+    attrs |= message_attrs(from_json(note), attrs)
     mated = int((tallies[0].mates > 0).sum())  # the same in all galleries
     return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)
 
@@ -237,7 +237,7 @@ def closed_set_expected(
     counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
-    dataset = counts.dataset(tally.about, options, note)
+    dataset = counts.dataset(tally.about, options, from_json(note))
     return with_fewer_mates(dataset, tally.fewer_mates, tally.genuine, tally.size)
 
 
@@ -275,8 +275,10 @@ def open_set_expected(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
-    notes = [note] if note else []
-    result = counts.dataset(points, targets, about, options, notes, [NO_POINTS])
+    notes: list[str | Message] = [*from_json(note)]
+    if tally.genuine and impostor:
+        notes.append(NO_POINTS)
+    result = counts.dataset(points, targets, about, options, notes, [])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 
 

@@ -22,7 +22,6 @@ _NAMES: NamesByModule = {
         "intervals",
         "optimistic",
         "warnings",
-        "with_joined_targets",
     ),
     "bioeval.views.tables.sections": ("fusion_in_words", "section", "title"),
 }
