@@ -134,12 +134,10 @@ def gallery_size_dataset(
         "unenrolled_share": shares,
     }
     remarks: list[str | Message] = [*notes]
-    for kind, number, rates in (
-        ("genuine", genuine, ["cms", "dir", "frr"]),
-        ("impostor", impostor, ["far"]),
-    ):
-        if not number:
-            remarks.append(Message("rates-without-attempts", attempts=kind, rates=rates))
+    if not genuine:
+        remarks.append(Message("no-genuine-attempt", rates=["cms", "dir", "frr"]))
+    if not impostor:
+        remarks.append(Message("no-impostor-attempt", rates=["far"]))
     if beyond.any() or far_beyond.any():
         remarks += _extrapolated(sizes, subjects, bool(beyond.any()), model)
     if beyond.any():

@@ -472,9 +472,11 @@ def _remarks(
     attempts: tuple[int, int],
 ) -> Iterator[Message]:
     """Yield messages on the limits of the rates."""
-    for kind, number, rates in zip(("genuine", "impostor"), attempts, ("frr", "far"), strict=True):
-        if not number:
-            yield Message("rates-without-attempts", attempts=kind, rates=[rates])
+    genuine, impostor = attempts
+    if not genuine:
+        yield Message("no-genuine-attempt", rates=["frr"])
+    if not impostor:
+        yield Message("no-impostor-attempt", rates=["far"])
     for size, number in zip(sizes, fewer, strict=True):
         if number:
             yield Message("fewer-templates-than-drawn", subjects=number, templates=size)

@@ -4,14 +4,6 @@ from bioeval.document import MessageType
 
 MESSAGES = (
     MessageType(
-        "rates-without-attempts",
-        "there is no {attempts} attempt to compute {rates:terms} from (NaN)",
-        "A rate is a proportion of attempts. Without an attempt of its class it is not defined.",
-        "Look at the labels: genuine attempts need two templates of a subject, impostor attempts "
-        "two subjects.",
-        example={"attempts": "impostor", "rates": ["far"]},
-    ),
-    MessageType(
         "sizes-beyond-data",
         "rates in galleries of {sizes:counts} subjects are extrapolated from the "
         "{subjects:count subjects} of the data by the model {model}; the errors of the model "
@@ -84,5 +76,14 @@ MESSAGES = (
         "Nothing: this is how the data sets with several galleries are reported.",
         "note",
         {"galleries": ["G1", "G2"]},
+    ),
+    MessageType(
+        "points-between-thresholds",
+        "operating points of expected rates are known between the thresholds of the result only: "
+        "EER and {dir} at a {far} lie within the bounds ..._at_least and ..._at_most",
+        "Rates over all galleries are counted at the thresholds of the result, not at each score.",
+        "Give more thresholds, for bounds that are closer to each other.",
+        "note",
+        {},
     ),
 )

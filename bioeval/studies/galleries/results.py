@@ -223,12 +223,6 @@ def sampled_dataset(
     return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)
 
 
-NO_POINTS = (
-    "operating points of expected rates are known between the thresholds of the result only: "
-    "EER and DIR at a FAR lie within the bounds ..._at_least and ..._at_most"
-)
-
-
 def closed_set_expected(
     tally: GalleryTally, *, unmated: str = "auto", note: str = ""
 ) -> xr.Dataset:
@@ -277,7 +271,7 @@ def open_set_expected(
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
     notes: list[str | Message] = [*from_json(note)]
     if tally.genuine and impostor:
-        notes.append(NO_POINTS)
+        notes.append(Message("points-between-thresholds"))
     result = counts.dataset(points, targets, about, options, notes, [])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 

@@ -320,8 +320,7 @@ def test_scores_that_have_no_such_galleries():
 def test_a_class_without_attempts():
     one = be.gallery_templates(be.Scores(np.ones((2, 2)), ["a", "a"]), 1)
     assert np.isnan(one.far).all() and np.isnan(one.eer).all()
-    message = be.messages(one)[0]
-    assert message.code == "rates-without-attempts" and message.arguments["rates"] == ["far"]
+    assert ("no-impostor-attempt", {"rates": ["far"]}) in [x[:2] for x in be.messages(one)]
 
 
 def test_the_thresholds_of_each_number_of_templates_are_shown(capsys):
