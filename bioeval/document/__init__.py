@@ -7,6 +7,7 @@ _NAMES: NamesByModule = {
     "bioeval.base.messages": (
         "Message",
         "MessageType",
+        "MessageWarning",
         "as_json",
         "from_json",
         "message_attrs",

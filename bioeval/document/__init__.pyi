@@ -3,6 +3,7 @@
 from bioeval.base.messages import (
     Message as Message,
     MessageType as MessageType,
+    MessageWarning as MessageWarning,
     as_json as as_json,
     from_json as from_json,
     message_attrs as message_attrs,

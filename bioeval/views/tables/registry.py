@@ -217,6 +217,9 @@ def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:
     for _, dataset in datasets(tree):
         view = _view_of(dataset, _WHOLE)
         if view is not None:
+            if view.name == "section":
+                found = dict(datasets(tree, once=True))
+                return [TerminalDocument(_section(view, found), _vocabulary_of(tree), naming)]
             return _tables(view, {"": tree}, reword, naming)
     return [TerminalDocument(evaluation(tree), _vocabulary_of(tree), naming)]
 
