@@ -45,6 +45,7 @@ _NAMES: NamesByModule = {
         "interval_note",
         "messages_of_result",
         "people_and_attempts",
+        "rate_of",
         "result_messages",
         "rule_in_words",
         "table_of_variables",

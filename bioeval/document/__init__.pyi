@@ -41,6 +41,7 @@ from bioeval.document.results import (
     interval_note as interval_note,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
+    rate_of as rate_of,
     result_messages as result_messages,
     rule_in_words as rule_in_words,
     table_of_variables as table_of_variables,

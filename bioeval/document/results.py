@@ -20,7 +20,7 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Label, Number, Score
+from bioeval.document.cells import Count, Label, Number, Rate, Score
 from bioeval.document.text import Enumeration, Phrase, Text, say
 from bioeval.results.words import excluded
 from bioeval.tallies.threshold_rules import Rule
@@ -186,6 +186,31 @@ def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
         return chosen_on
     rule = rule_in_words(Rule.written(str(attrs["threshold_rule"])))
     return say("{rule}, chosen on {data}", rule=rule, data=chosen_on)
+
+
+def rate_of(
+    dataset: xr.Dataset,
+    name: str,
+    *,
+    attempts: int | None = None,
+    flagged: bool = False,
+    limits: str = "",
+    **places: int,
+) -> Rate:
+    """Return a rate of a dataset as a cell, with its interval where it has one.
+
+    `places` are positions along its dimensions. The interval is that of the variable, or that of
+    another one whose limits are wanted.
+    """
+
+    def value(variable: str) -> float:
+        return float(dataset[variable].isel(places))
+
+    interval, limits = None, limits or name
+    if f"{limits}_low" in dataset:
+        interval = value(f"{limits}_low"), value(f"{limits}_high")
+    at = {dim: dataset[dim].values[i].item() for dim, i in places.items() if dim in dataset.coords}
+    return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
 
 
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
