@@ -191,17 +191,18 @@ def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
 def rate_of(
     dataset: xr.Dataset,
     name: str,
+    places: Mapping[str, int] | None = None,
     *,
     attempts: int | None = None,
     flagged: bool = False,
     limits: str = "",
-    **places: int,
 ) -> Rate:
     """Return a rate of a dataset as a cell, with its interval where it has one.
 
-    `places` are positions along its dimensions. The interval is that of the variable, or that of
-    another one whose limits are wanted.
+    `places` are positions along its dimensions. The interval has the limits of the variable, or of
+    the variable `limits`.
     """
+    places = places or {}
 
     def value(variable: str) -> float:
         return float(dataset[variable].isel(places))

@@ -65,14 +65,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
         attacks = run.read(presented, mates=False) if presented else None
         scores = run.read()
         dataset = run.count(vulnerability, scores, attacks, **run.options)
-        species, targets = rows_over(dataset, "species"), rows_over(dataset, "far_target")
-        document = {**run.document(dataset), "species": species, "far_targets": targets}
-        csv = {
-            "species.csv": species,
-            "far_targets.csv": targets,
-            "curves.csv": rows_over(dataset, "threshold", "species"),
-        }
-        run.finish(dataset, document, csv)
+        run.finish(dataset, csv={"curves.csv": rows_over(dataset, "threshold", "species")})
 
 
 def _levels(text: str) -> dict[str, float]:
@@ -181,18 +174,12 @@ def pad_command(
             name=run.name,
             **run.options,
         )
-        species, curve = rows_over(dataset, "species"), rows_over(dataset, "threshold")
+        curve = rows_over(dataset, "threshold")
         for i, name in enumerate(dataset["species"].values):
             rates = dataset["apcer_of_species"].values[:, i].tolist()
             for row, rate in zip(curve, rates, strict=True):
                 row[f"apcer {name}"] = rate
-        document = {
-            **run.document(dataset),
-            "apcer_targets": rows_over(dataset, "apcer_target"),
-            "species": species,
-        }
-        csv = {"curve.csv": curve, "species.csv": species}
-        run.finish(dataset, document, csv)
+        run.finish(dataset, csv={"curve.csv": curve})
 
 
 @click.command("morphing", cls=Command)
@@ -251,14 +238,4 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
             over = []
         run.name = ", ".join(names)
         dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
-        curve = rows_over(dataset, *over, "threshold")
-        document = {**run.document(dataset)}
-        if over:
-            document["systems"] = rows_over(dataset, *over)
-        if bona_fide:
-            document["far_targets"] = rows_over(dataset, *over, "far_target")
-        csv = {"curve.csv": curve}
-        if "map" in dataset:
-            document["map"] = rows_over(dataset, "attempts", "systems")
-            csv["map.csv"] = document["map"]
-        run.finish(dataset, document, csv)
+        run.finish(dataset, csv={"curve.csv": rows_over(dataset, *over, "threshold")})
