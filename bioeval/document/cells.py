@@ -92,6 +92,11 @@ class Duration(Quantity):
 
 
 @dataclass(frozen=True)
+class Size(Quantity):
+    """A size of memory or of a file in bytes, rounded up."""
+
+
+@dataclass(frozen=True)
 class Moment:
     """A date, or a date with its time, as ISO 8601 writes it."""
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import Argument
+from bioeval.base.messages import Message
 from bioeval.document.cells import (
     Cell,
     Cost,
@@ -39,6 +40,7 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
+    Size,
     Strong,
 )
 from bioeval.document.terms import is_term
@@ -82,11 +84,12 @@ class Enumeration:
     """Texts one after the other: ``a, b and c``."""
 
     texts: Sequence[Text]
-    last: str = "and"  # before the last one; empty for a comma, ``";"`` for semicolons throughout
+    #: Before the last one; empty for a comma. ``";"`` and ``"\n"`` for semicolons, and for lines.
+    last: str = "and"
 
 
-#: What can be written in a line. Plain text is written as it is.
-Text = str | Phrase | Enumeration | Term | Argument | Cell
+#: What can be written in a line. Plain text is written as it is, a message as its sentence.
+Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
 
 
 def say(template: str, /, *, task: str = "", **arguments: Any) -> Phrase:
@@ -103,6 +106,7 @@ _FORMATS = {
     "cost": Cost,
     "probability": Probability,
     "duration": Duration,
+    "size": Size,
     "moment": Moment,
     "name": Label,
 }
@@ -112,7 +116,9 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Flag | Picture | Missing | Strong):
+    if isinstance(value, Argument | Message | Moment | Label | Labels | Flag):
+        return value
+    if isinstance(value, Picture | Missing | Strong):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval.base.errors import singular
+from bioeval.base.memory import in_words
 from bioeval.document import (
     Count,
     Duration,
@@ -15,6 +16,7 @@ from bioeval.document import (
     Quantity,
     Rate,
     Score,
+    Size,
 )
 
 NOT_DEFINED = "n/a"
@@ -122,6 +124,9 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"), cell.bound)
         case Duration():
             return Printed(*_time_span(cell.value))
+        case Size():
+            number, _, unit = in_words(cell.value).partition(" ")
+            return Printed(number, unit, before=cell.bound)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             sign = "+" if cell.difference and cell.value else "z"
