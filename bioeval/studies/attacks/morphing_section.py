@@ -147,9 +147,7 @@ def _curve(ds: xr.Dataset, each: ResultsBySystem) -> Table:
             Column("mmpmr_prod", "ProdAvg"),
         ),
         rows,
-        details=(
-            say("MMPMR at some thresholds; bona fide scores would choose one at a {far}."),
-        ),
+        details=(say("MMPMR at some thresholds; bona fide scores would choose one at a {far}."),),
     )
 
 

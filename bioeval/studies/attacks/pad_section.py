@@ -138,9 +138,7 @@ def _classes(ds: xr.Dataset) -> Table:
             )
         )
     bona_fide = Count(int(ds["bona_fide"]), variable="bona_fide")
-    rows.append(
-        ("bona fide", bona_fide, rate_of(ds, "bpnrr", attempts=int(bona_fide.value)), None)
-    )
+    rows.append(("bona fide", bona_fide, rate_of(ds, "bpnrr", attempts=int(bona_fide.value)), None))
     return Table(
         "classes",
         (
