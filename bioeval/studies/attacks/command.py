@@ -44,7 +44,7 @@ from bioeval.cli import (
 )
 @shared_options(far=True)
 @output_options(
-    "results.nc, summary.json, table.txt, species.csv, curves.csv and far_targets.csv",
+    "results.nc, summary.json, table.txt, curves.csv and a CSV file of each table",
     "draw DET curves, IAPAR by species, and the scores of the three classes",
     report=True,
 )
@@ -119,7 +119,9 @@ def _levels(text: str) -> dict[str, float]:
 @shared_options(interval=True)
 @option("--name NAME", "Name of the detector.  [the file's name]")
 @output_options(
-    "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
+    "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
+    "draw the plots",
+    report=True,
 )
 def pad_command(
     data: str,
@@ -202,7 +204,9 @@ def pad_command(
     ["subject-bootstrap", "subject-bootstrap-logit"],
 )
 @output_options(
-    "results.nc, summary.json, table.txt, curve.csv and map.csv", "draw the plots", report=True
+    "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
+    "draw the plots",
+    report=True,
 )
 @shared_options(interval=True, names=True, reading=True)
 def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any) -> None:

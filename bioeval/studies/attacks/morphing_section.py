@@ -109,8 +109,11 @@ def _points(one: xr.Dataset) -> Iterator[tuple[Text | None, ...]]:
     """Yield the cells of a system at its thresholds."""
     morphs = int(one["morphs"])
     if "threshold_used" in one:
+        choice = str(one.attrs["chosen_on"])
+        if choice != "given":
+            choice = f"chosen on {choice}"
         yield (
-            say("threshold used, {choice}", choice=str(one.attrs["chosen_on"])),
+            f"threshold used, {choice}",
             Score(float(one["threshold_used"]), variable="threshold_used"),
             rate_of(one, "mmpmr_at_threshold", attempts=morphs),
             None,
@@ -147,7 +150,8 @@ def _curve(ds: xr.Dataset, each: ResultsBySystem) -> Table:
             Column("mmpmr_prod", "ProdAvg"),
         ),
         rows,
-        details=(say("MMPMR at some thresholds; bona fide scores would choose one at a {far}."),),
+        title="MMPMR at some thresholds",
+        notes=(say("With bona fide scores, a threshold is chosen at each {far} target."),),
     )
 
 
