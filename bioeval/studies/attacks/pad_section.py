@@ -15,6 +15,7 @@ from bioeval.document import (
     Facts,
     Label,
     Paragraph,
+    Rate,
     ResultsBySystem,
     Score,
     Section,
@@ -156,7 +157,7 @@ def _points(ds: xr.Dataset) -> Table:
     bona_fide, attacks = _denominators(ds)
     d_eer = rate_of(ds, "d_eer", attempts=min(bona_fide, attacks))
     at = Score(float(ds["d_eer_threshold"]), variable="d_eer_threshold")
-    rows: list[tuple[Text, ...]] = [("D-EER", at, d_eer)]
+    rows: list[tuple[Text | None, ...]] = [("d_eer", None, "D-EER", at, d_eer)]
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         label = say(
             "BPCER with APCER at most {target:rate}{name}", target=target, name=_named(target)
@@ -164,6 +165,8 @@ def _points(ds: xr.Dataset) -> Table:
         threshold = float(ds["threshold_at_apcer"][i])
         rows.append(
             (
+                "bpcer_at_apcer",
+                Rate(target),
                 label,
                 Score(threshold, variable="threshold_at_apcer", at={"apcer_target": target}),
                 rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide),
@@ -171,7 +174,13 @@ def _points(ds: xr.Dataset) -> Table:
         )
     return Table(
         "points",
-        (Column("measure"), Column("threshold", "threshold"), Column("rate", "rate")),
+        (
+            Column("measure", only="data"),
+            Column("apcer_target", only="data"),
+            Column("label", only="readers"),
+            Column("threshold", "threshold"),
+            Column("rate", "rate"),
+        ),
         rows,
         title="Operating points, chosen on these data",
     )

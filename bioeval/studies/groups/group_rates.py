@@ -200,7 +200,12 @@ def few_errors(
     if not rare.any() or math.isnan(overall):
         return []
     errors = {"frr": "false rejects", "far": "false accepts"}[rate]
-    expected = {"needed": int(RuleOf(30)), "errors": errors, "rate": rate, "overall": overall}
+    expected: dict[str, Any] = {
+        "needed": int(RuleOf(30)),
+        "errors": errors,
+        "rate": rate,
+        "overall": overall,
+    }
     if rare.ndim == 1:
         listed = groups[rare].tolist()
         return [Message("few-expected-errors-in-groups", **expected, groups=listed)]

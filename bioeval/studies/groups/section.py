@@ -126,15 +126,15 @@ def _rates(ds: xr.Dataset) -> Table:
         impostor = Count(int(ds["impostor_attempts"].values[place]), variable="impostor_attempts")
         far = _rate(ds, "far", *place)
         rows.append((name, subjects, genuine, impostor, _rate(ds, "frr", i), far))
-    genuine, impostor = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
-    far_of_all = rate_of(ds, "far_overall", attempts=impostor)
+    mated, others = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
+    far_of_all = rate_of(ds, "far_overall", attempts=others)
     rows.append(
         (
             "all",
             Count(int(ds["subjects"].sum())),
-            Count(genuine),
-            Count(impostor) if searches else None,
-            rate_of(ds, "frr_overall", attempts=genuine),
+            Count(mated),
+            Count(others) if searches else None,
+            rate_of(ds, "frr_overall", attempts=mated),
             far_of_all if searches else None,
         )
     )
@@ -165,7 +165,7 @@ def _pairs_of_groups(ds: xr.Dataset) -> Iterator[Block]:
             "note",
         )
     elif len(names) > 1:
-        rows = []
+        rows: list[tuple[Text | None, ...]] = []
         for i, name in enumerate(names):
             rows.append((name, *(_without_limits(_rate(ds, "far", i, j)) for j in _places(ds))))
         yield Table(
@@ -189,7 +189,7 @@ def _at_own_thresholds(ds: xr.Dataset) -> Iterator[Table]:
     targets = ds["far_target"].values.tolist()
     if not targets:
         return
-    rows = []
+    rows: list[tuple[Text | None, ...]] = []
     for i, name in enumerate(_names(ds)):
         rows.append((name, *(_rate(ds, "frr_at_far", i, k) for k in range(len(targets)))))
     heads = [Column(f"frr_at_far_{x:g}", say("at {far} {target:rate}", target=x)) for x in targets]
@@ -211,14 +211,14 @@ def _measures(ds: xr.Dataset) -> Table:
         interval = None
         if f"{name}_low" in ds and not np.isnan(ds[f"{name}_low"]):
             interval = float(ds[f"{name}_low"]), float(ds[f"{name}_high"])
-        rows.append((label, Number(float(ds[name]), interval, name, decimals=4)))
+        rows.append((name, label, Number(float(ds[name]), interval, name, decimals=4)))
     if "fdr_low" in ds and not np.isnan(ds["fdr_low"]):
         notes.append("In brackets: their values within limits that all rates keep together.")
-    if any(x.interval is not None and np.isinf(x.interval[1]) for _, x in rows):
+    if any(x.interval is not None and np.isinf(x.interval[1]) for *_, x in rows):
         notes.append("inf: there is no upper limit, since the smallest rate may be 0.")
     return Table(
         "measures",
-        (Column("measure"), Column("value")),
+        (Column("measure", only="data"), Column("label", only="readers"), Column("value")),
         rows,
         title="Measures of inequality",
         notes=notes,
