@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import MATCH_SUMS, VERIFICATION_RATES, MeanOverQueries, Scalar, rates_of
 from bioeval.results.query_means import QueryMean
 

@@ -57,6 +57,7 @@ from bioeval.tallies import (
     Ties,
     check_targets,
 )
+from bioeval.views import warn_of_kind
 
 COMPARISON = {
     "measure": Name("measure that two systems are compared by"),
@@ -471,8 +472,6 @@ class _Comparison:
         doubts = self._doubts()
         attrs = self._data() | {"bioeval_version": __version__}
         attrs |= message_attrs([*doubts, *self._warnings()])
-        if doubts:
-            attrs[KindVerdict.ATTRIBUTE] = "\n".join(doubts)
         dataset = build(variables, COMPARISON | MARGINS, coordinates, attrs)
         return dataset.assign_attrs(attributes_in_words(dataset))
 
@@ -496,7 +495,7 @@ class _Comparison:
             "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         }
 
-    def _doubts(self) -> list[str]:
+    def _doubts(self) -> list[Message]:
         """Return the doubts about the kind of the scores of each system."""
         people, fused = self.first.people, self.first.details.get("templates") == "multi"
         doubts = []
@@ -504,12 +503,11 @@ class _Comparison:
             for name, system, eer in zip(
                 self.names, (self.first, self.second), measure.values[:, 0].tolist(), strict=True
             ):
-                kind, origin = system.scores.kind, system.scores._origin
-                doubt = KindVerdict.doubt(
-                    eer, kind, people, fused=fused, origin=origin, system=name
-                )
-                if doubt:
-                    doubts.append(doubt)
+                kind, metric = system.scores.kind, system.scores._metric
+                doubt = KindVerdict.doubt(eer, kind, people, fused=fused, metric=metric)
+                if doubt is not None:
+                    doubts.append(doubt.concerning(name))
+                    warn_of_kind(doubts[-1])
         return doubts
 
     def _warnings(self) -> list[str | Message]:
@@ -522,7 +520,10 @@ class _Comparison:
         warnings = [*self.apart, *self.interval.few_people(first.people), *dict.fromkeys(remarks)]
         for name, system in zip(self.names, (first, second), strict=True):
             notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
-            warnings += [f"{name}: {note}" for note in notes]
+            for note in notes:
+                warnings.append(
+                    f"{name}: {note}" if isinstance(note, str) else note.concerning(name)
+                )
         if alone := _made_by_one(a, b):
             warnings.append(
                 Message(

@@ -17,7 +17,6 @@ from bioeval.document import (
     Fact,
     Facts,
     Label,
-    Message,
     Messages,
     Number,
     Paragraph,
@@ -30,12 +29,13 @@ from bioeval.document import (
     Text,
     Vocabulary,
     cell_of_scalar,
+    is_doubt,
     label_of,
     result_messages,
     say,
     table_of_variables,
 )
-from bioeval.results import KindVerdict, RuleOf, excluded
+from bioeval.results import RuleOf, excluded
 from bioeval.studies.compare.measures import THIS_GALLERY
 from bioeval.views import written
 from bioeval.views.tables import fusion_in_words
@@ -50,9 +50,9 @@ _BETTER = {
 def section(results: ResultsBySystem) -> Section:
     """Return what is said of two systems."""
     ds = results[""]
-    lines = str(ds.attrs.get(KindVerdict.ATTRIBUTE, "")).splitlines()
-    doubts = [Message("", sentence=line) for line in lines]
-    others = [x for x in result_messages(results).messages if x not in doubts]
+    messages = result_messages(results).messages
+    doubts = [message for message in messages if is_doubt(message)]
+    others = [message for message in messages if not is_doubt(message)]
     measures = measures_of(ds)
     return Section(
         "comparison",
