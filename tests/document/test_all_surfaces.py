@@ -43,7 +43,7 @@ def squeezed(text: str) -> str:
 
 
 def of_markdown(text: str) -> str:
-    return text.replace("&amp;", "&").replace("\\", "").replace("**", "")
+    return text.replace("&amp;", "&").replace("\\", "").replace("**", "").replace("<br>", " ")
 
 
 def of_html(page: str) -> str:

@@ -21,5 +21,6 @@ bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights fi
 bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
 """,
     views=(View((), "section", "section", of="SideBySide"),),
+    messages="messages.MESSAGES",
     needs=("calibration", "compare", "folds"),
 )

@@ -20,6 +20,7 @@ from bioeval.base import (
     require_choice,
     require_number,
 )
+from bioeval.document import Message
 from bioeval.scores import require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -32,7 +33,6 @@ from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
 from bioeval.studies.compare.compare import require_same
 from bioeval.studies.compare.paired_systems import aligned
-from bioeval.views import written
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
 METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
@@ -303,8 +303,8 @@ def fuse(
     require_systems(systems)
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
-        remark = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        return fused._with(_remarks=(*fused._remarks, remark))
+        message = Message("fusion-of-own-scores")
+        return fused._with(_remarks=(*fused._remarks, message))
     return fused
 
 
@@ -336,7 +336,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 )
                 named[first_name] = a
                 if notes:
-                    named[first_name] = a._with(_remarks=(*a._remarks, *map(written, notes)))
+                    named[first_name] = a._with(_remarks=(*a._remarks, *notes))
                 named[name] = b
                 require_same(named[first_name], named[name])
                 _require_same_attempts(named[first_name], named[name])

@@ -274,7 +274,7 @@ def test_one_person_and_no_impostor():
     assert result.sel(measure="recognition rate").value_a == 1
     assert "no conclusion with 1 subject." in result.attrs["conclusions"]
     assert "EER: not defined." in result.attrs["conclusions"]
-    assert "a single subject" in result.attrs["warnings"]
+    assert "interval-of-one-subject" in [message.code for message in be.messages(result)]
 
 
 def test_a_comparison_survives_a_file(result, tmp_path):

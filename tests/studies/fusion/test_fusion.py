@@ -65,9 +65,10 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
         expected = twin.fused(each, method, [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
-    assert not any("optimistic" in text for text in fused._remarks)
+    assert not fused._remarks
     own = be.fuse(systems, method, normalise=normalise, weights=weights)
-    assert "optimistic" in be.verification(own).attrs["warnings"]
+    codes = [message.code for message in be.messages(be.verification(own))]
+    assert "fusion-of-own-scores" in codes
 
 
 @pytest.mark.parametrize("kind", ["distance", "llr"])
