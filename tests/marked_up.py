@@ -22,7 +22,8 @@ def of_latex(text: str) -> str:
 
 
 def of_markdown(text: str) -> str:
-    """Return what a piece of Markdown shows."""
+    """Return what a piece of Markdown shows, its lines as one."""
+    text = text.replace("<br>", " ")
     bare = re.sub(r"\\[!-/:-@[-`{-~]", "", text)
     assert not re.search(r"[`*_|~$\\]|<[A-Za-z/!?]|\]\(", bare), text
     return re.sub(r"\\([!-/:-@[-`{-~])", r"\1", text).replace("&amp;", "&")
