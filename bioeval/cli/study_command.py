@@ -47,6 +47,11 @@ def _scalars(ds: xr.Dataset) -> dict[str, Any]:
     return next(iter(rows_over(ds)), {})
 
 
+def _about(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes and the scalars of a result, without its messages."""
+    return {**attributes_but(ds, *_NOT_IN_DATA), **_scalars(ds)}
+
+
 def checked(
     tree: xr.DataTree,
     scores: Scores,
@@ -253,7 +258,7 @@ class StudyCommand:
 
     def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
         """Return the file, the attributes and the scalars of a result, warnings as a list."""
-        attrs = attributes_but(ds, "bioeval_version")
+        attrs = attributes_but(ds, *_NOT_IN_DATA)
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
@@ -264,9 +269,11 @@ class StudyCommand:
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         sections = sections_of(drawn)
-        if hasattr(results, "attrs"):
-            document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
-        elif not isinstance(results, dict):
+        if isinstance(results, dict):
+            document["results"] = {name: _about(ds) for name, ds in results.items()}
+        elif hasattr(results, "attrs"):
+            document |= _about(results)
+        else:
             for section in sections:
                 document |= facts_data(section, self._terms)
         messages: list[Any] = []
@@ -280,7 +287,7 @@ class StudyCommand:
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
         """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-        attrs = attributes_but(ds, "warnings")
+        attrs = attributes_but(ds, "warnings", "messages")
         return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
@@ -322,8 +329,8 @@ class StudyCommand:
         The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
         only one. Without a `document` it is what the study says of its results, in data, with
-        `more` entries, and each of its tables is a file of CSV. A result that is no dataset is
-        neither written nor drawn.
+        `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
+        that is no dataset is neither written nor drawn.
         """
         self._counting.close()
         import xarray as xr
@@ -338,7 +345,8 @@ class StudyCommand:
         else:
             drawn, saved = results, None
         if document is None:
-            document, csv = self._data(results, drawn)
+            document, tables = self._data(results, drawn)
+            csv = tables | dict(csv or {})
             document |= more or {}
         table = self.table(drawn)
         if saved is None:

@@ -26,6 +26,7 @@ _NAMES: NamesByModule = {
         "Cost",
         "Count",
         "Duration",
+        "Flag",
         "Interval",
         "Label",
         "Labels",
@@ -37,10 +38,11 @@ _NAMES: NamesByModule = {
         "Quantity",
         "Rate",
         "Score",
+        "Size",
         "Strong",
-        "cell_of_scalar",
     ),
     "bioeval.document.results": (
+        "data_facts",
         "interval_note",
         "messages_of_result",
         "people_and_attempts",
@@ -49,6 +51,7 @@ _NAMES: NamesByModule = {
         "table_of_variables",
         "threshold_choice",
     ),
+    "bioeval.document.scalars": ("cell_of_scalar", "label_of"),
     "bioeval.document.terms": (
         "RATES",
         "VOCABULARIES",

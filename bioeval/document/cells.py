@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bioeval.base.scalars import Scalar
     from bioeval.document.text import Text
 
 #: Limits of a confidence interval.
@@ -24,7 +23,8 @@ Interval = tuple[float, float]
 class Quantity:
     """A number with its interval, NaN where it is not defined.
 
-    A value that is known by a `bound` alone is at least, or at most, the number.
+    A value that is known by a `bound` alone is at least, or at most, the number. One that is
+    `flagged` has an asterisk, which a note of its table explains.
     """
 
     value: float
@@ -32,6 +32,7 @@ class Quantity:
     variable: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
     bound: Literal["", "at least", "at most"] = ""
+    flagged: bool = False
 
     @property
     def is_defined(self) -> bool:
@@ -91,6 +92,11 @@ class Duration(Quantity):
 
 
 @dataclass(frozen=True)
+class Size(Quantity):
+    """A size of memory or of a file in bytes, rounded up."""
+
+
+@dataclass(frozen=True)
 class Moment:
     """A date, or a date with its time, as ISO 8601 writes it."""
 
@@ -118,6 +124,14 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class Flag:
+    """Whether something is so, with what a reader is told where it is."""
+
+    value: bool
+    text: Text = "yes"
+
+
+@dataclass(frozen=True)
 class Picture:
     """An image of a template: a file or the bytes of one, and what it shows."""
 
@@ -139,18 +153,4 @@ class Strong:
     text: Text
 
 
-Cell = Quantity | Moment | Label | Labels | Picture | Missing | Strong
-
-
-def cell_of_scalar(
-    scalar: Scalar, value: float, *, attempts: int | None = None, **more: Any
-) -> Quantity:
-    """Return a value of a scalar as a cell: a rate, or a number with its decimals.
-
-    `more` are other fields of the cell, such as ``interval`` and ``at``.
-    """
-    more.setdefault("variable", scalar.name)
-    if scalar.percent:
-        return Rate(value, attempts=attempts, **more)
-    decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
-    return Number(value, decimals=decimals, **more)
+Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong

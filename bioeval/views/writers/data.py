@@ -7,6 +7,7 @@ from typing import Any
 from bioeval.base.messages import Message
 from bioeval.document import (
     Facts,
+    Flag,
     Label,
     Labels,
     Messages,
@@ -35,7 +36,7 @@ def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
             return None
         case Quantity():
             return cell.value
-        case Label():
+        case Label() | Flag():
             return cell.value
         case Labels():
             return list(cell.values)
@@ -98,7 +99,11 @@ def units_of(table: Table) -> dict[str, str]:
 
 
 def _kind(cell: Text | None) -> str:
-    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label | Moment) else "text"
+    return (
+        type(cell).__name__.lower()
+        if isinstance(cell, Quantity | Label | Flag | Moment)
+        else "text"
+    )
 
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:

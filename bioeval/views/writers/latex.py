@@ -43,7 +43,7 @@ class LatexLines(Lines):
             return NOT_DEFINED
         before = f"{self.literal(number.before)} " if number.before else ""
         unit = {"": "", "%": r"\,\%"}.get(number.unit, f" {self.literal(number.unit)}")
-        text = f"{before}{_signed(number.number)}{unit}"
+        text = f"{before}{_signed(number.number)}{unit}{number.mark}"
         if number.limits is not None:
             low, high = map(_signed, number.limits)
             text = f"{text} [{low}, {high}]"
@@ -107,8 +107,10 @@ def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator
                 yield list(_tabular(columns))
                 yield _comments(map(words.write, block.notes))
         case Messages():
-            everyone = len({name for message in block.messages for name in message.about})
-            yield _comments(dict.fromkeys(words.message(x, everyone) for x in block.messages))
+            written = []
+            for about, sentences in words.sentences_about(block.messages).items():
+                written += [f"{about}: {x}" if about else x for x in sentences]
+            yield _comments(written)
         case Section():
             yield from _section(block, lines, words, whole)
 
