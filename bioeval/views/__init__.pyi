@@ -21,3 +21,4 @@ from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
 )
+from bioeval.views.writers.lines import written as written
