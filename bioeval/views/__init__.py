@@ -18,6 +18,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
+    "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
     "bioeval.views.writers.lines": ("written",),
 }
 

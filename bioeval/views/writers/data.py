@@ -70,6 +70,13 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
     return rows
 
 
+def columns_of_table(table: Table, lines: Lines | None = None) -> dict[str, list[Any]]:
+    """Return the values of each column of a table, also of one without rows."""
+    rows = rows_of_table(table, lines)
+    names = list(rows[0]) if rows else [column.name for column in table.columns]
+    return {name: [row[name] for row in rows] for name in names}
+
+
 def as_data(
     section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
 ) -> dict[str, list[Row]]:
