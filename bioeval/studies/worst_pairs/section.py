@@ -119,4 +119,3 @@ def _suspects(ds: xr.Dataset) -> Iterator[Block]:
             rows,
             title="Templates nearer to another subject than to their own",
         )
-
