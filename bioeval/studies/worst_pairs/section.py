@@ -32,8 +32,8 @@ def section(results: ResultsBySystem) -> Section:
     """Return what is said of the worst pairs."""
     ds = results[""]
     listed = {
-        "once": "each pair of templates is listed once, in its worse direction",
-        "as compared": "each comparison is listed",
+        "each pair once": "each pair of templates is listed once, in its worse direction",
+        "each comparison": "each comparison is listed",
     }[str(ds.attrs["pairs"])]
     places = say("Row and column are positions in the matrix, from 0; {listed}.", listed=listed)
     blocks = (
@@ -54,7 +54,7 @@ def tables_of_data(ds: xr.Dataset) -> tuple[Table, Table]:
     )
 
 
-def _pairs(ds: xr.Dataset, comparison: str) -> Table:
+def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     """Return the pairs of a kind, the worst first."""
     rows: list[tuple[Text | None, ...]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
@@ -63,6 +63,8 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Table:
         flag = Flag(bool(ds["label_error"][i]), Strong("labels?"))
         probe, gallery = _template(ds, "probe", i), _template(ds, "gallery", i)
         rows.append((score, row, column, probe, gallery, flag))
+    if not rows:
+        return Paragraph(f"There is no {comparison} pair.")
     return Table(
         f"{comparison}_pairs",
         _columns("score", "row", "column", "probe", "gallery", ""),

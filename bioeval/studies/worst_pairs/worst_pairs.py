@@ -204,8 +204,8 @@ def worst_pairs(
     itself, masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under
     ``nan="reject"`` are at an infinite distance. Where the same templates are on both sides
     (all-against-all), each pair of templates is listed once, symmetric or not: in its worse
-    direction, or the first of two equal ones: the attribute ``pairs`` is ``"once"``, else ``"as
-    compared"``.
+    direction, or the first of two equal ones: the attribute ``pairs`` is ``"each
+    pair once"``, else ``"each comparison"``.
 
     Label errors: `label_error` marks an impostor pair if every score between templates of its two
     subjects, in both directions, is strictly nearer than every genuine score within either of the
@@ -284,7 +284,7 @@ def worst_pairs(
     attrs = about_attrs(reader.about, "worst pairs", [])
     attrs |= {
         **claim.attrs,
-        "pairs": "once" if mirrored else "as compared",
+        "pairs": "each pair once" if mirrored else "each comparison",
         "suspects_certain": suspects.certain,
     }
     variables = along(("pair",), **values) | along(("suspect",), **of_suspects)
