@@ -215,6 +215,11 @@ def _table(
         yield _indented(_text(line, "dim"))
     if columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
+    elif parts := _divided(table, all_columns, width - _INDENT):
+        for i, part in enumerate(parts):
+            if i:
+                yield RichText("")
+            yield _indented(_laid_out(part, width - _INDENT))
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
@@ -226,13 +231,33 @@ def _table(
 def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        needed = [_least_width(column) for column in columns]
-        if sum(needed) + _GAP * (len(columns) - 1) <= width:
+        if _fit(columns, width):
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
             return None
         columns = [column for column in columns if column.column.priority < last]
+
+
+def _divided(
+    table: Table, columns: list[PrintedColumn], width: int
+) -> list[list[PrintedColumn]]:
+    """Return the columns in parts that fit, each with the keys; none if one alone does not."""
+    if table.keys is None:
+        return []
+    names = {column.name for column in table.columns[: table.keys]}
+    keys = [column for column in columns if column.column.name in names]
+    parts = [[*keys]]
+    for column in columns[len(keys) :]:
+        if len(parts[-1]) > len(keys) and not _fit([*parts[-1], column], width):
+            parts.append([*keys])
+        parts[-1].append(column)
+    return parts if all(_fit(part, width) for part in parts) else []
+
+
+def _fit(columns: list[PrintedColumn], width: int) -> bool:
+    """Whether columns fit beside each other."""
+    return sum(map(_least_width, columns)) + _GAP * (len(columns) - 1) <= width
 
 
 def _least_width(column: PrintedColumn) -> int:
