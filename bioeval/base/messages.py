@@ -52,7 +52,10 @@ class Message:
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return messages as the text of an attribute, each once."""
-    listed = [{"code": message.code, **message.arguments} for message in messages]
+    listed = []
+    for message in messages:
+        about = {"about": list(message.about)} if message.about else {}
+        listed.append({"code": message.code, **message.arguments, **about})
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
 
 
@@ -75,5 +78,5 @@ def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
     listed = []
     for entry in json.loads(str(attrs.get(ATTRIBUTE) or "[]")):
-        listed.append(Message(entry.pop("code"), **entry))
+        listed.append(Message(entry.pop("code"), entry.pop("about", ()), **entry))
     return listed

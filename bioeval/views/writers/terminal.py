@@ -239,9 +239,7 @@ def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | 
         columns = [column for column in columns if column.column.priority < last]
 
 
-def _divided(
-    table: Table, columns: list[PrintedColumn], width: int
-) -> list[list[PrintedColumn]]:
+def _divided(table: Table, columns: list[PrintedColumn], width: int) -> list[list[PrintedColumn]]:
     """Return the columns in parts that fit, each with the keys; none if one alone does not."""
     if table.keys is None:
         return []
