@@ -5,7 +5,6 @@ from __future__ import annotations
 from bioeval.document import (
     Column,
     Count,
-    Enumeration,
     Fact,
     Facts,
     Label,
@@ -27,49 +26,47 @@ def section(check: DataCheck) -> Section:
             Fact("Protocol", Label(check.protocol), "protocol"),
         )
     )
-    return Section("check", "", (about, _findings(check), _verdict(check)), task=TASK)
+    return Section(
+        "check", "", (about, _findings(check), _verdict(check), _in_data(check)), task=TASK
+    )
+
+
+def _in_order(check: DataCheck) -> list[Finding]:
+    """Return the findings, the most serious first."""
+    return sorted(check, key=lambda x: -SEVERITIES.index(x.severity))
 
 
 def _findings(check: DataCheck) -> Table:
-    """Return the findings; for data, their parts are columns of their own."""
-    rows: list[tuple[Text | None, ...]] = []
-    for finding in sorted(check, key=lambda x: -SEVERITIES.index(x.severity)):
-        rows.append(
-            (
-                Strong(finding.severity)
-                if finding.severity in SEVERITIES[2:]
-                else finding.severity,
-                finding.check,
-                _in_lines(finding),
-                finding.sentence,
-                Count(finding.count),
-                finding.places,
-                finding.advice,
-            )
-        )
+    """Return what was found, and below it the first places and what to do, for readers."""
+    rows: list[tuple[Text, ...]] = []
+    for finding in _in_order(check):
+        severity: Text = finding.severity
+        if severity in SEVERITIES[2:]:
+            severity = Strong(severity)
+        lines = [finding.sentence]
+        if finding.places:
+            lines.append(say("where: {places}", places=finding.places))
+        if finding.advice:
+            lines.append(say("to do: {advice}", advice=finding.advice))
+        rows += [(severity, finding.check, line) for line in lines]
     return Table(
-        "findings",
+        "lines",
         (
-            Column("severity", grouped=True),
-            Column("check"),
+            Column("severity", grouped=True, only="readers"),
+            Column("check", grouped=True, only="readers"),
             Column("finding", only="readers"),
-            Column("message", only="data"),
-            Column("count", only="data"),
-            Column("where", only="data"),
-            Column("remedy", only="data"),
         ),
         rows,
     )
 
 
-def _in_lines(finding: Finding) -> Text:
-    """Return what was found, the first places, and what to do, one below the other."""
-    lines = [finding.sentence]
-    if finding.places:
-        lines.append(say("where: {places}", places=finding.places))
-    if finding.advice:
-        lines.append(say("to do: {advice}", advice=finding.advice))
-    return Enumeration(lines, "\n")
+def _in_data(check: DataCheck) -> Table:
+    """Return the findings with their parts in columns, for data."""
+    rows = []
+    for x in _in_order(check):
+        rows.append((x.check, x.severity, x.sentence, Count(x.count), x.places, x.advice))
+    columns = ("check", "severity", "message", "count", "where", "remedy")
+    return Table("findings", [Column(name, name) for name in columns], rows, shown=0)
 
 
 def _verdict(check: DataCheck) -> Paragraph:
