@@ -219,7 +219,8 @@ def _table(
         for i, part in enumerate(parts):
             if i:
                 yield RichText("")
-            yield _indented(_laid_out(part, width - _INDENT))
+            gap = _GAP if _fit(part, width - _INDENT) else 1
+            yield _indented(_laid_out(part, width - _INDENT, gap))
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
@@ -250,12 +251,12 @@ def _divided(table: Table, columns: list[PrintedColumn], width: int) -> list[lis
         if len(parts[-1]) > len(keys) and not _fit([*parts[-1], column], width):
             parts.append([*keys])
         parts[-1].append(column)
-    return parts if all(_fit(part, width) for part in parts) else []
+    return parts if all(_fit(part, width, gap=1) for part in parts) else []
 
 
-def _fit(columns: list[PrintedColumn], width: int) -> bool:
+def _fit(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> bool:
     """Whether columns fit beside each other."""
-    return sum(map(_least_width, columns)) + _GAP * (len(columns) - 1) <= width
+    return sum(map(_least_width, columns)) + gap * (len(columns) - 1) <= width
 
 
 def _least_width(column: PrintedColumn) -> int:
@@ -269,17 +270,17 @@ def _least_width(column: PrintedColumn) -> int:
     return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
 
 
-def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
+def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
     widest = [max(map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
-    broken = sum(widest) + _GAP * (len(columns) - 1) > width
+    broken = sum(widest) + gap * (len(columns) - 1) > width
     table = RichTable(
         box=None,
         pad_edge=False,
-        padding=(0, _GAP, 0, 0),
+        padding=(0, gap, 0, 0),
         header_style="dim",
         show_header=any(column.heading for column in columns),
     )
