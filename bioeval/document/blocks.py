@@ -69,8 +69,8 @@ class Column:
 class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
-    Readers are `shown` this number of rows, data have all of them. The `title` stands above, the
-    `details` below it, the `notes` below the rows. Plain sentences `instead` are written where the
+    Readers are `shown` this number of rows, or those at these places; data have all of them. The
+    `title` stands above, the `details` below it, the `notes` below the rows. Plain sentences `instead` are written where the
     table is too wide for a terminal; without them, each row is written as lines.
     """
 
@@ -80,7 +80,7 @@ class Table:
     title: Text = ""
     details: Sequence[Text] = ()
     notes: Sequence[Text] = ()
-    shown: int | None = None
+    shown: int | Sequence[int] | None = None
     instead: Sequence[Text] = ()
 
     def __post_init__(self) -> None:
@@ -90,6 +90,13 @@ class Table:
                     f"the table {self.id} has a row of {len(row)} cells; expected "
                     f"{len(self.columns)}"
                 )
+
+    @property
+    def shown_rows(self) -> Sequence[Sequence[Text | None]]:
+        """The rows that readers are shown."""
+        if self.shown is None or isinstance(self.shown, int):
+            return self.rows[: self.shown]
+        return [self.rows[i] for i in self.shown]
 
 
 @dataclass(frozen=True)
