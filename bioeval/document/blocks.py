@@ -55,14 +55,14 @@ class Column:
 
     A narrow view leaves out the columns with the highest `priority` first, and never those with 0.
     Of a `grouped` column a view shows a value once where it is repeated in the rows below. `only`
-    tells who sees it: data have all columns.
+    tells who sees it: data alone, a page and no other reader, or ``"readers"``, and not data.
     """
 
     name: str
     heading: Text = ""
     priority: int = 0
     grouped: bool = False
-    only: Literal["", "data", "page"] = ""
+    only: Literal["", "data", "page", "readers"] = ""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import Argument
+from bioeval.base.messages import Message
 from bioeval.document.cells import (
     Cell,
     Cost,
@@ -82,11 +83,12 @@ class Enumeration:
     """Texts one after the other: ``a, b and c``."""
 
     texts: Sequence[Text]
-    last: str = "and"  # before the last one; empty for a comma, ``";"`` for semicolons throughout
+    #: Before the last one; empty for a comma. ``";"`` and ``"\n"`` for semicolons, and for lines.
+    last: str = "and"
 
 
-#: What can be written in a line. Plain text is written as it is.
-Text = str | Phrase | Enumeration | Term | Argument | Cell
+#: What can be written in a line. Plain text is written as it is, a message as its sentence.
+Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
 
 
 def say(template: str, /, *, task: str = "", **arguments: Any) -> Phrase:
@@ -112,7 +114,9 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Flag | Picture | Missing | Strong):
+    if isinstance(value, Argument | Message | Moment | Picture | Missing | Strong):
+        return value
+    if isinstance(value, Label | Labels | Flag):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":

@@ -131,22 +131,24 @@ def _shown(view: View, results: Any, reword: Reword) -> Any:
 
 
 def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
-    """Return what a study says of its results, by name; that of another package is checked."""
+    """Return what a study says of its results, by name."""
+    return [_section(view, part) for part in _parts(view, results)]
+
+
+def _section(view: View, results: Any) -> Section:
+    """Return what a study says of results, or of an object; that of another package is checked."""
     place = f"{view.home}.{view.name}"
     section = offered_value(place)
     package = package_of_module(view.home)
-    made = []
-    for part in _parts(view, results):
-        if not package:
-            made.append(section(part))
-            continue
-        of_package = call_plugin(package, place, section, part)
-        if not isinstance(of_package, Section):
-            raise PluginError(
-                f"{package}: {place} returned no section; expected one of bioeval.document"
-            )
-        made.append(of_package)
-    return made
+    if not package:
+        made: Section = section(results)
+        return made
+    of_package = call_plugin(package, place, section, results)
+    if not isinstance(of_package, Section):
+        raise PluginError(
+            f"{package}: {place} returned no section; expected one of bioeval.document"
+        )
+    return of_package
 
 
 def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[str, xr.Dataset]]:
@@ -182,6 +184,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
     Raise :class:`DataError` if `results` are something else.
     """
     if (view := _of_class(results)) is not None:
+        if view.name == "section":
+            return TerminalDocument(_section(view, results), naming=naming)
         return _shown(view, results, reword)
     if _is_summary(results):
         return _of_summary(results, reword)
@@ -199,6 +203,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
 
 def sections_of(results: Any) -> list[Section]:
     """Return what studies say of results that have a document."""
+    if (view := _of_class(results)) is not None:
+        return [_section(view, results)] if view.name == "section" else []
     made = []
     for view, parts in _grouped(results).items():
         if view is not None and view.name == "section":

@@ -60,7 +60,7 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
     """Return the columns that a reader of a surface sees, without those that are empty."""
     columns = []
     for i, column in enumerate(table.columns):
-        if column.only not in ("", surface):
+        if column.only not in ("", "readers", surface):
             continue
         cells = [row[i] for row in table.shown_rows]
         if all(map(_is_empty, cells)):

@@ -32,6 +32,8 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 class HtmlLines(Lines):
     """Lines of HTML."""
 
+    line_break = "<br>"
+
     def literal(self, text: str) -> str:
         """Return text with its characters escaped."""
         return safe(text)

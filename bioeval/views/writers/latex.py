@@ -24,6 +24,8 @@ _ESCAPED = str.maketrans(
 class LatexLines(Lines):
     """Lines of LaTeX."""
 
+    line_break = " "
+
     def literal(self, text: str) -> str:
         r"""Return text with the characters of LaTeX escaped.
 
@@ -52,13 +54,19 @@ class LatexLines(Lines):
         return rf"\textbf{{{text}}}"
 
 
+class _Words(Lines):
+    """Lines of a comment."""
+
+    line_break = " "
+
+
 def _signed(number: str) -> str:
     return f"$-${number[1:]}" if number.startswith("-") else number
 
 
 def as_latex(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
     """Return the tables of a document as LaTeX, and its other parts as comments."""
-    words = Lines(vocabulary, section.task, naming)
+    words = _Words(vocabulary, section.task, naming)
     lines = LatexLines(vocabulary, section.task, naming)
     blocks = [["% needs \\usepackage{booktabs}"], *_section(section, lines, words, section)]
     written: list[str] = []

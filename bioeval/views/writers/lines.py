@@ -49,8 +49,10 @@ class Lines:
 
     `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none, and `naming`
     writes the names of arguments. Another form overrides :meth:`literal`, :meth:`number`,
-    :meth:`strong` and :meth:`picture`.
+    :meth:`strong`, :meth:`picture` and `line_break`.
     """
+
+    line_break = "\n"  # in a text of several lines
 
     def __init__(self, vocabulary: str = "lecture", task: str = "", naming: Naming = python_naming):
         self.vocabulary, self.task, self.naming = vocabulary, task, naming
@@ -96,6 +98,8 @@ class Lines:
                 return self.literal(self.naming(text.name, value))
             case Phrase():
                 return self._phrase(text)
+            case Message():
+                return self.message(text)
             case Enumeration():
                 return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
             case Label():
@@ -125,8 +129,9 @@ class Lines:
         lines = self if task == self.task else type(self)(self.vocabulary, task, self.naming)
         return "".join(lines.write(part, rates) for part in typed)
 
-    @staticmethod
-    def _enumeration(words: Sequence[str], last: str) -> str:
+    def _enumeration(self, words: Sequence[str], last: str) -> str:
+        if last == "\n":
+            return self.line_break.join(words)
         if last == ";" or len(words) < 2 or not last:
             return ("; " if last == ";" else ", ").join(words)
         return f"{', '.join(words[:-1])} {last} {words[-1]}"
@@ -171,6 +176,8 @@ def rates_shown(section: Section) -> dict[str, set[str]]:
                     collect(part, task)
             case Strong() | Flag():
                 collect(text.text, task)
+            case Message():
+                collect(sentence_of(text), task)
 
     for place, block in walk(section):
         for text in _texts(block):

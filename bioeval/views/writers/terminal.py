@@ -223,12 +223,12 @@ def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | 
 def _least_width(column: PrintedColumn) -> int:
     """Return the width without which a number, or a word, would be cut."""
     texts = column.aligned()
+    heading = max(map(cell_len, column.heading.split()), default=0)
     if column.numeric:
-        heading = max(map(cell_len, column.heading.split()), default=0)
         return max([heading, *map(_plain_length, texts)])
-    words = [word for text in (column.heading, *texts) for word in text.split()]
-    longest = max(map(_plain_length, (column.heading, *texts)), default=0)
-    return max([min(_LEAST_TEXT, longest), *map(_plain_length, words)])
+    words = [word for text in texts for word in text.split()]
+    longest = max(map(_plain_length, texts), default=0)
+    return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
 
 
 def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
