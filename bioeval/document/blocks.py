@@ -70,8 +70,9 @@ class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
     Readers are `shown` this number of rows, or those at these places; data have all of them. The
-    `title` stands above, the `details` below it, the `notes` below the rows. Plain sentences `instead` are written where the
-    table is too wide for a terminal; without them, each row is written as lines.
+    `title` stands above, the `details` below it, the `notes` below the rows; what is `narrow`
+    stands with the details where columns were left out. Plain sentences `instead` are written where
+    the table is too wide for a terminal; without them, each row is written as lines.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Table:
     rows: Sequence[Sequence[Text | None]]
     title: Text = ""
     details: Sequence[Text] = ()
+    narrow: Text = ""
     notes: Sequence[Text] = ()
     shown: int | Sequence[int] | None = None
     instead: Sequence[Text] = ()
@@ -101,9 +103,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages of results, each with the names of its systems where not all have it."""
+    """Messages of results, each with the names of its systems where not all have it.
+
+    An `alarm` stands above the results that it makes doubtful.
+    """
 
     messages: Sequence[Message]
+    alarm: bool = False
 
 
 @dataclass(frozen=True)

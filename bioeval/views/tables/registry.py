@@ -18,9 +18,9 @@ from bioeval.base.plugins import call_plugin, offered_value, package_of_module, 
 from bioeval.base.studies import manifests
 from bioeval.document import Section
 from bioeval.results.blocks import Block, Table as BlockTable
+from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.paper import SystemsTable, with_sd
-from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.summary import summary_blocks
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import TermTranslator, term_translator, words_of
@@ -195,7 +195,7 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
             tables += _tables(view, parts, reword, naming)
         elif parts:
             tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
-            tables += _of_evaluation(tree, reword)
+            tables += _of_evaluation(tree, reword, naming)
     if len(tables) == 1:
         return tables[0]
     return Group(*tables)
@@ -212,13 +212,18 @@ def sections_of(results: Any) -> list[Section]:
     return made
 
 
-def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
+def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:
     """Return the tables of a view of whole evaluations if one fits, else the usual table."""
     for _, dataset in datasets(tree):
         view = _view_of(dataset, _WHOLE)
         if view is not None:
-            return _tables(view, {"": tree}, reword)
-    return [ResultTable(tree, reword)]
+            return _tables(view, {"": tree}, reword, naming)
+    return [TerminalDocument(evaluation(tree), _vocabulary_of(tree), naming)]
+
+
+def _vocabulary_of(tree: Any) -> str:
+    """Return the vocabulary of an evaluation."""
+    return next((words_of(dataset) for _, dataset in datasets(tree)), "lecture")
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:

@@ -78,13 +78,24 @@ def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
         case Table():
             yield table_html(block, lines)
         case Messages():
-            everyone = len({name for message in block.messages for name in message.about})
-            written = dict.fromkeys(lines.message(x, everyone) for x in block.messages)
-            if written:
-                items = "".join(f"<li>{text}</li>" for text in written)
-                yield f'<p class="t"><b>Warnings</b></p><ul>{items}</ul>'
+            yield from _messages(block, lines)
         case Section():
             yield from body(block, lines, whole)
+
+
+def _messages(block: Messages, lines: Lines) -> Iterator[str]:
+    groups = lines.sentences_about(block.messages)
+    if block.alarm:
+        for about, sentences in groups.items():
+            whose = f" ({about})" if about else ""
+            yield from (f'<p class="t"><b>Warning{whose}: {x}</b></p>' for x in sentences)
+        return
+    if groups:
+        yield '<p class="t"><b>Warnings</b></p>'
+    for about, sentences in groups.items():
+        if about:
+            yield f'<p class="in"><i>{about}</i></p>'
+        yield f"<ul>{''.join(f'<li>{x}</li>' for x in sentences)}</ul>"
 
 
 def _paragraph(text: str, role: str) -> str:

@@ -107,8 +107,10 @@ def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator
                 yield list(_tabular(columns))
                 yield _comments(map(words.write, block.notes))
         case Messages():
-            everyone = len({name for message in block.messages for name in message.about})
-            yield _comments(dict.fromkeys(words.message(x, everyone) for x in block.messages))
+            written = []
+            for about, sentences in words.sentences_about(block.messages).items():
+                written += [f"{about}: {x}" if about else x for x in sentences]
+            yield _comments(written)
         case Section():
             yield from _section(block, lines, words, whole)
 

@@ -136,16 +136,21 @@ class Lines:
             return ("; " if last == ";" else ", ").join(words)
         return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
-    def message(self, message: Message, everyone: int = 1) -> str:
-        """Return the sentence of a message, after the names of those that it is about."""
+    def sentences_about(self, messages: Iterable[Message]) -> dict[str, list[str]]:
+        """Return the sentences of messages by what they are about, those about everything first."""
+        groups: dict[str, dict[str, None]] = {"": {}}
+        for message in messages:
+            about = "; ".join(self.literal(printable(escaped(x))) for x in message.about)
+            groups.setdefault(about, {})[self.message(message)] = None
+        return {about: list(sentences) for about, sentences in groups.items() if sentences}
+
+    def message(self, message: Message) -> str:
+        """Return the sentence of a message."""
         if message.code:
             sentence = self.write(sentence_of(message))
         else:  # a warning that has no code yet
             text = renamed(str(message.arguments["sentence"]), self.naming)
             sentence = self.literal(TermTranslator(self.vocabulary, self.task)(text))
-        if message.about and len(message.about) < everyone:
-            names = ", ".join(self.literal(printable(escaped(x))) for x in message.about)
-            return f"{names}: {sentence}"
         return sentence
 
     def fact(self, text: Text | Vocabulary, whole: Section) -> str:
