@@ -266,7 +266,10 @@ class StudyCommand:
         sections = sections_of(drawn)
         if hasattr(results, "attrs"):
             document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
-        elif not isinstance(results, dict):
+        elif isinstance(results, dict):
+            attributes = {x: attributes_but(ds, *_NOT_IN_DATA) for x, ds in results.items()}
+            document["results"] = {x: attributes[x] | _scalars(results[x]) for x in results}
+        else:
             for section in sections:
                 document |= facts_data(section, self._terms)
         messages: list[Any] = []
