@@ -64,7 +64,7 @@ def message_attrs(
     Sentences that have no code yet stay in the attribute ``warnings``.
     """
     attrs = attrs or {}
-    listed: list[str | Message] = str(attrs.get("warnings") or "").splitlines()
+    listed: list[str | Message] = [*str(attrs.get("warnings") or "").splitlines()]
     listed += [*messages_of(attrs), *found]
     texts = dict.fromkeys(line for line in listed if isinstance(line, str) and line)
     coded = as_json(line for line in listed if isinstance(line, Message))

@@ -47,6 +47,11 @@ def _scalars(ds: xr.Dataset) -> dict[str, Any]:
     return next(iter(rows_over(ds)), {})
 
 
+def _about(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes and the scalars of a result, without its messages."""
+    return {**attributes_but(ds, *_NOT_IN_DATA), **_scalars(ds)}
+
+
 def checked(
     tree: xr.DataTree,
     scores: Scores,
@@ -253,7 +258,7 @@ class StudyCommand:
 
     def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
         """Return the file, the attributes and the scalars of a result, warnings as a list."""
-        attrs = attributes_but(ds, "bioeval_version")
+        attrs = attributes_but(ds, *_NOT_IN_DATA)
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
@@ -264,11 +269,10 @@ class StudyCommand:
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         sections = sections_of(drawn)
-        if hasattr(results, "attrs"):
-            document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
-        elif isinstance(results, dict):
-            attributes = {x: attributes_but(ds, *_NOT_IN_DATA) for x, ds in results.items()}
-            document["results"] = {x: attributes[x] | _scalars(results[x]) for x in results}
+        if isinstance(results, dict):
+            document["results"] = {name: _about(ds) for name, ds in results.items()}
+        elif hasattr(results, "attrs"):
+            document |= _about(results)
         else:
             for section in sections:
                 document |= facts_data(section, self._terms)
@@ -283,7 +287,7 @@ class StudyCommand:
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
         """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-        attrs = attributes_but(ds, "warnings")
+        attrs = attributes_but(ds, "warnings", "messages")
         return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
@@ -342,8 +346,8 @@ class StudyCommand:
             drawn, saved = results, None
         if document is None:
             document, tables = self._data(results, drawn)
-            document |= more or {}
             csv = tables | dict(csv or {})
+            document |= more or {}
         table = self.table(drawn)
         if saved is None:
             self.save(document, None, table, csv=csv)

@@ -38,6 +38,7 @@ _NAMES: NamesByModule = {
         "Quantity",
         "Rate",
         "Score",
+        "Size",
         "Strong",
     ),
     "bioeval.document.results": (

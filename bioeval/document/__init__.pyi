@@ -34,6 +34,7 @@ from bioeval.document.cells import (
     Quantity as Quantity,
     Rate as Rate,
     Score as Score,
+    Size as Size,
     Strong as Strong,
 )
 from bioeval.document.results import (

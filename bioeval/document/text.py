@@ -40,6 +40,7 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
+    Size,
     Strong,
 )
 from bioeval.document.terms import is_term
@@ -105,6 +106,7 @@ _FORMATS = {
     "cost": Cost,
     "probability": Probability,
     "duration": Duration,
+    "size": Size,
     "moment": Moment,
     "name": Label,
 }
@@ -114,9 +116,9 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Message | Moment | Picture | Missing | Strong):
+    if isinstance(value, Argument | Message | Moment | Label | Labels | Flag):
         return value
-    if isinstance(value, Label | Labels | Flag):
+    if isinstance(value, Picture | Missing | Strong):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "term":

@@ -17,6 +17,7 @@ from bioeval.base.variables import INTERVALS, Bootstrap
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.base.messages import Message
     from bioeval.base.scalars import Name
 
 METHODS = INTERVALS

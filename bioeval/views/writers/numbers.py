@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval.base.errors import singular
+from bioeval.base.memory import in_words
 from bioeval.document import (
     Count,
     Duration,
@@ -15,6 +16,7 @@ from bioeval.document import (
     Quantity,
     Rate,
     Score,
+    Size,
 )
 
 NOT_DEFINED = "n/a"
@@ -35,6 +37,7 @@ class Printed:
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
     before: str = ""  # "<" or ">", "at least" or "at most"
     mark: str = ""  # an asterisk of a value that is flagged
+    deviation: str = ""  # of a mean
 
     @property
     def places(self) -> tuple[int, int]:
@@ -51,6 +54,9 @@ def decimals_of_rate(rate: Rate) -> int:
     """
     if not rate.is_defined:
         return 2
+    if rate.deviation is not None and not math.isnan(rate.deviation):
+        spread = 100 * rate.deviation
+        return _within(1 - math.floor(math.log10(spread)) if spread > 0 else 2, 4)
     if rate.difference:
         width = 100 * (rate.interval[1] - rate.interval[0]) if rate.interval else 0.0
         return _within(1 - math.floor(math.log10(width)) if 0 < width < math.inf else 2, 4)
@@ -122,11 +128,15 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"), cell.bound)
         case Duration():
             return Printed(*_time_span(cell.value))
+        case Size():
+            number, _, unit = in_words(cell.value).partition(" ")
+            return Printed(number, unit, before=cell.bound)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
-            return Printed(text, "", _limits(cell, f"{'+' * cell.difference}{form}"), cell.bound)
+            limits = _limits(cell, f"{'+' * cell.difference}{form}")
+            return Printed(text, "", limits, cell.bound, deviation=_deviation(cell, form))
         case Score():
             limits = None
             if cell.interval is not None:
@@ -148,7 +158,14 @@ def _rate(rate: Rate, decimals: int) -> Printed:
         return Printed(f"{least:{form}}", "%", limits, "<")
     if float(text) == 100 and rate.value < 1:
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
-    return Printed(text, "%", limits, rate.bound)
+    return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
+
+
+def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:
+    """Return the standard deviation of a mean as text; empty without one."""
+    if cell.deviation is None or math.isnan(cell.deviation):
+        return ""
+    return f"{scale * cell.deviation:{form}}"
 
 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
