@@ -228,9 +228,19 @@ def test_epc_without_a_class_is_not_defined(scores):
     alone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])
     ds = be.epc(alone, scores, alphas=[0.5])
     assert np.isnan(ds.hter).all() and np.isnan(ds.threshold).all()
-    assert "no genuine attempt in the development set" in ds.attrs["warnings"]
+    found = [m.arguments for m in be.messages(ds) if m.code == "set-without-attempts"]
+    assert {"set": "development", "attempts": "genuine"} in found
     ds = be.epc(scores, alone, alphas=[0.5])
     assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()
+
+
+def test_sets_of_two_systems_are_told(scores):
+    other = be.Scores(scores.values / 100, scores.probe_labels)
+    ds = be.epc(scores, other, alphas=[0.5])
+    (message,) = be.messages(ds)
+    assert message.code == "sets-of-different-systems"
+    assert message.arguments["test_far"] == ds.far[0].item()
+    assert message.arguments["dev_error"] == ds.dev_error[0].item()
 
 
 def test_progress_that_cannot_be_called_is_refused():
