@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import example, given, settings, strategies as st
+from rendered import require_names_kept
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.studies.quality.error_discard import pauc
+from bioeval.studies.quality.section import section
 
 FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
 ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
@@ -145,9 +147,19 @@ def test_pairs_have_no_samples_to_discard():
 def test_nothing_left_is_not_a_rate(scores):
     ds = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.5, 1])
     assert np.isnan(ds.frr[1]) and ds.genuine_attempts[1] == 0
-    assert "no genuine attempt is left from a discarded fraction of 1 on" in ds.attrs["warnings"]
+    found = {message.code: message.arguments for message in be.messages(ds)}
+    assert found["discard-leaves-no-attempts"]["fraction"] == 1.0
     early = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.1])
-    assert "the fractions end before 0.2" in early.attrs["warnings"]
+    assert [message.code for message in be.messages(early)] == ["pauc-beyond-fractions"]
+    none = be.error_discard(scores, np.arange(200), threshold=1e9)
+    assert [message.code for message in be.messages(none)] == ["pauc-without-errors"]
+
+
+def test_names_are_kept_in_every_writer(scores):
+    ds = be.error_discard(scores, np.arange(200), threshold=4.0)
+    few = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0, 1])
+    require_names_kept(lambda name: section({"other": few, name: few}))
+    require_names_kept(lambda name: section({"": ds.assign_attrs(system=name)}))
 
 
 # ------------------------------------------------------------------------- expected performance
