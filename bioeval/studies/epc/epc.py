@@ -31,6 +31,7 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
+    Provenance,
     leaves_out_attacks,
     require_scores,
     threads_for,
@@ -177,7 +178,7 @@ def epc(
         ),
         **attempts,
     }
-    remarks: list[str | Message] = [f"development set: {note}" for note in dev_reader.about.notes]
+    remarks = of_development(dev_reader.about)
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
@@ -202,6 +203,17 @@ def _of_one_system(
             dev_error=float(2 * dev_cost[i]),
         )
     ]
+
+
+def of_development(about: Provenance) -> list[str | Message]:
+    """Return the notes on the development set, as those of that set."""
+    of_set = list[str | Message]()
+    for note in about.notes:
+        if isinstance(note, Message):
+            of_set.append(note.concerning("development set"))
+        else:
+            of_set.append(f"development set: {note}")
+    return of_set
 
 
 def without_attempts(attempts: Mapping[str, Any]) -> list[Message]:
@@ -386,7 +398,7 @@ def epsc(
     )
     attempts |= {f"dev_{name}": n for name, n in search.number.items()}
     variables |= {name: np.int64(n) for name, n in attempts.items()}
-    remarks: list[str | Message] = [f"development set: {note}" for note in made.about.notes]
+    remarks = of_development(made.about)
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"
     attrs = about_attrs(judged.about, task, remarks) | claim.attrs

@@ -25,6 +25,7 @@ from bioeval.base import (
     rows_reported_to,
     short_name,
 )
+from bioeval.document import message_attrs
 from bioeval.evaluation import distributable
 from bioeval.results import (
     Block,
@@ -624,8 +625,7 @@ def _dataset(
         (frr_flagged, "missed mates expected at the overall rate"),
         (far_flagged, "false accepts expected at the overall rate"),
     ]
-    remarks = [*str(whole.attrs["warnings"]).splitlines(), *flag_warnings(labels, few, rare)]
-    attrs["warnings"] = "\n".join(remarks)
+    attrs |= message_attrs(flag_warnings(labels, few, rare), whole.attrs)
     return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
 
 
