@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from bioeval import BioevalWarning
 from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
 
 
@@ -94,15 +93,11 @@ def command(data: str, **options: Any) -> None:
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
-    import warnings
-
+    from bioeval.document import Message
     from bioeval.studies.calibration.calibrator import Calibrator
 
-    with warnings.catch_warnings():  # the table has them
-        warnings.simplefilter("ignore", BioevalWarning)
-        calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
-        made = calibrator.fit(train).transform(scores)
+    calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
+    made = calibrator.fit(train).transform(scores)
     if train is scores:
-        remark = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
-        return made._with(_remarks=(*made._remarks, remark))
+        return made._with(_remarks=(*made._remarks, Message("calibrated-on-same-scores")))
     return made

@@ -39,4 +39,31 @@ MESSAGES = (
         "Check the labels, and that some subject has two templates.",
         example={"attempts": "genuine"},
     ),
+    MessageType(
+        "training-scores-separable",
+        "the genuine and impostor scores of the training data are separable: the logistic "
+        "regression has no finite solution, and a penalty on its squared weights keeps them "
+        "finite; ratios far from 0 rest on the penalty, not on data",
+        "Where a threshold parts the classes without an error, steeper curves fit ever better. A "
+        "penalty of 0.000001 times the squared weights of standardised scores decides then.",
+        "Train on more data, or calibrate with `pav`, whose ratios rest on counts.",
+        example={},
+    ),
+    MessageType(
+        "calibration-turns-order",
+        "of the training scores, {scores}, genuine ones are the farther: calibration turns their "
+        "order round; check {arg.kind}",
+        "The fitted slope has the sign of the other kind of scores.",
+        "State the kind of the scores: distances are smaller for genuine attempts, similarities "
+        "larger.",
+        example={"scores": "similarities"},
+    ),
+    MessageType(
+        "calibrated-on-same-scores",
+        "the calibration has learnt from the scores that it calibrates: Cllr is optimistic",
+        "A calibration fits the data that it has learnt from better than those of other people.",
+        "Give scores of other people with `--train`, or calibrate in folds with "
+        "`be.cross_evaluate`.",
+        example={},
+    ),
 )
