@@ -4,7 +4,7 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.base.messages": ("Message", "MessageType"),
+    "bioeval.base.messages": ("Message", "MessageType", "message_attrs"),
     "bioeval.document.blocks": (
         "Block",
         "Column",

@@ -1,6 +1,10 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
-from bioeval.base.messages import Message as Message, MessageType as MessageType
+from bioeval.base.messages import (
+    Message as Message,
+    MessageType as MessageType,
+    message_attrs as message_attrs,
+)
 from bioeval.document.blocks import (
     Block as Block,
     Column as Column,

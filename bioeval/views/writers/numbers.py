@@ -118,6 +118,8 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             return Printed(number, unit, before=cell.bound)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
+            if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
+                form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
             return Printed(text, "", _limits(cell, f"{'+' * cell.difference}{form}"), cell.bound)
