@@ -531,7 +531,7 @@ DIR_AT_FAR = Scalar(
 )
 
 OPEN_SET_EER = replace(
-    EQUAL_ERROR[0], label="EER, rank 1", undefined="FAR and 1 - DIR do not cross"
+    EQUAL_ERROR[0], label="EER, rank 1", undefined="{far} and 1 - {dir} do not cross"
 )
 
 # ---------------------------------------------------------------------------- re-identification

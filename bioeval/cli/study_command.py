@@ -265,17 +265,21 @@ class StudyCommand:
     def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV."""
         from bioeval.views.tables.registry import sections_of
-        from bioeval.views.writers.data import as_data, messages_data
+        from bioeval.views.writers.data import as_data, facts_data, messages_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
+        sections = sections_of(drawn)
         if isinstance(results, dict):
             document["results"] = {name: _about(ds) for name, ds in results.items()}
-        else:
+        elif hasattr(results, "attrs"):
             document |= _about(results)
+        else:
+            for section in sections:
+                document |= facts_data(section, self._terms)
         messages: list[Any] = []
         csv: dict[str, Table] = {}
-        for section in sections_of(drawn):
-            tables = as_data(section, self._terms)
+        for section in sections:
+            tables = as_data(section, self._terms, naming())
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
             messages += messages_data(section, self._terms, naming())
@@ -311,20 +315,22 @@ class StudyCommand:
 
     def finish(
         self,
-        results: xr.Dataset | dict[str, xr.Dataset],
+        results: Any,
         document: dict[str, Any] | None = None,
         csv: Mapping[str, Table] | None = None,
         *,
+        more: Mapping[str, Any] | None = None,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
         apart: bool = False,
     ) -> None:
-        """Write one result, or several by name, and keep the table for printing.
+        """Write one result, or several datasets by name, and keep the table for printing.
 
         The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
-        only one. Without a `document` it is what the study says of its results, in data, and each
-        of its tables is a file of CSV.
+        only one. Without a `document` it is what the study says of its results, in data, with
+        `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
+        that is no dataset is neither written nor drawn.
         """
         self._counting.close()
         import xarray as xr
@@ -334,11 +340,18 @@ class StudyCommand:
         if isinstance(results, dict):
             drawn = {name: self.in_terms(ds) for name, ds in results.items()}
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in results.items()})
-        else:
+        elif isinstance(results, xr.Dataset):
             drawn, saved = self.in_terms(results), results
+        else:
+            drawn, saved = results, None
         if document is None:
-            document, csv = self._data(results, drawn)
+            document, tables = self._data(results, drawn)
+            csv = tables | dict(csv or {})
+            document |= more or {}
         table = self.table(drawn)
+        if saved is None:
+            self.save(document, None, table, csv=csv)
+            return
         if apart:
             drawn = list(drawn.values())
         self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)

@@ -26,6 +26,7 @@ _NAMES: NamesByModule = {
         "Cost",
         "Count",
         "Duration",
+        "Flag",
         "Interval",
         "Label",
         "Labels",
@@ -41,6 +42,7 @@ _NAMES: NamesByModule = {
         "Strong",
     ),
     "bioeval.document.results": (
+        "data_facts",
         "interval_note",
         "messages_of_result",
         "people_and_attempts",

@@ -26,6 +26,7 @@ from bioeval.document.cells import (
     Cost as Cost,
     Count as Count,
     Duration as Duration,
+    Flag as Flag,
     Interval as Interval,
     Label as Label,
     Labels as Labels,
@@ -41,6 +42,7 @@ from bioeval.document.cells import (
     Strong as Strong,
 )
 from bioeval.document.results import (
+    data_facts as data_facts,
     interval_note as interval_note,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,

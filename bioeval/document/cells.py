@@ -23,7 +23,8 @@ Interval = tuple[float, float]
 class Quantity:
     """A number with its interval, NaN where it is not defined.
 
-    A value that is known by a `bound` alone is at least, or at most, the number.
+    A value that is known by a `bound` alone is at least, or at most, the number. One that is
+    `flagged` has an asterisk, which a note of its table explains.
     """
 
     value: float
@@ -31,6 +32,7 @@ class Quantity:
     variable: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
     bound: Literal["", "at least", "at most"] = ""
+    flagged: bool = False
 
     @property
     def is_defined(self) -> bool:
@@ -122,6 +124,14 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class Flag:
+    """Whether something is so, with what a reader is told where it is."""
+
+    value: bool
+    text: Text = "yes"
+
+
+@dataclass(frozen=True)
 class Picture:
     """An image of a template: a file or the bytes of one, and what it shows."""
 
@@ -143,4 +153,4 @@ class Strong:
     text: Text
 
 
-Cell = Quantity | Moment | Label | Labels | Picture | Missing | Strong
+Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong

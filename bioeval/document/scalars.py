@@ -12,7 +12,7 @@ from bioeval.document.text import Phrase, Text
 _PLACES = {"target": Rate, "rank": Count, "threshold": Score}
 
 
-def label_of(scalar: Scalar, *, task: str = "", **places: float) -> Phrase:
+def label_of(scalar: Scalar, *, task: str = "", **places: Any) -> Phrase:
     """Return the label of a scalar with its places: a ``target``, ``prior``, ``rank``, ``level``.
 
     Its rates are of the `task`, or of that of the section.

@@ -6,6 +6,10 @@ format says what a plain value is::
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 
+A format in the plural is that of a list, or of values by name: ``{species:counts}`` of ``{"mask":
+3}`` is ``mask (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
+argument names.
+
 ``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
 command line writes its option. Nothing is translated afterwards, so that a system that is called
 FAR-net keeps its name.
@@ -19,11 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import Argument
+from bioeval.base.messages import Message
 from bioeval.document.cells import (
     Cell,
     Cost,
     Count,
     Duration,
+    Flag,
     Label,
     Labels,
     Missing,
@@ -41,6 +47,9 @@ from bioeval.document.terms import is_term
 
 #: Before the name of an argument of a public function, in a template.
 _ARGUMENT = "arg."
+
+#: Names that a sentence has; of more, their number.
+_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -75,11 +84,12 @@ class Enumeration:
     """Texts one after the other: ``a, b and c``."""
 
     texts: Sequence[Text]
-    last: str = "and"  # before the last one; empty for a comma, ``";"`` for semicolons throughout
+    #: Before the last one; empty for a comma. ``";"`` and ``"\n"`` for semicolons, and for lines.
+    last: str = "and"
 
 
-#: What can be written in a line. Plain text is written as it is.
-Text = str | Phrase | Enumeration | Term | Argument | Cell
+#: What can be written in a line. Plain text is written as it is, a message as its sentence.
+Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
 
 
 def say(template: str, /, *, task: str = "", **arguments: Any) -> Phrase:
@@ -106,12 +116,21 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Picture | Missing | Strong):
+    if isinstance(value, Argument | Message | Moment | Label | Labels | Flag):
+        return value
+    if isinstance(value, Picture | Missing | Strong):
         return value
     kind, _, noun = form.partition(" ")
+    if kind == "term":
+        return Term(value)
+    if kind == "terms":
+        return Enumeration([Term(x) for x in value])
     if kind == "names":
-        return Enumeration([Label(str(x)) for x in value])
+        return _first([Label(str(x)) for x in value])
     if kind.endswith("s") and kind[:-1] in _FORMATS:
+        if isinstance(value, Mapping):
+            named = [(Label(str(name)), _typed(x, kind[:-1])) for name, x in value.items()]
+            return _first([say("{name} ({x})", name=name, x=x) for name, x in named])
         return Enumeration([_typed(x, kind[:-1]) for x in value])
     if kind in _FORMATS:
         if noun:
@@ -120,6 +139,13 @@ def _typed(value: Any, form: str) -> Text:
     if isinstance(value, int) and not isinstance(value, bool):
         return Count(value)
     raise TypeError(f"{value!r} is no text; give its format, such as {{name:rate}}")
+
+
+def _first(names: Sequence[Text]) -> Enumeration:
+    """Return names as an enumeration; of many, the first ones and the number of the others."""
+    if len(names) <= _NAMED:
+        return Enumeration(names)
+    return Enumeration([*names[:_NAMED], say("{number} more", number=len(names) - _NAMED)])
 
 
 def parts(phrase: Phrase) -> Iterator[Text]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.messages import Message
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
 

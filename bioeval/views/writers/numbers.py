@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bioeval.base.errors import singular
 from bioeval.base.memory import in_words
@@ -21,6 +21,9 @@ from bioeval.document import (
 
 NOT_DEFINED = "n/a"
 
+#: The mark of values that are flagged.
+FLAG = "*"
+
 #: Decimals of a rate in per cent at which float64 has no more digits.
 _MOST_DECIMALS = 15
 
@@ -33,6 +36,7 @@ class Printed:
     unit: str = ""  # "%", "pp" or a noun
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
     before: str = ""  # "<" or ">", "at least" or "at most"
+    mark: str = ""  # an asterisk of a value that is flagged
 
     @property
     def places(self) -> tuple[int, int]:
@@ -89,7 +93,8 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     column = []
     for cell in cells:
         if isinstance(cell, Score) and cell.is_defined and not cell.interval:
-            column.append(Printed(next(texts), before=cell.bound))
+            number = Printed(next(texts), before=cell.bound)
+            column.append(replace(number, mark=FLAG) if cell.flagged else number)
             continue
         if isinstance(cell, Score) and cell.is_defined:
             next(texts)
@@ -101,6 +106,12 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
     """Return a number by itself; a rate with these `decimals`, or those that it needs."""
     if not cell.is_defined:
         return Printed(NOT_DEFINED)
+    number = _printed(cell, decimals)
+    return replace(number, mark=FLAG) if cell.flagged else number
+
+
+def _printed(cell: Quantity, decimals: int | None) -> Printed:
+    """Return a number that is defined, without its mark."""
     match cell:
         case Rate():
             return _rate(cell, decimals_of_rate(cell) if decimals is None else decimals)
