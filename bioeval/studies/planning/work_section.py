@@ -91,9 +91,13 @@ def _alarms(ds: xr.Dataset) -> Iterator[Fact]:
     rate = "FPIR" if of_search else Term("far", "verification")
     # Never above the rate that the alarms allow.
     value = Number(100 * rounded_down(float(ds.attrs["far"])), digits=4)
+    alarms = float(ds.attrs["alarms_per_day"])
     statement = say(
-        "{alarms} a day are expected at a {rate} of {value} %",
-        alarms=Count(float(ds.attrs["alarms_per_day"]), noun="false alarms"),
+        "{alarms} a day {are} expected at a {rate} of {value} %",
+        alarms="1 false alarm"
+        if alarms == 1
+        else say("{n} false alarms", n=Number(alarms, digits=4)),
+        are="is" if alarms == 1 else "are",
         rate=rate,
         value=value,
     )
