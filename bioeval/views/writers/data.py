@@ -73,9 +73,12 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
 def as_data(
     section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
 ) -> dict[str, list[Row]]:
-    """Return the rows of each table of a document, by the name of the table."""
+    """Return the rows of the tables of a document, by the names of these."""
     lines = Lines(vocabulary, section.task, naming)
-    return {table.id: rows_of_table(table, lines) for table in tables(section)}
+    data: dict[str, list[Row]] = {}
+    for table in tables(section):
+        data.setdefault(table.id, []).extend(rows_of_table(table, lines))
+    return data
 
 
 def facts_data(section: Section, vocabulary: str = "lecture") -> Row:
