@@ -24,7 +24,8 @@ class Quantity:
     """A number with its interval, NaN where it is not defined.
 
     A value that is known by a `bound` alone is at least, or at most, the number. One that is
-    `flagged` has an asterisk, which a note of its table explains.
+    `flagged` has an asterisk, which a note of its table explains. A mean of several values may have
+    their standard `deviation`.
     """
 
     value: float
@@ -33,6 +34,7 @@ class Quantity:
     at: Mapping[str, Any] = field(default_factory=dict)
     bound: Literal["", "at least", "at most"] = ""
     flagged: bool = False
+    deviation: float | None = None
 
     @property
     def is_defined(self) -> bool:

@@ -78,7 +78,8 @@ def _head(number: Printed) -> str:
 
 def _tail(number: Printed) -> str:
     unit = f" {number.unit}" if number.unit else ""
-    return number.number[number.places[0] :] + unit + number.mark
+    deviation = f" ± {number.deviation}" if number.deviation else ""
+    return number.number[number.places[0] :] + deviation + unit + number.mark
 
 
 def _limits(number: Printed) -> str:

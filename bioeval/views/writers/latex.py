@@ -43,7 +43,8 @@ class LatexLines(Lines):
             return NOT_DEFINED
         before = f"{self.literal(number.before)} " if number.before else ""
         unit = {"": "", "%": r"\,\%"}.get(number.unit, f" {self.literal(number.unit)}")
-        text = f"{before}{_signed(number.number)}{unit}{number.mark}"
+        deviation = rf" $\pm$ {number.deviation}" if number.deviation else ""
+        text = f"{before}{_signed(number.number)}{deviation}{unit}{number.mark}"
         if number.limits is not None:
             low, high = map(_signed, number.limits)
             text = f"{text} [{low}, {high}]"

@@ -69,7 +69,10 @@ class Lines:
 
     def number(self, number: Printed) -> str:
         """Return a number with its unit and its interval."""
-        text = " ".join(filter(None, (number.before, number.number, number.unit))) + number.mark
+        parts = [number.before, number.number]
+        if number.deviation:
+            parts += ["±", number.deviation]
+        text = " ".join(filter(None, (*parts, number.unit))) + number.mark
         if number.limits is not None:
             low, high = number.limits
             text = f"{text} [{low}, {high}]"

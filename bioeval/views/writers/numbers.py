@@ -37,6 +37,7 @@ class Printed:
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
     before: str = ""  # "<" or ">", "at least" or "at most"
     mark: str = ""  # an asterisk of a value that is flagged
+    deviation: str = ""  # of a mean
 
     @property
     def places(self) -> tuple[int, int]:
@@ -53,6 +54,9 @@ def decimals_of_rate(rate: Rate) -> int:
     """
     if not rate.is_defined:
         return 2
+    if rate.deviation is not None and not math.isnan(rate.deviation):
+        spread = 100 * rate.deviation
+        return _within(1 - math.floor(math.log10(spread)) if spread > 0 else 2, 4)
     if rate.difference:
         width = 100 * (rate.interval[1] - rate.interval[0]) if rate.interval else 0.0
         return _within(1 - math.floor(math.log10(width)) if 0 < width < math.inf else 2, 4)
@@ -133,7 +137,8 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
                 form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
-            return Printed(text, "", _limits(cell, f"{'+' * cell.difference}{form}"), cell.bound)
+            limits = _limits(cell, f"{'+' * cell.difference}{form}")
+            return Printed(text, "", limits, cell.bound, deviation=_deviation(cell, form))
         case Score():
             limits = None
             if cell.interval is not None:
@@ -155,7 +160,14 @@ def _rate(rate: Rate, decimals: int) -> Printed:
         return Printed(f"{least:{form}}", "%", limits, "<")
     if float(text) == 100 and rate.value < 1:
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
-    return Printed(text, "%", limits, rate.bound)
+    return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
+
+
+def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:
+    """Return the standard deviation of a mean as text; empty without one."""
+    if cell.deviation is None or math.isnan(cell.deviation):
+        return ""
+    return f"{scale * cell.deviation:{form}}"
 
 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
