@@ -76,6 +76,7 @@ class Number(Quantity):
     decimals: int = 2
     difference: bool = False
     digits: int | None = None
+    proportion: bool = False  # in [0, 1], and written as 0 or 1 only if it is that
 
 
 @dataclass(frozen=True)

@@ -39,4 +39,4 @@ def cell_of_scalar(
     if scalar.percent:
         return Rate(value, attempts=attempts, **more)
     decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
-    return Number(value, decimals=decimals, **more)
+    return Number(value, decimals=decimals, proportion=scalar.bounds == (0.0, 1.0), **more)

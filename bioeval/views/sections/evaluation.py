@@ -41,11 +41,11 @@ from bioeval.views.tasks import datasets, system_of, systems, value_of
 #: Number of the worst queries that are named.
 WORST = 5
 
-_LEGEND = "Columns: numbers of attempts, and of the subjects whose probes made them."
-_LEGEND_OF_PAIRS = "Columns: numbers of genuine and impostor attempts."
+_LEGEND = "Attempts are counted by class, with the subjects whose probes made them."
+_LEGEND_OF_PAIRS = "Attempts are counted by class."
 
 # Ranked lists have neither thresholds nor impostors.
-_RANKED_LEGEND = "Columns: numbers of queries in the means, and of their subjects."
+_RANKED_LEGEND = "The queries are those in the means, with their subjects."
 
 # What the policies of ties mean.
 _TIES = {

@@ -138,6 +138,12 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
             limits = _limits(cell, f"{'+' * cell.difference}{form}")
+            if cell.proportion and not cell.difference and cell.digits is None:
+                least = 10.0**-cell.decimals
+                if float(text) == 0 < cell.value:
+                    return Printed(f"{least:{form}}", "", limits, "<")
+                if float(text) == 1 > cell.value:
+                    return Printed(f"{1 - least:{form}}", "", limits, ">")
             return Printed(text, "", limits, cell.bound, deviation=_deviation(cell, form))
         case Score():
             limits = None
