@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from bioeval.document import Section
 from bioeval.views.writers.html import as_html
-from bioeval.views.writers.latex import as_latex
+from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import as_markdown
 from bioeval.views.writers.terminal import as_text
 
@@ -33,7 +33,9 @@ def escaped(name: str, writer: str) -> set[str]:
         return {html.escape(name)}
     if writer == "markdown":
         return {re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", name), re.sub(r"([\\<|$])", r"\\\1", name)}
-    return {name}  # in LaTeX it is in a comment
+    if writer == "latex":  # in a comment it is as it is
+        return {name, LatexLines().literal(name)}
+    return {name}
 
 
 def require_names_kept(section_of: Callable[[str], Section]) -> None:
@@ -53,5 +55,5 @@ def require_names_kept(section_of: Callable[[str], Section]) -> None:
 
 def lecture_terms(text: str) -> list[str]:
     """Return the lecture's terms of a text, without those of the list of terms."""
-    text = re.sub(r"biometrics\s+lecture,(.|\n)*?(\n\s*\n|</td>)", "", text, count=1)
+    text = re.sub(r"biometrics\s+lecture,(.|\n)*?(\n\s*\n|\n%|</td>)", "", text, count=1)
     return [match[0] for match in _LECTURE.finditer(text)]

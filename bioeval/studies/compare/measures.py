@@ -57,6 +57,7 @@ from bioeval.tallies import (
     is_symmetric,
     per_cent,
 )
+from bioeval.views.messages import sentences
 
 #: Populations that an interval is for: people left out as probes and in the gallery, or as probes
 #: alone.
@@ -608,7 +609,7 @@ class ComparedRetrieval:
         self.counted = measures.counted
         self.people = len(np.unique(codes_of(scores).probe[self.counted]))
         self.attempts = (int(dataset["queries"]),)
-        self.remarks = str(dataset.attrs["warnings"]).splitlines()
+        self.remarks = sentences(dataset)
         self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
