@@ -18,7 +18,7 @@ import xarray as xr
 
 from bioeval import DataError, ProtocolError, TopKScores
 from bioeval.base import Argument, Name, names_of
-from bioeval.document import Message, message_attrs
+from bioeval.document import Message
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     MatchCurve,
@@ -30,7 +30,7 @@ from bioeval.results import (
     about_attrs,
     build,
     rate,
-    support_warnings,
+    support_messages,
 )
 from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
@@ -143,7 +143,7 @@ def open_set(
     if cut := searches.cut:
         messages.append(Message("mates-beyond-lists", searches=cut, depth=scores.depth))
     messages += _bound_messages(variables | fixed.variables, scores.depth)
-    remarks = support_warnings(far_targets, attempts.impostor, False, "DIR")
+    remarks = support_messages(far_targets, attempts.impostor, False, "dir")
     options = {
         "rank_unit": task.rank_unit,
         "fusion": task.fusion,
@@ -151,8 +151,7 @@ def open_set(
         "impostors": searches.role,
         "depth": scores.depth,
     }
-    attrs = attempts.attrs(about, options, [], remarks)
-    attrs |= message_attrs(messages, attrs)
+    attrs = attempts.attrs(about, options, messages, remarks)
     coordinates = {"threshold": grid, "rank": np.arange(1, count + 1), **fixed.labels}
     return build(variables | fixed.variables, with_bounds(names_of("open_set")), coordinates, attrs)
 

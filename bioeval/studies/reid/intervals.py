@@ -122,6 +122,6 @@ def _independent(
             number = int(mean.counted.sum())
             limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
     return limits, [
-        options.independence("queries", "of one"),
+        options.independence("queries"),
         Message("intervals-of-proportions", method=options.method),
     ]

@@ -42,6 +42,14 @@ MESSAGES = (
         {"queries": 2, "treatment": "left out"},
     ),
     MessageType(
+        "queries-left-out",
+        "left out: {queries:count queries} with an id of {role} ({ids:names}), which match nothing",
+        "Ids of junk and of distractors are of no identity that is searched for.",
+        "Nothing, if these ids are meant. Else change {arg.junk_ids} or {arg.distractor_ids}.",
+        "note",
+        {"queries": 3, "role": "distractors", "ids": ["0"]},
+    ),
+    MessageType(
         "no-query-with-match",
         "no query has a match: {consequence}",
         "Measures of re-identification are means over queries that have a match in the gallery.",
@@ -64,5 +72,13 @@ MESSAGES = (
         "Choose an interval by subject with {arg.interval}.",
         "note",
         {"method": "wilson"},
+    ),
+    MessageType(
+        "same-camera-counted",
+        "pairs of the same camera are counted; conventions of re-identification, such as protocol "
+        "market1501, leave them and junk out",
+        "The scores have the cameras of both sides, and the protocol was chosen by their layout.",
+        "Name the protocol: one of re-identification, or the one that is meant.",
+        example={},
     ),
 )

@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalWarning, DataError, MergeError, ProtocolError, __version__
+from bioeval import DataError, MergeError, ProtocolError, __version__
 from bioeval.base import (
     MATCH_SUMS,
     QUERY_MEANS,
@@ -21,7 +21,7 @@ from bioeval.base import (
     require_integer,
     scalar_registry,
 )
-from bioeval.document import Message, messages_of_result
+from bioeval.document import Message, MessageWarning, messages_of
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
@@ -266,11 +266,11 @@ def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
     """Warn where a query has more matches than fit into a list cut at rank K."""
-    from bioeval.views.writers.lines import Lines
+    from bioeval.views.messages import sentence_about
 
-    for message in messages_of_result(result):
+    for message in messages_of(result.attrs):
         if message.code == "more-matches-than-places":
-            warn(Lines().message(message), BioevalWarning, stacklevel=3)
+            warn(sentence_about(message), MessageWarning, stacklevel=3)
 
 
 def require_matches(dataset: xr.Dataset) -> None:

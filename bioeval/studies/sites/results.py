@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval import ProtocolError
 from bioeval.base import QUERY_MEANS, Argument, larger_is_closer, names_of, scalar_registry
-from bioeval.document import Message, message_attrs
+from bioeval.document import Message
 from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,
@@ -88,11 +88,11 @@ def folded_verification(
     ):
         variables[f"{name}_at_least"] = (dims, ends[0])
         variables[f"{name}_at_most"] = (dims, ends[1])
-    warnings: list[str | Message] = [*_messages(tally)]
+    warnings = _messages(tally)
     if not genuine:
-        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+        warnings.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
     if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+        warnings.append(Message("no-impostor-attempt", rates=["far", "grr"]))
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     return build(variables, names_of("verification"), coordinates, attrs)
@@ -135,8 +135,7 @@ def folded_open_set(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = _options(tally) | {"impostors": role}
-    dataset = counts.dataset(points, targets, about, options, [], [])
-    return dataset.assign_attrs(message_attrs(_messages(tally), dataset.attrs))
+    return counts.dataset(points, targets, about, options, _messages(tally), [])
 
 
 def folded_closed_set(
@@ -146,8 +145,7 @@ def folded_closed_set(
     table, genuine = _table(tally)
     counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
     counts.require_mated(tally.about.layout, unmated, -1)
-    dataset = counts.dataset(tally.about, _options(tally) | {"unmated": unmated})
-    return dataset.assign_attrs(message_attrs(_joined(tally), dataset.attrs))
+    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, _joined(tally))
 
 
 def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
@@ -161,7 +159,7 @@ def _tied(tally: FoldedIdentification) -> Any:
 
 def _messages(tally: FoldedVerification | FoldedIdentification) -> list[Message]:
     """Return what limits the numbers between thresholds and ranks."""
-    return [Message("points-within-bounds"), *_joined(tally)]
+    return [Message("points-between-thresholds"), *_joined(tally)]
 
 
 def _joined(tally: FoldedVerification | FoldedIdentification) -> list[Message]:

@@ -425,7 +425,8 @@ def test_junk_leaves_and_distractors_stay():
     bears = be.Scores([[1, 2], [2, 1]], [0, 3], [3, 0])
     ds = be.reid(bears, distractor_ids=(0,), **options)
     assert np.isnan(ds.first_match_rank[0]) and ds.first_match_rank[1] == 2
-    assert "1 queries bear an id of distractors (0): they match nothing" in ds.attrs["warnings"]
+    (message,) = (x for x in be.messages(ds) if x.code == "queries-left-out")
+    assert message.arguments == {"queries": 1, "role": "distractors", "ids": ["0"]}
     assert ds.attrs["reading"] == "distractors: identity 0"
 
 
@@ -445,7 +446,7 @@ def test_junk_and_distractors_match_no_query_in_any_layout(options, unmatched):
     assert (of_lists.queries, of_lists.left_out, of_lists.skipped) == (1, 1, 0)
     assert float(of_lists.mean_ap) == 1 / 3
     for result in (ds, of_lists):
-        assert "1 queries bear an id of" in result.attrs["warnings"]
+        assert "queries-left-out" in [message.code for message in be.messages(result)]
     within = be.reid(scores, thresholds=[1.5, 3.5], **keywords)
     assert within.micro_f1.values.tolist() == [0, 0.5]
     if options.get("junk") == "keep":
@@ -491,7 +492,7 @@ def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
     for scores in (read, read.select(probes=[1, 0], gallery=[1, 0])):
         result = be.reid(scores)
         assert result.attrs["reading"].endswith("distractors: identity 0")
-        assert "1 queries bear an id of distractors (0)" in result.attrs["warnings"]
+        assert "queries-left-out" in [message.code for message in be.messages(result)]
 
 
 def test_single_shot_by_hand():
