@@ -263,6 +263,9 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 
 def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[str, Any]:
     """Return the results of a tally as a document."""
+    from bioeval.studies.sites.section import SiteFile, section
+    from bioeval.views.writers.data import as_data
+
     datasets = {node: tally.dataset(node) for node in tally.parts}
     return {
         "bioeval": __version__,
@@ -270,5 +273,5 @@ def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[s
         "protocol": tally.protocol,
         "tasks": {node: run.task(dataset) for node, dataset in datasets.items()},
         "messages": run.messages_by_task(datasets),
-        "discloses": tally.disclosed(),
+        **as_data(section(SiteFile(None, tally))),
     }

@@ -4,7 +4,7 @@ from bioeval.document import MessageType
 
 MESSAGES = (
     MessageType(
-        "points-between-thresholds",
+        "points-of-folded-counts",
         "attempts are counted between thresholds: operating points lie within the bounds "
         "..._at_least and ..._at_most",
         "Folded and shared counts have the numbers of attempts between thresholds, and not the "

@@ -159,7 +159,7 @@ def _tied(tally: FoldedIdentification) -> Any:
 
 def _messages(tally: FoldedVerification | FoldedIdentification) -> list[Message]:
     """Return what limits the numbers between thresholds and ranks."""
-    return [Message("points-between-thresholds"), *_joined(tally)]
+    return [Message("points-of-folded-counts"), *_joined(tally)]
 
 
 def _joined(tally: FoldedVerification | FoldedIdentification) -> list[Message]:

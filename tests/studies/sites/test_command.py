@@ -218,4 +218,4 @@ def test_the_section_of_a_file_in_all_writers(name):
                 assert any(x in text for x in escaped(name, writer)), (writer, text)
                 assert "18 probes" in text and "It holds no template" in text
     (message,) = be.messages(counts.folded([1.0, 2.0]).dataset("open_set"))[:1]
-    assert message.code == "points-between-thresholds"
+    assert message.code == "points-of-folded-counts"
