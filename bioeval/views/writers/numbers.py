@@ -136,6 +136,8 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             return Printed(fraction)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
+            if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
+                form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
             limits = _limits(cell, f"{'+' * cell.difference}{form}")

@@ -84,15 +84,15 @@ class TerminalDocument:
         title = lines.write(section.title)
         if title:
             yield _text(title, "bold")
-        first = not title
+        first, after_table = not title, False
         for block in section.blocks:
             written = list(self._block(block, lines, width))
             if not written:
                 continue
-            if not first and _stands_apart(block):
+            if not first and (_stands_apart(block) or after_table):
                 yield RichText("")
             yield from written
-            first = False
+            first, after_table = False, isinstance(block, Table)
 
     def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
         match block:
