@@ -25,7 +25,8 @@ Severity = Literal["note", "warning", "error"]
 class MessageType:
     """A message of the catalogue: its sentence as a template, and its page in the documentation.
 
-    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`.
+    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`. Meaning
+    and remedy are templates, too, of terms alone.
     """
 
     code: str

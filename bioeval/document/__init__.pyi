@@ -23,7 +23,11 @@ from bioeval.document.blocks import (
     tables as tables,
     walk as walk,
 )
-from bioeval.document.catalogue import catalogue as catalogue, sentence_of as sentence_of
+from bioeval.document.catalogue import (
+    catalogue as catalogue,
+    page_of as page_of,
+    sentence_of as sentence_of,
+)
 from bioeval.document.cells import (
     Cell as Cell,
     Cost as Cost,

@@ -13,9 +13,7 @@ from bioeval.base.studies import shipped_manifests
 from bioeval.views.plots.registry import PLOTS
 
 
-@pytest.mark.parametrize(
-    "name", ["variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"]
-)
+@pytest.mark.parametrize("name", page_tables.PAGES)
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page_tables.filled(page) == page, (
@@ -36,7 +34,7 @@ def test_every_public_name_is_on_the_page_of_calls():
 
 
 @pytest.mark.all_studies
-@pytest.mark.parametrize("name", ["api.md", "plots.md", "variables.md"])
+@pytest.mark.parametrize("name", ["api.md", "plots.md", "variables.md", "messages.md"])
 def test_a_study_that_is_gone_leaves_no_hole(name, monkeypatch):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     rest = {name: study for name, study in shipped_manifests().items() if name != "zoo"}
