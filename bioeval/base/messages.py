@@ -2,7 +2,7 @@
 
 A message is made where something is found, as ``Message("too-few-people", far=0.001, people=180)``,
 and kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, at its
-:class:`MessageType` in the catalogue (:mod:`bioeval.document.catalogue`).
+:class:`MessageType` in the catalogue (:mod:`bioeval.document.message_types`).
 """
 
 from __future__ import annotations
