@@ -168,7 +168,7 @@ class PooledRates:
             ends[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return ends
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Message]:
         """Return warnings where the intervals are unreliable."""
         return self.options.few_people(len(self._number))
 
@@ -383,7 +383,7 @@ class LeftOutRates:
             ends[scalar.name] = float(values[scalar.name][0]), *ends_of
         return ends
 
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Message]:
         """Return warnings where the intervals are unreliable."""
         return self.options.few_people(self._people)
 
