@@ -53,5 +53,5 @@ def require_names_kept(section_of: Callable[[str], Section]) -> None:
 
 def lecture_terms(text: str) -> list[str]:
     """Return the lecture's terms of a text, without those of the list of terms."""
-    text = re.sub(r"biometrics\s+lecture,(.|\n)*?(\n\s*\n|</td>)", "", text, count=1)
+    text = re.sub(r"biometrics\s+lecture,(.|\n)*?(\n\s*\n|\n%|</td>)", "", text, count=1)
     return [match[0] for match in _LECTURE.finditer(text)]

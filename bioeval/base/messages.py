@@ -7,10 +7,13 @@ and kept in the attribute ``messages`` of a result, as JSON. Its sentence is wri
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from bioeval.base.errors import BioevalWarning
 
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
@@ -49,11 +52,35 @@ class Message:
     def __hash__(self) -> int:
         return hash((self.code, as_json([self])))
 
+    def concerning(self, *names: str) -> Message:
+        """Return the message as one about these systems, tasks or data, before those it has."""
+        return Message(self.code, (*names, *self.about), **self.arguments)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the message as plain values: its code, what it is about, and its arguments."""
+        about = {"about": list(self.about)} if self.about else {}
+        return {"code": self.code, **about, **self.arguments}
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any]) -> Message:
+        """Return the message of :meth:`entry`."""
+        values = dict(entry)
+        return cls(values.pop("code"), **values)
+
+
+class MessageWarning(BioevalWarning):
+    """A Python warning of a message that a result has too, in its table and on its page."""
+
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return messages as the text of an attribute, each once."""
-    listed = [{"code": message.code, **message.arguments} for message in messages]
+    listed = [message.entry() for message in messages]
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
+
+
+def from_json(text: str) -> list[Message]:
+    """Return the messages of :func:`as_json`; none of an empty text."""
+    return list(map(Message.of_entry, json.loads(text or "[]")))
 
 
 def message_attrs(
@@ -73,7 +100,9 @@ def message_attrs(
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
-    listed = []
-    for entry in json.loads(str(attrs.get(ATTRIBUTE) or "[]")):
-        listed.append(Message(entry.pop("code"), **entry))
-    return listed
+    return from_json(str(attrs.get(ATTRIBUTE) or ""))
+
+
+def named(names: Iterable[Any], most: int = 3) -> list[str]:
+    """Return the first of many names or places, as text, for an argument of a message."""
+    return list(map(str, itertools.islice(names, most)))

@@ -22,6 +22,7 @@ from bioeval.document.blocks import (
 )
 from bioeval.document.cells import Count, Label, Number, Rate, Score
 from bioeval.document.text import Enumeration, Phrase, Text, say
+from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.words import excluded
 from bioeval.tallies.threshold_rules import Rule
 
@@ -137,9 +138,14 @@ def result_messages(results: ResultsBySystem) -> Messages:
     listed = []
     for message, names in about.items():
         if len(names) < len(results):
-            message = Message(message.code, names, **message.arguments)
+            message = message.concerning(*names)
         listed.append(message)
     return Messages(listed)
+
+
+def is_doubt(message: Message) -> bool:
+    """Whether a message makes all results of its scores doubtful: their labels, or their kind."""
+    return message.code in KIND_DOUBTS
 
 
 def messages_of_result(dataset: xr.Dataset | xr.DataTree) -> list[Message]:

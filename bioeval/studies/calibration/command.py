@@ -111,6 +111,7 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
 def _document(datasets: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return all results but the curves."""
     from bioeval.results import Scalars
+    from bioeval.views import sentences
 
     rows = {}
     for called, dataset in datasets.items():
@@ -118,6 +119,6 @@ def _document(datasets: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -
         rows[called] = {
             **{key: dataset.attrs[key] for key in ("fingerprint", "kind", "origin", "templates")},
             **Scalars.of_dataset(dataset[shown]).plain([]),
-            "warnings": str(dataset.attrs["warnings"]).splitlines(),
+            "warnings": sentences(dataset),
         }
     return {"bioeval": __version__, "file": file, **how, "systems": rows}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import counted, panel
+from bioeval.document import Message
 from bioeval.scores import NAME_COLUMNS
 
 #: From harmless to serious; with an error, a result of the data would mislead.
@@ -40,6 +41,7 @@ class Finding:
     count: int = 0
     where: str = ""
     remedy: str = ""
+    verdict: Message | None = None  # of the kind: what results say of it
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import Finding, is_or_are, listed, place_in_words
 from bioeval.tallies import per_cent
+from bioeval.views import sentence_about
 
 # Labels that stand for no person, in lower case.
 _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
@@ -359,7 +360,8 @@ def _pairs(scores: PairScores) -> Finding:
 def _list(scores: Scores) -> Iterator[Finding]:
     """Yield findings about the lines of a list, if its templates have names."""
     if scores._remarks:
-        yield Finding("list", "note", "; ".join(scores._remarks), len(scores._remarks))
+        remarks = [x if isinstance(x, str) else sentence_about(x) for x in scores._remarks]
+        yield Finding("list", "note", "; ".join(remarks), len(remarks))
     elif are_pairs(scores) and scores._templates is not None:
         yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
 

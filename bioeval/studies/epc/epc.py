@@ -25,6 +25,7 @@ from bioeval.base import (
     require_number,
     rows_reported_to,
 )
+from bioeval.document import Message
 from bioeval.results import (
     Block,
     DataHeader,
@@ -45,6 +46,7 @@ from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
+    Provenance,
     leaves_out_attacks,
     require_scores,
     threads_for,
@@ -192,7 +194,7 @@ def epc(
         ),
         **attempts,
     }
-    remarks = [f"development set: {note}" for note in dev_reader.about.notes]
+    remarks = of_development(dev_reader.about)
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
@@ -213,6 +215,17 @@ def _of_one_system(
         f"FRR {100 * frr[i]:.4g} %, the development set a weighted error of "
         f"{200 * dev_cost[i]:.4g} %: both may be of different systems, or of different scales"
     ]
+
+
+def of_development(about: Provenance) -> list[str | Message]:
+    """Return the notes on the development set, as those of that set."""
+    of_set = list[str | Message]()
+    for note in about.notes:
+        if isinstance(note, Message):
+            of_set.append(note.concerning("development set"))
+        else:
+            of_set.append(f"development set: {note}")
+    return of_set
 
 
 def without_attempts(attempts: Mapping[str, Any]) -> list[str]:
@@ -447,7 +460,7 @@ def epsc(
     )
     attempts |= {f"dev_{name}": n for name, n in search.number.items()}
     variables |= {name: np.int64(n) for name, n in attempts.items()}
-    remarks = [f"development set: {note}" for note in made.about.notes]
+    remarks = of_development(made.about)
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"
     attrs = about_attrs(judged.about, task, remarks) | claim.attrs

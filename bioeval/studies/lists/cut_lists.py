@@ -29,7 +29,7 @@ from bioeval.results import (
     about_attrs,
     build,
     rate,
-    support_warnings,
+    support_messages,
 )
 from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
@@ -150,7 +150,7 @@ def open_set(
             "beyond the lists, rates are bounds ..._at_least and ..._at_most"
         )
     notes += _bound_warnings(variables | fixed.variables, scores.depth)
-    remarks = support_warnings(far_targets, attempts.impostor, False, "DIR")
+    remarks = support_messages(far_targets, attempts.impostor, False, "dir")
     options = {
         "rank_unit": task.rank_unit,
         "fusion": task.fusion,

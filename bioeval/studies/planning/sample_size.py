@@ -48,6 +48,7 @@ from bioeval.studies.assurance.assured import ASSURED, people_to_promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.assurance.promise import shares_for_guarantee
 from bioeval.tallies import Rule, gather, to_internal, to_user
+from bioeval.views import sentences
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20
@@ -172,7 +173,7 @@ def _operating_point(
         ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
         point = _PilotPoint(float(ds["threshold_at_far"][0]))
     if threshold is None:
-        point.warnings = list(filter(None, str(ds.attrs["warnings"]).split("\n")))
+        point.warnings = sentences(ds)
     else:
         rule = Rule.parse(threshold)
         chosen = chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min")

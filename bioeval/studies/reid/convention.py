@@ -18,6 +18,7 @@ import numpy as np
 
 from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
 from bioeval.base import received, require_choice, require_integer
+from bioeval.document import Message
 from bioeval.protocol import Reid, available, is_path, load
 from bioeval.scores import are_pairs, codes_of, knows_people, missing_values
 
@@ -238,8 +239,8 @@ def has_cameras(scores: Scores) -> bool:
     return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
 
 
-def column_warnings(scores: Scores) -> list[str]:
-    """Return a warning if the data have cameras and no convention states their use."""
+def column_warnings(scores: Scores) -> list[Message]:
+    """Return a message if the data have cameras and no convention states their use."""
     if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
@@ -247,10 +248,7 @@ def column_warnings(scores: Scores) -> list[str]:
         return []
     if len(np.unique(cameras.astype(str))) < 2:
         return []
-    return [
-        "pairs of the same camera are counted; conventions of re-identification, such as "
-        "protocol market1501, leave them and junk out"
-    ]
+    return [Message("same-camera-counted")]
 
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:

@@ -121,7 +121,7 @@ def _independent(
             number = int(mean.counted.sum())
             limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
     return limits, [
-        options.independence("queries", "of one"),
+        options.independence("queries"),
         f"{options.method} intervals are of proportions; means of other values, such as mAP, have "
         "none",
     ]

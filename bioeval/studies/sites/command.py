@@ -286,17 +286,12 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 
 def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[str, Any]:
     """Return the results of a tally as a document."""
-    from bioeval.views.tables import warnings
-
     datasets = {node: tally.dataset(node) for node in tally.parts}
-    messages = []
-    for text, nodes in warnings(datasets).items():
-        messages.append({"message": run.reword(text), "tasks": nodes})
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
         "tasks": {node: run.task(dataset) for node, dataset in datasets.items()},
-        "warnings": messages,
+        "messages": run.messages_by_task(datasets),
         "discloses": tally.disclosed(),
     }

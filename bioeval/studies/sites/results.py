@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval import ProtocolError
 from bioeval.base import QUERY_MEANS, Argument, larger_is_closer, names_of, scalar_registry
+from bioeval.document import Message
 from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,
@@ -96,9 +97,9 @@ def folded_verification(
         variables[f"{name}_at_most"] = (dims, ends[1])
     warnings = _warnings(tally)
     if not genuine:
-        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+        warnings.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
     if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+        warnings.append(Message("no-impostor-attempt", rates=["far", "grr"]))
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     return build(variables, names_of("verification"), coordinates, attrs)
@@ -151,8 +152,8 @@ def folded_closed_set(
     table, genuine = _table(tally)
     counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
     counts.require_mated(tally.about.layout, unmated, -1)
-    note = "\n".join(filter(NO_POINTS.__ne__, _warnings(tally)))
-    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, note)
+    notes = [x for x in _warnings(tally) if x != NO_POINTS]
+    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, notes)
 
 
 def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
@@ -164,7 +165,7 @@ def _tied(tally: FoldedIdentification) -> Any:
     return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
 
 
-def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
+def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str | Message]:
     """Return what limits the numbers between thresholds and ranks."""
     return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
 

@@ -25,6 +25,7 @@ from bioeval.base import (
     rows_reported_to,
     scalar_registry,
 )
+from bioeval.document import message_attrs
 from bioeval.evaluation import distributable
 from bioeval.protocol import Search
 from bioeval.results import (
@@ -551,8 +552,7 @@ def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
 
 def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr.Dataset:
     """Return a dataset with additional attributes and warnings."""
-    known = str(ds.attrs["warnings"])
-    ds.attrs |= {**attrs, "warnings": "\n".join(filter(None, [known, *warnings]))}
+    ds.attrs |= attrs | message_attrs(warnings, ds.attrs)
     return ds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bioeval.document import Column, Flag, Missing, Quantity, Table, Text
+from bioeval.document import Column, Flag, Label, Missing, Quantity, Table, Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
 
@@ -103,7 +103,11 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
 
 
 def _is_empty(cell: Text | None) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, Flag) and not cell.value)
+    if isinstance(cell, Flag):
+        return not cell.value
+    if isinstance(cell, Label):
+        return cell.value == ""
+    return cell is None or cell == ""
 
 
 def _printed(column: Column, cells: Sequence[Text | None], lines: Lines) -> PrintedColumn:

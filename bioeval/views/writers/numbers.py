@@ -162,7 +162,7 @@ def _rate(rate: Rate, decimals: int) -> Printed:
     text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
     if float(text) == 0 and rate.value > 0:
         return Printed(f"{least:{form}}", "%", limits, "<")
-    if float(text) == 100 and rate.value < 1:
+    if float(text) == 100 and _order(rate.value, 1.0):
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
     return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
 

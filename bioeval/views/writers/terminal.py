@@ -251,7 +251,7 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
-    widest = [max(map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
+    widest = [max(x.longest, *map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
     broken = sum(widest) + _GAP * (len(columns) - 1) > width
     table = RichTable(
         box=None,
