@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bioeval.base.errors import counted
 from bioeval.document import (
     Column,
     Label,
@@ -44,7 +43,7 @@ def section(results: ResultsBySystem) -> Section:
             Column("nearest_other", "nearest other"),
         ),
         rows,
-        notes=(f"... and {counted(left, 'probes')} more",) if left > 0 else (),
+        notes=(f"... and {left:,} more",) if left > 0 else (),
         shown=_LISTED,
     )
     blocks = (about(results), table, result_messages(results))
