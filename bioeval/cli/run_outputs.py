@@ -112,11 +112,12 @@ class Evaluation:
 
     def table(self) -> Any:
         """Return the table."""
-        tables = [table_of(self.shown, self._reword)]
+        naming = self._of_card if self.in_folds else self._naming
+        tables = [table_of(self.shown, self._reword, naming)]
         lines = []
         for more in self.more:
             for results in more.results.values():
-                tables.append(table_of(results, self._reword))
+                tables.append(table_of(results, self._reword, naming))
             lines += more.lines()
         tables += lines
         return Group(*tables)
