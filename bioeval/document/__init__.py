@@ -55,6 +55,7 @@ _NAMES: NamesByModule = {
         "is_doubt",
         "messages_of_result",
         "people_and_attempts",
+        "rate_of",
         "result_messages",
         "rule_in_words",
         "table_of_variables",

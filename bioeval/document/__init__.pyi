@@ -51,6 +51,7 @@ from bioeval.document.results import (
     is_doubt as is_doubt,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
+    rate_of as rate_of,
     result_messages as result_messages,
     rule_in_words as rule_in_words,
     table_of_variables as table_of_variables,

@@ -218,7 +218,7 @@ def _table(
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
-        yield from _in_lines(all_columns)
+        yield from _in_lines(all_columns, width)
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
@@ -277,14 +277,21 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
     return table
 
 
-def _in_lines(columns: list[PrintedColumn]) -> Iterator[RenderableType]:
-    """Yield each row as its name, and below it each cell after its heading."""
+def _in_lines(columns: list[PrintedColumn], width: int) -> Iterator[RenderableType]:
+    """Yield each row as its name, and below it each cell after its heading.
+
+    Lines are not broken within a number, its unit or its interval.
+    """
     first, *others = columns
     for i, name in enumerate(first.texts):
         if name:
             yield _indented(_text(name))
         cells = []
         for column in others:
-            if column.texts[i]:
-                cells.append(f"{column.heading} {column.texts[i]}".strip())
-        yield _indented(_indented(_text(", ".join(cells))))
+            text = column.texts[i]
+            if column.numbers[i] is not None:
+                text = text.replace(" ", "\xa0")
+            if text:
+                cells.append(f"{column.heading} {text}".strip())
+        for line in wrapped(", ".join(cells), max(width - 2 * _INDENT, 1)):
+            yield _indented(_indented(_text(line.replace("\xa0", " "))))
