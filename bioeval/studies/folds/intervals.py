@@ -168,8 +168,8 @@ class PooledRates:
             ends[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return ends
 
-    def remarks(self) -> list[str]:
-        """Return warnings where the intervals are unreliable."""
+    def remarks(self) -> list[Message]:
+        """Return messages where the intervals are unreliable."""
         return self.options.few_people(len(self._number))
 
 
@@ -383,8 +383,8 @@ class LeftOutRates:
             ends[scalar.name] = float(values[scalar.name][0]), *ends_of
         return ends
 
-    def remarks(self) -> list[str]:
-        """Return warnings where the intervals are unreliable."""
+    def remarks(self) -> list[Message]:
+        """Return messages where the intervals are unreliable."""
         return self.options.few_people(self._people)
 
 
