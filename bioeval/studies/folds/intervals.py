@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import rates_of, require_number, require_numbers, scalar_registry
+from bioeval.document import Message
 from bioeval.stats import (
     AttemptsOfEach,
     IntervalOptions,
