@@ -24,7 +24,6 @@ from bioeval.document.blocks import (
     tables as tables,
     walk as walk,
 )
-from bioeval.document.catalogue import catalogue as catalogue, sentence_of as sentence_of
 from bioeval.document.cells import (
     Cell as Cell,
     Cost as Cost,
@@ -44,6 +43,11 @@ from bioeval.document.cells import (
     Score as Score,
     Size as Size,
     Strong as Strong,
+)
+from bioeval.document.message_types import (
+    catalogue as catalogue,
+    page_of as page_of,
+    sentence_of as sentence_of,
 )
 from bioeval.document.results import (
     data_facts as data_facts,
