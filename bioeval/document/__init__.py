@@ -4,7 +4,15 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.base.messages": ("Message", "MessageType", "message_attrs"),
+    "bioeval.base.messages": (
+        "Message",
+        "MessageType",
+        "MessageWarning",
+        "as_json",
+        "from_json",
+        "message_attrs",
+        "messages_of",
+    ),
     "bioeval.document.blocks": (
         "Block",
         "Column",
@@ -44,8 +52,10 @@ _NAMES: NamesByModule = {
     "bioeval.document.results": (
         "data_facts",
         "interval_note",
+        "is_doubt",
         "messages_of_result",
         "people_and_attempts",
+        "rate_of",
         "result_messages",
         "rule_in_words",
         "table_of_variables",

@@ -9,6 +9,7 @@ from bioeval.base.messages import Message, MessageType
 from bioeval.base.plugins import offered_value
 from bioeval.base.studies import manifests
 from bioeval.document.core_messages import CORE
+from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, Text
 
 
@@ -28,7 +29,10 @@ def catalogue() -> Mapping[str, MessageType]:
 
 
 def sentence_of(message: Message) -> Text:
-    """Return the sentence of a message."""
+    """Return the sentence of a message; an argument `task` says what its rates are of."""
     if not message.code:  # a doubt in words, of a study that has no code for it
         return str(message.arguments["sentence"])
-    return Phrase(catalogue()[message.code].sentence, message.arguments)
+    task = message.arguments.get("task", "")
+    return Phrase(
+        catalogue()[message.code].sentence, message.arguments, task if task in RATES else ""
+    )

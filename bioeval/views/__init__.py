@@ -5,6 +5,9 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
+    "bioeval.views.messages": ("sentence_about", "sentences", "warn_of_kind"),
+    "bioeval.views.sections.evaluation": ("is_identification",),
+    "bioeval.views.sections.summary": ("figures", "task_of_rates"),
     "bioeval.views.show": ("Shown",),
     "bioeval.views.tasks": (
         "TASKS",
@@ -12,6 +15,7 @@ _NAMES: NamesByModule = {
         "averaged",
         "datasets",
         "report_ranks",
+        "system_of",
         "systems",
         "unit_of",
         "value_of",

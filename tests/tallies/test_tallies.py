@@ -251,7 +251,7 @@ def assert_same_counts(a: be.Tally, b: be.Tally) -> None:
         if node.startswith("verification"):
             mine, theirs = mine[VERIFICATION], theirs[VERIFICATION]
         assert mine.equals(theirs), node
-        drop = ("fingerprint", "warnings")
+        drop = ("fingerprint", "warnings", "messages")
         assert [(k, v) for k, v in mine.attrs.items() if k not in drop] == [
             (k, v) for k, v in theirs.attrs.items() if k not in drop
         ], node

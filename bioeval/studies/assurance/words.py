@@ -6,6 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from bioeval.base import larger_is_closer
+from bioeval.document import Message
 from bioeval.results import RuleOf, threshold_text
 
 
@@ -44,6 +45,6 @@ NO_INSTALL = (
 )
 
 
-def refuses_threshold(doubt: str) -> bool:
+def refuses_threshold(doubt: Message | None) -> bool:
     """Whether a doubt of the kind or the labels is so strong that no threshold is of use."""
-    return bool(doubt) and "near chance" not in doubt
+    return doubt is not None and doubt.code != "near-chance"

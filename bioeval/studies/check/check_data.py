@@ -13,7 +13,17 @@ import xarray as xr
 
 from bioeval import PairScores, Protocol, Scores
 from bioeval.base import larger_is_closer, noun_of, require_flag, rows_reported_to
-from bioeval.document import Count, Enumeration, Number, Score, Text, say
+from bioeval.document import (
+    Count,
+    Enumeration,
+    Number,
+    Score,
+    Text,
+    as_json,
+    is_doubt,
+    messages_of,
+    say,
+)
 from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
@@ -128,7 +138,7 @@ def with_kind_finding(
     The check knows more than the results: whether each template is nearest to itself. The scores
     are read only where results are in doubt.
     """
-    doubtful = [node for node in tree.subtree if KindVerdict.ATTRIBUTE in node.attrs]
+    doubtful = [node for node in tree.subtree if any(map(is_doubt, messages_of(node.attrs)))]
     if not doubtful:
         return tree
     card = resolve_card(scores, protocol)
@@ -142,11 +152,11 @@ def with_kind_finding(
         return tree
     if finding.severity == "ok":
         return tree
-    message = f"{finding.message}; {finding.remedy}"
+    assert finding.verdict is not None
     for node in doubtful:
-        lines = str(node.attrs["warnings"]).splitlines()
-        lines = [message if line == node.attrs[KindVerdict.ATTRIBUTE] else line for line in lines]
-        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KindVerdict.ATTRIBUTE: message}
+        known = messages_of(node.attrs)
+        found = [finding.verdict if is_doubt(message) else message for message in known]
+        node.attrs = {**node.attrs, "messages": as_json(found)}
     return tree
 
 
@@ -583,21 +593,29 @@ def kind_finding(
     number = len(genuine) + len(impostor)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
-    sample = None
+    in_sample = ""
     if not all_read or len(genuine) + len(impostor) < number:
-        sample = len(genuine), len(impostor)
+        in_sample = (
+            f"; the sample has {len(genuine):,} genuine and {len(impostor):,} impostor scores, "
+            "and an evaluation counts all"
+        )
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     verdict = KindVerdict.of(
-        eer, scores.kind, people, diagonal=diagonal, origin=scores._origin, sample=sample
+        eer,
+        scores.kind,
+        people,
+        diagonal=diagonal,
+        metric=scores._metric,
+        sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
     return Finding(
         "kind",
         verdict.severity,
-        worded(verdict.message),
+        say("{verdict}{in_sample}", verdict=worded(verdict.message), in_sample=in_sample),
         count=count,
-        advice=worded(verdict.remedy),
+        verdict=verdict.message,
     )
 
 

@@ -42,6 +42,7 @@ class Finding:
     severity: str
     sentence: Text
     count: int = 0
+    verdict: Message | None = None  # of the kind: what results say of it
     places: Text = ""
     advice: Text = ""
 
@@ -131,9 +132,11 @@ def listed(places: Iterable[Text | int], most: int = 3) -> Text:
     return Enumeration(texts, "")
 
 
-def worded(sentence: str) -> Text:
-    """Return a sentence of the core, with the names of arguments in it."""
-    return Message("", sentence=sentence) if sentence else ""
+def worded(remark: str | Message) -> Text:
+    """Return a remark of the core, with the names of arguments in it."""
+    if isinstance(remark, Message):
+        return remark
+    return Message("", sentence=remark) if remark else ""
 
 
 def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:

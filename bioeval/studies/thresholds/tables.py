@@ -12,16 +12,16 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base import counted, larger_is_closer, noun_of
-from bioeval.results import KindVerdict, RuleOf, threshold_text
+from bioeval.document import is_doubt, messages_of_result
+from bioeval.results import RuleOf, threshold_text
 from bioeval.studies.assurance.words import (
     NO_INSTALL,
     new_people,
     refuses_threshold,
     threshold_to_install,
 )
-from bioeval.studies.folds.tables import not_shown
 from bioeval.tallies import Rule, to_user
-from bioeval.views import term_translator
+from bioeval.views import sentence_about, term_translator
 from bioeval.views.tables import about, grid, indented, mean_text, plain_table, warned
 
 _UNENROLLED = "people who are not enrolled"
@@ -55,9 +55,10 @@ class StudyTable:
         yield grid((name, text) for name, text in lines if text)
         yield Text("")
         t = v["threshold"]
-        doubt = str(attrs.get(KindVerdict.ATTRIBUTE, ""))
-        if doubt:
-            yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
+        known = messages_of_result(self.study)
+        doubt = next(filter(is_doubt, known), None)
+        if doubt is not None:
+            yield Text(f"Warning: {self._reword(sentence_about(doubt))}", "bold yellow")
             yield Text("")
         accept = _accepts(attrs["kind"])
         exact = ""
@@ -92,15 +93,16 @@ class StudyTable:
         narrow = options.max_width < 70
         table, left_out = self._rates(options.max_width)
         yield indented(table)
-        yield from not_shown(left_out, 90)
+        if left_out:
+            text = f"Not shown in this width: {', '.join(left_out)}. Needs 90 columns of text."
+            yield indented(Text(text, style="dim"))
         if attrs["on_new_data"]:
             yield Text("")
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")
         yield from self._needed()
         yield from self._lines(narrow)
-        messages = self._translate(str(attrs["warnings"])).split("\n")
-        shown = {reach, self._translate(doubt)}
-        yield from warned(self._reword(text) for text in messages if text not in shown)
+        messages = [self._translate(sentence_about(x)) for x in known if not is_doubt(x)]
+        yield from warned(self._reword(text) for text in messages if text != reach)
 
     def _attempts(self) -> str:
         """Return in words how many templates of a subject a claim is compared with."""

@@ -22,6 +22,7 @@ from bioeval.base import (
     rows_reported_to,
     stage,
 )
+from bioeval.document import Message, message_attrs, messages_of
 from bioeval.evaluation import digest_of_data, distributable
 from bioeval.results import (
     ComparedPeople,
@@ -62,6 +63,7 @@ from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import (
+    Bound,
     Ends,
     Fold,
     cross_names,
@@ -82,6 +84,7 @@ from bioeval.tallies import (
     require_values,
     to_user,
 )
+from bioeval.views import warn_of_kind
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),
@@ -318,7 +321,7 @@ def study_threshold(
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = '; the column "by subject" has a bound' if counts.by_subject else ""
+    bound: Bound = "column" if counts.by_subject else ""
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
@@ -352,7 +355,8 @@ def study_threshold(
             remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    messages = [str(crossed.attrs["warnings"])]
+    messages: list[str | Message] = [*str(crossed.attrs["warnings"]).splitlines()]
+    messages += messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
     if not _by_people(scores):
         attrs["divided"] = "pairs"
@@ -361,16 +365,16 @@ def study_threshold(
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    doubt = ""
+    doubt = None
     if isinstance(counts, _ComparisonCounts):
         doubt = counts.doubt(scores, fused=templates == "multi")
-    if doubt:
+    if doubt is not None:
         messages.append(doubt)
-        attrs[KindVerdict.ATTRIBUTE] = doubt
+        warn_of_kind(doubt)
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
     attrs["out_of_reach"], few = _reach(counts, rule, attrs.get("assured_reason") == "")
-    attrs["warnings"] = "\n".join(filter(None, [*messages, attrs["out_of_reach"], few]))
+    attrs |= message_attrs([*messages, attrs["out_of_reach"], few], attrs)
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
@@ -424,12 +428,12 @@ class _ComparisonCounts(_Counts):
             return least.needed(target, self.independent, self.compared)
         return f"{least.attempts_for(target):,} people"
 
-    def doubt(self, scores: Scores, *, fused: bool) -> str:
+    def doubt(self, scores: Scores, *, fused: bool) -> Message | None:
         """Return a doubt of the kind of the scores."""
         genuine = self.whole.test.genuine_attempts
         people = min(self.subjects or genuine, genuine)
         eer = self.whole.test.about_equal_error()
-        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
+        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
 
 
 @dataclass(frozen=True)

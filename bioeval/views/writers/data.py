@@ -85,13 +85,14 @@ def as_data(
 ) -> dict[str, list[Row]]:
     """Return the rows of each table of a document, by the name of the table.
 
-    A table without a column for data, such as one with a column for each system, is left out.
+    Tables of one name are one; a table without a column for data, such as one with a column for
+    each system, is left out.
     """
     lines = Lines(vocabulary, section.task, naming)
-    in_data = {}
+    in_data: dict[str, list[Row]] = {}
     for table in tables(section):
         if any(column.only not in _NOT_IN_DATA for column in table.columns):
-            in_data[table.id] = rows_of_table(table, lines)
+            in_data.setdefault(table.id, []).extend(rows_of_table(table, lines))
     return in_data
 
 

@@ -136,6 +136,8 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             return Printed(fraction)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
+            if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
+                form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
             limits = _limits(cell, f"{'+' * cell.difference}{form}")
@@ -165,7 +167,7 @@ def _rate(rate: Rate, decimals: int) -> Printed:
     text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
     if float(text) == 0 and rate.value > 0:
         return Printed(f"{least:{form}}", "%", limits, "<")
-    if float(text) == 100 and rate.value < 1:
+    if float(text) == 100 and _order(rate.value, 1.0):
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
     return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
 

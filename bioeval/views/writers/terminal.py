@@ -84,15 +84,15 @@ class TerminalDocument:
         title = lines.write(section.title)
         if title:
             yield _text(title, "bold")
-        first = not title
+        first, after_table = not title, False
         for block in section.blocks:
             written = list(self._block(block, lines, width))
             if not written:
                 continue
-            if not first and _stands_apart(block):
+            if not first and (_stands_apart(block) or after_table):
                 yield RichText("")
             yield from written
-            first = False
+            first, after_table = False, isinstance(block, Table)
 
     def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
         match block:
@@ -224,7 +224,7 @@ def _table(
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
-        yield from _in_lines(all_columns)
+        yield from _in_lines(all_columns, width)
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
@@ -275,7 +275,7 @@ def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> Rich
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
-    widest = [max(map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
+    widest = [max(x.longest, *map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
     broken = sum(widest) + gap * (len(columns) - 1) > width
     table = RichTable(
         box=None,
@@ -301,14 +301,21 @@ def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> Rich
     return table
 
 
-def _in_lines(columns: list[PrintedColumn]) -> Iterator[RenderableType]:
-    """Yield each row as its name, and below it each cell after its heading."""
+def _in_lines(columns: list[PrintedColumn], width: int) -> Iterator[RenderableType]:
+    """Yield each row as its name, and below it each cell after its heading.
+
+    Lines are not broken within a number, its unit or its interval.
+    """
     first, *others = columns
     for i, name in enumerate(first.texts):
         if name:
             yield _indented(_text(name))
         cells = []
         for column in others:
-            if column.texts[i]:
-                cells.append(f"{column.heading} {column.texts[i]}".strip())
-        yield _indented(_indented(_text(", ".join(cells))))
+            text = column.texts[i]
+            if column.numbers[i] is not None:
+                text = text.replace(" ", "\xa0")
+            if text:
+                cells.append(f"{column.heading} {text}".strip())
+        for line in wrapped(", ".join(cells), max(width - 2 * _INDENT, 1)):
+            yield _indented(_indented(_text(line.replace("\xa0", " "))))

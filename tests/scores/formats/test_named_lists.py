@@ -200,7 +200,7 @@ def test_too_many_names_are_said(tmp_path, monkeypatch):
     monkeypatch.setattr(text_table, "MOST_NAMES", 2)
     monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
     found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
-    assert len(found.values) == 6 and found._remarks[0].startswith("names more than 2 templates")
+    assert len(found.values) == 6 and found._remarks[0].code == "too-many-names"
     assert len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], as_="matrix").probe_ids) == 5
 
 
@@ -214,7 +214,7 @@ def test_commands_take_what_is_to_be_kept(tmp_path, capsys):
         assert main(["run", path, "--kind", "distance", "--json", *options]) == 0
         found = json.loads(capsys.readouterr().out)
         single = found["tasks"]["verification/single"]
-        said = "\n".join(x["message"] for x in found["warnings"])
+        said = "\n".join(x["sentence"] for x in found["messages"])
         return single["genuine_attempts"], single["impostor_attempts"], said
 
     genuine, impostor, said = run()
