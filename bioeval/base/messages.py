@@ -44,7 +44,7 @@ class Message:
     arguments: Mapping[str, Any]
     about: tuple[str, ...] = ()
 
-    def __init__(self, code: str, /, about: Iterable[str] = (), **arguments: Any):
+    def __init__(self, code: str, /, about: Any = (), **arguments: Any):
         object.__setattr__(self, "code", code)
         object.__setattr__(self, "arguments", arguments)
         object.__setattr__(self, "about", tuple(about))

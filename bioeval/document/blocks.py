@@ -72,7 +72,8 @@ class Table:
     Readers are `shown` this number of rows, data have all of them. The `title` stands above, the
     `details` below it, the `notes` below the rows; what is `narrow` stands with the details where
     columns were left out. Plain sentences `instead` are written where the
-    table is too wide for a terminal; without them, each row is written as lines.
+    table is too wide for a terminal; without them, each row is written as lines. One with `keys` is
+    divided there into several, each with these first columns, which tell its rows apart.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Table:
     notes: Sequence[Text] = ()
     shown: int | None = None
     instead: Sequence[Text] = ()
+    keys: int | None = None
 
     def __post_init__(self) -> None:
         for row in self.rows:

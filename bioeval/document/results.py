@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
@@ -233,15 +234,17 @@ def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0)
         row: list[Text | None] = []
         for dim, i in zip(dims, place, strict=True):
             if dim in dataset.coords:
-                row.append(_cell(dataset[dim].values[i].item(), ""))
+                row.append(_cell(dataset[dim].values[i], ""))
         for variable in variables.values():
-            row.append(_cell(variable.values[place].item(), str(variable.attrs.get("units", ""))))
+            row.append(_cell(variable.values[place], str(variable.attrs.get("units", ""))))
         rows.append(row)
     return Table(id, columns, rows, shown=shown)
 
 
 def _cell(value: Any, units: str) -> Text:
     """Return a value of a variable as a cell."""
+    if isinstance(value, np.generic):  # arrays of objects hold plain values
+        value = value.item()
     if isinstance(value, str | bool):
         return Label(value)
     if units == "score":

@@ -22,6 +22,8 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
+    "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
+    "bioeval.views.writers.lines": ("written",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -29,3 +29,8 @@ from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
 )
+from bioeval.views.writers.data import (
+    columns_of_table as columns_of_table,
+    rows_of_table as rows_of_table,
+)
+from bioeval.views.writers.lines import written as written

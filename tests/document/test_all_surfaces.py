@@ -117,6 +117,9 @@ def test_each_form_has_the_same_cells(name):
                     cell = row[at]
                     if isinstance(cell, Quantity):
                         check_number(cell, printed)
+                    if column.column.only == "readers":  # another table has its values in data
+                        pass
+                    elif isinstance(cell, Quantity):
                         assert values[column.column.name] == cell.value or math.isnan(cell.value)
                         if cell.interval is not None:
                             limits = values[f"{column.column.name}_low"], values[

@@ -183,6 +183,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
 
     Raise :class:`DataError` if `results` are something else.
     """
+    if isinstance(results, Section):
+        return TerminalDocument(results, naming=naming)
     if (view := _of_class(results)) is not None:
         if view.name == "section":
             return TerminalDocument(_section(view, results), naming=naming)

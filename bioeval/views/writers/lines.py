@@ -163,6 +163,11 @@ class Lines:
         return self.write(text)
 
 
+def written(text: Text, task: str = "", naming: Naming = python_naming) -> str:
+    """Return a text as plain text, in the lecture's words."""
+    return Lines(task=task, naming=naming).write(text)
+
+
 def _python_value(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
