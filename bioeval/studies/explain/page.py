@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bioeval.base import printable
-from bioeval.document import Text, Vocabulary
+from bioeval.document import Text
 from bioeval.studies.explain.plots import RowWalkDisplay
 from bioeval.studies.explain.results import RowExplanation
 from bioeval.studies.explain.shown_lists import (
