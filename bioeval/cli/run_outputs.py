@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
+from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
@@ -112,11 +113,12 @@ class Evaluation:
 
     def table(self) -> Any:
         """Return the table."""
-        tables = [table_of(self.shown, self._reword)]
+        naming = self._of_card if self.in_folds else self._naming
+        tables = [table_of(self.shown, self._reword, naming)]
         lines = []
         for more in self.more:
             for results in more.results.values():
-                tables.append(table_of(results, self._reword))
+                tables += [Text(""), table_of(results, self._reword, self._naming)]
             lines += more.lines()
         tables += lines
         return Group(*tables)

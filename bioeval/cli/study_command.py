@@ -262,7 +262,11 @@ class StudyCommand:
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
-    def data_of(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
+    def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
+        """Return what a study says of its results as a document, and its tables as CSV."""
+        return self._data(results, self.in_terms(results))
+
+    def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV."""
         from bioeval.views.tables.registry import sections_of
         from bioeval.views.writers.data import as_data, facts_data, messages_data
@@ -351,9 +355,9 @@ class StudyCommand:
         else:
             drawn, saved = results, None
         if document is None:
-            document, tables = self.data_of(results, drawn)
-            document |= more or {}
+            document, tables = self._data(results, drawn)
             csv = tables | dict(csv or {})
+            document |= more or {}
         table = self.table(drawn)
         if saved is None:
             self.save(document, None, table, csv=csv)

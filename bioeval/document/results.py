@@ -243,7 +243,8 @@ def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0)
 
 def _cell(value: Any, units: str) -> Text:
     """Return a value of a variable as a cell."""
-    value = np.asarray(value).item()  # text of an array of objects has no method `item`
+    if isinstance(value, np.generic):  # arrays of objects hold plain values
+        value = value.item()
     if isinstance(value, str | bool):
         return Label(value)
     if units == "score":

@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,15 +109,19 @@ def test_each_form_has_the_same_cells(name):
                 continue
             lines = Lines().within(section).within(place)
             columns = printed_columns(table, lines)
-            data = rows_of_table(table, lines)
+            shown = table.shown_rows
+            data = rows_of_table(replace(table, rows=shown, shown=None), lines)
             for column in columns:
                 for form in (text, page, marked, latex):
                     assert squeezed(column.heading) in form, (column.heading, form)
                 at = [x.name for x in table.columns].index(column.column.name)
-                for row, printed, values in zip(table.rows, column.texts, data, strict=False):
+                for row, printed, values in zip(shown, column.texts, data, strict=True):
                     cell = row[at]
                     if isinstance(cell, Quantity):
                         check_number(cell, printed)
+                    if column.column.only == "readers":  # another table has its values in data
+                        pass
+                    elif isinstance(cell, Quantity):
                         assert values[column.column.name] == cell.value or math.isnan(cell.value)
                         if cell.interval is not None:
                             limits = values[f"{column.column.name}_low"], values[

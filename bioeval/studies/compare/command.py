@@ -236,7 +236,7 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
             for name, tree in trees.children.items():
                 curves[name] = run.in_terms(tree.copy())
         shown = run.in_terms(comparison)
-        document, _ = run.data_of(comparison, shown)
+        document, _ = run.data_of(comparison)
         for name in ("file", "conclusions", "verdicts"):  # the last two are in the rows
             del document[name]
         document = {"file_a": a, "file_b": b, **document}
