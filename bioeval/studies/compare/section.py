@@ -334,7 +334,7 @@ def _table(ds: xr.Dataset, measures: Sequence[ComparedMeasure]) -> Table:
     """Return the measures with both values, the difference and what follows; all else in data."""
     attrs = ds.attrs
     level = float(attrs["confidence"])
-    headings = {
+    headings: dict[str, Text] = {
         "value_a": Label(attrs["system_a"]),
         "value_b": Label(attrs["system_b"]),
         "difference": say("difference [{level:rate} interval]", level=level),

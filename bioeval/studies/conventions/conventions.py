@@ -359,8 +359,8 @@ def _dataset(
             columns[name].append(getattr(row.reading, name))
         departures = [row.reading.departure, *row.also]
         columns["departures"].append(json.dumps(departures))
-        words, *others = [written(departure_in_words(x)) for x in departures]
-        columns["words"].append(words)
+        first, *others = [written(departure_in_words(x)) for x in departures]
+        columns["words"].append(first)
         columns["also"].append("\n".join(others))
         columns["distance"].append(row.distance)
         columns["agrees"].append(row.agrees)

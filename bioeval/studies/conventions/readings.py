@@ -435,6 +435,5 @@ class Readings:
             for k in (10, 100):
                 if k != rules.rank_k:
                     cut = call(rank_k=k)
-                    departure = {"code": "rank-k", "rank": k}
-                    readings.append(Reading(departure, f"rank_k={k}", cut))
+                    readings.append(Reading({"code": "rank-k", "rank": k}, f"rank_k={k}", cut))
         return _OfTask(call, lambda card: call(card=card.name), readings)
