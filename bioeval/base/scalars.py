@@ -214,31 +214,6 @@ class Scalar(Name):
         low, high = self.bounds
         return low + proportions * (high - low)
 
-    def written(self, value: float, width: float, sign: str = "") -> str:
-        """Return a value as text; with the `sign` ``"+"`` it is a difference.
-
-        Rates are in per cent and their differences in percentage points, with two decimals, or up
-        to four where the `width` of the interval has less than two digits there.
-        """
-        if math.isnan(value):
-            return "n/a"
-        if not value:
-            sign = ""
-        if not self.percent:
-            return f"{value:{sign}.{self.decimals}f}"
-        digits = 1 - math.floor(math.log10(100 * width)) if width > 0 else 2
-        return f"{100 * value:{sign}.{min(4, max(2, digits))}f}"
-
-    def written_with_unit(self, value: float, width: float, sign: str = "") -> str:
-        """Return a value as text, with ``%`` or, of a difference, ``pp``."""
-        if not self.percent or math.isnan(value):
-            unit = ""
-        elif sign:
-            unit = " pp"
-        else:
-            unit = " %"
-        return self.written(value, width, sign) + unit
-
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:
     """Return the smallest and the largest possible value."""

@@ -23,7 +23,7 @@ MESSAGES = (
         "A comparison is paired where both systems made the same attempts. Where one of them "
         "failed, or left attempts out, their rates are over different attempts.",
         "Give both systems the same mask and the same exclusions, and count failed comparisons as "
-        "rejected, with the argument `nan`.",
+        "rejected, with {arg.nan=reject}.",
         example={"comparisons": 2, "attempts_a": [360, 13680], "attempts_b": [360, 13678]},
     ),
 )

@@ -8,8 +8,7 @@ MESSAGES = (
         "the fusion has learnt from the scores that it fuses: their rates are optimistic",
         "Weights and scales that were chosen on the data that are evaluated suit these data better "
         "than others.",
-        "Give training scores of other people with the argument `train`, or evaluate the fusion in "
-        "folds.",
+        "Give training scores of other people as {arg.train}, or evaluate the fusion in folds.",
         example={},
     ),
 )
