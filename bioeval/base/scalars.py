@@ -8,7 +8,6 @@ its manifest. :mod:`bioeval.base.registry` collects them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
