@@ -18,6 +18,7 @@ import numpy as np
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, executor, reporter, rows_reported_to
+from bioeval.document import Message
 from bioeval.scores import (
     BlockReader,
     Codes,

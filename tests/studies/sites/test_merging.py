@@ -129,7 +129,8 @@ def test_sites_are_told_apart_by_name():
 def test_templates_of_all_against_all_sites_are_pooled_with_a_warning():
     a, b = population("all-against-all", 1), population("all-against-all", 2)
     both = be.tally(a, site="A").merge(be.tally(b, site="B"))
-    assert "different galleries are pooled" in both.dataset("closed_set").warnings
+    codes = [message.code for message in be.messages(both.dataset("closed_set"))]
+    assert "galleries-pooled" in codes
 
 
 @pytest.mark.parametrize("site", [None, 3, ["A"]])
