@@ -2,7 +2,7 @@
 
 A message is made where something is found, as ``Message("too-few-people", far=0.001, people=180)``,
 and kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, at its
-:class:`MessageType` in the catalogue (:mod:`bioeval.document.catalogue`).
+:class:`MessageType` in the catalogue (:mod:`bioeval.document.message_types`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Severity = Literal["note", "warning", "error"]
 class MessageType:
     """A message of the catalogue: its sentence as a template, and its page in the documentation.
 
-    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`.
+    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`. Meaning
+    and remedy are templates, too, of terms alone.
     """
 
     code: str

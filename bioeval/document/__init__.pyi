@@ -24,17 +24,13 @@ from bioeval.document.blocks import (
     tables as tables,
     walk as walk,
 )
-from bioeval.document.catalogue import catalogue as catalogue, sentence_of as sentence_of
 from bioeval.document.cells import (
-    Cell as Cell,
     Cost as Cost,
     Count as Count,
     Duration as Duration,
-    Flag as Flag,
     Interval as Interval,
     Label as Label,
     Labels as Labels,
-    Missing as Missing,
     Moment as Moment,
     Number as Number,
     Picture as Picture,
@@ -43,7 +39,11 @@ from bioeval.document.cells import (
     Rate as Rate,
     Score as Score,
     Size as Size,
-    Strong as Strong,
+)
+from bioeval.document.message_types import (
+    catalogue as catalogue,
+    page_of as page_of,
+    sentence_of as sentence_of,
 )
 from bioeval.document.results import (
     data_facts as data_facts,
@@ -66,8 +66,12 @@ from bioeval.document.terms import (
     word_for as word_for,
 )
 from bioeval.document.text import (
+    Cell as Cell,
     Enumeration as Enumeration,
+    Flag as Flag,
+    Missing as Missing,
     Phrase as Phrase,
+    Strong as Strong,
     Term as Term,
     Text as Text,
     parts as parts,

@@ -82,7 +82,7 @@ _SCORES = (
         "attacks-left-out",
         "{presentations:count attack presentations} left out (column {column:name}); be."
         "vulnerability (bioeval vulnerability) evaluates them",
-        "Rates of FAR and FRR are over bona fide presentations alone.",
+        "Rates of {far} and {frr} are over bona fide presentations alone.",
         "Evaluate attacks with `be.vulnerability` or `be.attack_detection`.",
         "note",
         {"presentations": 40, "column": "attack"},
@@ -370,11 +370,11 @@ _SUPPORT = (
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
         "{people:count people} form {pairs:count pairs}, and the rule of {rule} needs "
         "{needed:counts} pairs of people (at least {needed_people:counts} people)",
-        "Further templates of the same people are no independent attempts: what counts for a FAR "
-        "are pairs of people. With fewer than 3 / FAR pairs not even zero errors show that FAR is "
-        "that low (rule of 3, at 95 %); with fewer than 30 / FAR pairs fewer than 30 false accepts "
-        "are expected, too few to measure the rate (rule of 30).",
-        "Collect more people, or state a larger FAR.",
+        "Further templates of the same people are no independent attempts: what counts for a {far} "
+        "are pairs of people. With fewer than 3 / {far} pairs not even zero errors show that {far} "
+        "is that low (rule of 3, at 95 %); with fewer than 30 / {far} pairs fewer than 30 "
+        "{false accepts} are expected, too few to measure the rate (rule of 30).",
+        "Collect more people, or state a larger {far}.",
         example={
             "purpose": "support",
             "rate": "frr",
@@ -391,10 +391,10 @@ _SUPPORT = (
         "too-few-people",
         "too few people to {purpose} {rate:term} at {chosen:term} {targets:rates}: "
         "{people:count people} make genuine attempts, and the rule of {rule} needs {needed:counts}",
-        "What counts for a FRR are people, each with genuine attempts. With fewer than 3 / FRR "
-        "people not even zero errors show that FRR is that low (rule of 3, at 95 %); with fewer "
-        "than 30 / FRR fewer than 30 people are expected to be rejected (rule of 30).",
-        "Collect more people, or state a larger FRR.",
+        "What counts for a {frr} are people, each with genuine attempts. With fewer than 3 / {frr} "
+        "people not even zero errors show that {frr} is that low (rule of 3, at 95 %); with fewer "
+        "than 30 / {frr} fewer than 30 people are expected to be rejected (rule of 30).",
+        "Collect more people, or state a larger {frr}.",
         example={
             "purpose": "support",
             "rate": "far",
@@ -443,6 +443,9 @@ _SUPPORT = (
     ),
 )
 
+#: What the messages about the kind of the scores have in common.
+_EER = {"kind": "distance", "eer": 0.97, "over": "over all attempts"}
+
 _KIND = (
     MessageType(
         "kind-plausible",
@@ -450,15 +453,15 @@ _KIND = (
         "Genuine scores are nearer than impostor scores, as they are to be.",
         "Nothing.",
         "note",
-        {"kind": "distance", "eer": 0.03, "over": "over all attempts"},
+        {**_EER, "eer": 0.03},
     ),
     MessageType(
         "near-chance",
-        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check labels and "
-        "kind",
+        "the scores, of kind {kind}, hardly separate subjects (EER {eer:rate} {over}): check "
+        "labels and kind",
         "An EER near 50 % is that of scores that know nothing about subjects.",
         "Check the labels, their order, and whether the scores are distances or similarities.",
-        example={"kind": "distance", "eer": 0.48, "over": "over all attempts"},
+        example={**_EER, "eer": 0.48},
     ),
     MessageType(
         "no-better-than-chance",
@@ -466,57 +469,54 @@ _KIND = (
         "labels, and whether {arg.kind} is {other}",
         "The EER is above 50 %, by no more than chance explains.",
         "Check the labels and their order. If the scores are of the other kind, state it.",
-        example={
-            "kind": "distance",
-            "eer": 0.52,
-            "over": "over all attempts",
-            "other": "similarity",
-        },
+        example={**_EER, "eer": 0.52, "other": "similarity"},
     ),
     MessageType(
         "labels-doubtful",
-        "the scores are no better than chance (EER {eer:rate} {over}), and their kind is certain (metric "
-        "{metric:name}): check the labels",
+        "the scores are no better than chance (EER {eer:rate} {over}), and their kind is certain "
+        "(metric {metric:name}): check the labels",
         "The scores were computed from embeddings, so that distances are distances.",
         "Check the labels and their order.",
-        example={"kind": "distance", "eer": 0.52, "over": "over all attempts", "metric": "l2"},
+        example={**_EER, "eer": 0.52, "metric": "l2"},
     ),
     MessageType(
         "labels-wrong",
-        "the scores are worse than chance (EER {eer:rate} {over}), and their kind is certain (metric "
-        "{metric:name}): the labels are wrong; check their order",
+        "the scores are worse than chance (EER {eer:rate} {over}), and their kind is certain "
+        "(metric {metric:name}): the labels are wrong; check their order",
         "The scores were computed from embeddings, so that distances are distances.",
         "Check the labels and their order.",
         "error",
-        {"kind": "distance", "eer": 0.7, "over": "over all attempts", "metric": "l2"},
+        {**_EER, "metric": "l2"},
     ),
     MessageType(
         "nearest-to-itself",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), yet each template is "
-        "nearest to itself: the kind seems right and the labels wrong; check their order",
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), yet each "
+        "template is nearest to itself: the kind seems right and the labels wrong; check their "
+        "order",
         "A template that is nearest to itself shows that the kind is right.",
         "Check the labels and their order.",
         "error",
-        {"kind": "distance", "eer": 0.7, "over": "over all attempts"},
+        _EER,
     ),
     MessageType(
         "farthest-from-itself",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), and each template is "
-        "farthest from itself: they are probably of the other kind; state {other} as {arg.kind}",
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}), and each "
+        "template is farthest from itself: they are probably of the other kind; state {other} as "
+        "{arg.kind}",
         "Similarities read as distances turn all rates round.",
         "State the kind of the scores.",
         "error",
-        {"kind": "distance", "eer": 0.97, "over": "over all attempts", "other": "similarity"},
+        {**_EER, "other": "similarity"},
     ),
     MessageType(
         "kind-wrong",
-        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): they are probably of "
-        "the other kind; state {other} as {arg.kind}",
+        "the scores, of kind {kind}, are worse than chance (EER {eer:rate} {over}): they are "
+        "probably of the other kind; state {other} as {arg.kind}",
         "Similarities read as distances turn all rates round: the EER is then above 50 %, by more "
         "than chance explains.",
         "State the kind of the scores. If it is right, the labels are wrong.",
         "error",
-        {"kind": "distance", "eer": 0.97, "over": "over all attempts", "other": "similarity"},
+        {**_EER, "other": "similarity"},
     ),
     MessageType(
         "auc-below-half",
@@ -567,18 +567,18 @@ _INTERVALS = (
         "no-upper-limit",
         "the upper limit of {frr} is 1 at {far} {targets:rates}: too few people are compared to "
         "support it",
-        "There may be no threshold in the data that has this FAR in the population, and with a "
-        "stricter one FRR may be anything.",
-        "Collect more people, or state a larger FAR.",
+        "There may be no threshold in the data that has this {far} in the population, and with a "
+        "stricter one {frr} may be anything.",
+        "Collect more people, or state a larger {far}.",
         example={"targets": [0.001]},
     ),
     MessageType(
         "no-lower-limit",
         "the lower limit of {dir} is 0 at {far} {targets:rates}: too few non-mated searches "
         "support it",
-        "There may be no threshold in the data that has this FAR in the population, and with a "
-        "stricter one DIR may be anything.",
-        "Search the gallery with more people who are not in it, or state a larger FAR.",
+        "There may be no threshold in the data that has this {far} in the population, and with a "
+        "stricter one {dir} may be anything.",
+        "Search the gallery with more people who are not in it, or state a larger {far}.",
         example={"targets": [0.01], "task": "identification"},
     ),
     MessageType(

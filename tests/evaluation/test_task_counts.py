@@ -12,9 +12,9 @@ import xarray as xr
 import bioeval
 from bioeval.base import studies
 from bioeval.base.manifest import StudyManifest
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_counts import TaskCounts, kind_of
 from bioeval.results.dataset import Scalars
-from bioeval.views.messages import kind_of, sentences
+from bioeval.views.messages import sentences
 
 PACKAGE = Path(bioeval.__file__).parent
 

@@ -88,12 +88,11 @@ def _limits(number: Printed) -> str:
 
 def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[PrintedColumn]:
     """Return the columns that a reader of a surface sees, without those that are empty."""
-    rows = table.rows if table.shown is None else table.rows[: table.shown]
     columns = []
     for i, column in enumerate(table.columns):
         if column.only not in ("", "readers", surface):
             continue
-        cells = [row[i] for row in rows]
+        cells = [row[i] for row in table.shown_rows]
         if all(map(_is_empty, cells)):
             continue
         if column.grouped:

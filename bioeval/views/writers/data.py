@@ -85,7 +85,8 @@ def as_data(
 ) -> dict[str, list[Row]]:
     """Return the rows of the tables of a document, by the names of these.
 
-    A table without a column for data, such as one with a column for each system, is left out.
+    Tables of one name are one; a table without a column for data, such as one with a column for
+    each system, is left out.
     """
     lines = Lines(vocabulary, section.task, naming)
     in_data: dict[str, list[Row]] = {}

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from optional import optional_import
-from result_messages import arguments
+from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
+from bioeval.results.support import KIND_DOUBTS
 from bioeval.scores.formats import text_table
 
 SCORES = [0.5, -1e3, 2.0]
@@ -354,11 +355,11 @@ def test_subjects_of_templates_of_a_file(tmp_path, capsys):
 
 def test_an_eer_above_one_half_is_said(tmp_path):
     text = "1 0.5\n1 0.7\n0 0.1\n0 0.2\n"
-    warning = 'check the labels, and the kind: `kind="similarity"` reverses them'
-    assert warning in be.verification(load(tmp_path, text)).warnings
-    assert "kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
+    assert "no-better-than-chance" in codes(be.verification(load(tmp_path, text)))
+    other = codes(be.verification(load(tmp_path, text, kind="similarity")))
+    assert not set(KIND_DOUBTS) & set(other)
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))
-    assert "distance is probably the wrong kind" in be.verification(load(tmp_path, many)).warnings
+    assert "kind-wrong" in codes(be.verification(load(tmp_path, many)))
 
 
 # ------------------------------------------------------------------------- matrices

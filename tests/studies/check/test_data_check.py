@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from rendered import require_names_kept
+from result_messages import arguments
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.base.messages import MessageWarning
 from bioeval.studies.check import kernel as data_scan
 from bioeval.studies.check.counts import scan
 from bioeval.studies.check.section import section
@@ -269,7 +270,8 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
     def found(values, kind="similarity"):
         made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
         made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
-        return be.check_data(made)["sentinels"], be.verification(made).warnings
+        messages = [x.sentence for x in be.messages(be.verification(made))]
+        return be.check_data(made)["sentinels"], "\n".join(messages)
 
     assert found(values)[0].severity == "ok"
     one, warnings = found(scattered(values, -1.0))
@@ -460,8 +462,8 @@ def test_kind():
     d = distances()
     for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
         result = checked(values, kind=kind)["kind"]
-        assert result.severity == "error" and other in result.remedy
-        assert "farthest from itself" in result.message
+        assert result.severity == "error" and result.verdict.arguments["other"] == other
+        assert result.verdict.code == "farthest-from-itself"
     shuffled = WHO.copy()
     np.random.default_rng(0).shuffle(shuffled)
     chance = checked(d, shuffled)["kind"]
@@ -657,7 +659,7 @@ UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.
     ids=["verification", "evaluate", "summary", "compare"],
 )
 def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
-    with pytest.warns(be.BioevalWarning, match="similarity is probably the wrong kind") as message:
+    with pytest.warns(MessageWarning, match="of the other kind") as message:
         call(UPSIDE_DOWN)
     assert {one.filename for one in message} == {__file__}
 
@@ -669,10 +671,9 @@ def test_labels_are_doubted_where_a_metric_gave_the_kind():
     who = np.repeat(np.arange(20), 2)
     result = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
     assert result.eer > 0.7
-    assert "the kind is right and the labels wrong" in result.attrs["kind_doubt"]
-    assert "kind=" not in result.attrs["warnings"]
+    assert arguments(result, "labels-wrong")["metric"] == "l2"
     given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
-    with pytest.warns(be.BioevalWarning, match='`kind="similarity"` reverses them'):
+    with pytest.warns(be.BioevalWarning, match="state similarity as `kind`"):
         be.verification(given)
 
 
@@ -682,13 +683,11 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
     genuine = rng.random(4000) < 0.3
     pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
     eer = be.verification(pairs).eer.item()
-    assert be.check_data(pairs)["kind"].message == f"distances; EER {100 * eer:.2f} %"
-    message = checked(distances())["kind"].message
-    assert re.fullmatch(
-        r"distances; EER about [\d.]+ % in a sample of the scores \(480 genuine, [\d,]+ impostor; "
-        r"an evaluation counts all\)",
-        message,
-    )
+    verdict = be.check_data(pairs)["kind"].verdict
+    assert (verdict.code, verdict.arguments["eer"]) == ("kind-plausible", eer)
+    result = checked(distances())["kind"]
+    assert result.verdict.arguments["over"] == "in a sample of the scores"
+    assert "the sample has 480 genuine" in result.message
 
 
 # ------------------------------------------------------------------------- near copies of a subject

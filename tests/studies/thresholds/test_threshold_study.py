@@ -10,6 +10,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from matplotlib.legend import Legend
+from result_messages import arguments
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
@@ -446,7 +447,7 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
         "because its FAR is bounded and not measured"
     ) in study.attrs["warnings"].splitlines()
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
-    assert "40 people (780 pairs of them) are too few to measure FRR" in at_target.warnings
+    assert arguments(at_target, "too-few-pairs-of-people")["people"] == 40
 
 
 def test_what_the_rules_cannot_see_is_told_below_the_people_needed(capsys):
