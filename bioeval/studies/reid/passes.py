@@ -218,13 +218,8 @@ class Lists:
         lists.rules = self._rules_without(self.junk | columns)
         return lists
 
-<<<<<<< HEAD
-    def notes(self) -> tuple[Message, ...]:
-        """Return messages of queries with the id of junk or of distractors."""
-=======
     def notes(self) -> tuple[str | Message, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
->>>>>>> w-doc
         notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
         return tuple(notes)
 
