@@ -45,7 +45,7 @@ class Message:
     arguments: Mapping[str, Any]
     about: tuple[str, ...] = ()
 
-    def __init__(self, code: str, /, about: Iterable[str] = (), **arguments: Any):
+    def __init__(self, code: str, /, about: Any = (), **arguments: Any):
         object.__setattr__(self, "code", code)
         object.__setattr__(self, "arguments", arguments)
         object.__setattr__(self, "about", tuple(about))
@@ -92,11 +92,16 @@ def message_attrs(
     Sentences that have no code yet stay in the attribute ``warnings``.
     """
     attrs = attrs or {}
-    listed: list[str | Message] = [*str(attrs.get("warnings") or "").splitlines()]
-    listed += [*messages_of(attrs), *found]
-    texts = dict.fromkeys(line for line in listed if isinstance(line, str) and line)
-    coded = as_json(line for line in listed if isinstance(line, Message))
-    return {"warnings": "\n".join(texts), ATTRIBUTE: coded}
+    texts = str(attrs.get("warnings") or "").splitlines()
+    coded = messages_of(attrs)
+    for message in found:
+        if isinstance(message, str):
+            texts.append(message)
+        elif message.code:
+            coded.append(message)
+        else:
+            texts.append(str(message.arguments["sentence"]))
+    return {"warnings": "\n".join(filter(None, dict.fromkeys(texts))), ATTRIBUTE: as_json(coded)}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
+from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
@@ -116,7 +117,7 @@ class Evaluation:
         lines = []
         for more in self.more:
             for results in more.results.values():
-                tables.append(table_of(results, self._reword))
+                tables += [Text(""), table_of(results, self._reword, self._naming)]
             lines += more.lines()
         tables += lines
         return Group(*tables)

@@ -262,6 +262,10 @@ class StudyCommand:
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
+    def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
+        """Return what a study says of its results as a document, and its tables as CSV."""
+        return self._data(results, self.in_terms(results))
+
     def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV."""
         from bioeval.views.tables.registry import sections_of

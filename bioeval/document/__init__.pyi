@@ -3,6 +3,7 @@
 from bioeval.base.messages import (
     Message as Message,
     MessageType as MessageType,
+    MessageWarning as MessageWarning,
     as_json as as_json,
     from_json as from_json,
     message_attrs as message_attrs,
@@ -24,15 +25,12 @@ from bioeval.document.blocks import (
     walk as walk,
 )
 from bioeval.document.cells import (
-    Cell as Cell,
     Cost as Cost,
     Count as Count,
     Duration as Duration,
-    Flag as Flag,
     Interval as Interval,
     Label as Label,
     Labels as Labels,
-    Missing as Missing,
     Moment as Moment,
     Number as Number,
     Picture as Picture,
@@ -41,7 +39,6 @@ from bioeval.document.cells import (
     Rate as Rate,
     Score as Score,
     Size as Size,
-    Strong as Strong,
 )
 from bioeval.document.message_types import (
     catalogue as catalogue,
@@ -54,6 +51,7 @@ from bioeval.document.results import (
     is_doubt as is_doubt,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
+    rate_of as rate_of,
     result_messages as result_messages,
     rule_in_words as rule_in_words,
     table_of_variables as table_of_variables,
@@ -68,8 +66,12 @@ from bioeval.document.terms import (
     word_for as word_for,
 )
 from bioeval.document.text import (
+    Cell as Cell,
     Enumeration as Enumeration,
+    Flag as Flag,
+    Missing as Missing,
     Phrase as Phrase,
+    Strong as Strong,
     Term as Term,
     Text as Text,
     parts as parts,

@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from bioeval.document.text import Text
+from typing import Any, Literal
 
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
@@ -70,12 +67,14 @@ class Score(Quantity):
 class Number(Quantity):
     """A number without a unit: an AUC, a coefficient, a mean rank, or a `difference` of two.
 
-    It has these `decimals`, or these `digits` in all if they are not None.
+    It has these `decimals`, or these `digits` in all if they are not None; as a `fraction` it is
+    written as 1/3 where its terms are small.
     """
 
     decimals: int = 2
     difference: bool = False
     digits: int | None = None
+    fraction: bool = False
     proportion: bool = False  # in [0, 1], and written as 0 or 1 only if it is that
 
 
@@ -127,33 +126,8 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """Whether something is so, with what a reader is told where it is."""
-
-    value: bool
-    text: Text = "yes"
-
-
-@dataclass(frozen=True)
 class Picture:
     """An image of a template: a file or the bytes of one, and what it shows."""
 
     source: Any
     description: str
-
-
-@dataclass(frozen=True)
-class Missing:
-    """No value, and why."""
-
-    why: Text = ""
-
-
-@dataclass(frozen=True)
-class Strong:
-    """A text that stands out."""
-
-    text: Text
-
-
-Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong

@@ -22,6 +22,7 @@ class ResultMessage(NamedTuple):
     code: str
     arguments: Mapping[str, Any]
     sentence: str
+    about: tuple[str, ...] = ()  # the parts of the data, such as a sequence, that it is about
 
 
 def messages(result: Any) -> list[ResultMessage]:
@@ -50,7 +51,10 @@ def messages(result: Any) -> list[ResultMessage]:
     listed = {}
     for _, dataset in datasets(result):
         for message in messages_of_result(dataset):
-            listed[message] = ResultMessage(message.code, message.arguments, lines.message(message))
+            sentence = lines.message(message)
+            listed[message] = ResultMessage(
+                message.code, message.arguments, sentence, message.about
+            )
     return list(listed.values())
 
 

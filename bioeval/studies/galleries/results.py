@@ -122,14 +122,11 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
-    notes = [
-        f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts "
-        "are sums and no weights of the means"
-    ]
-    found: list[str | Message] = [*notes]
+    found: list[str | Message] = [Message("mean-over-galleries", galleries=list(results))]
     for dataset in every:
-        found += str(dataset.attrs.get("warnings", "")).splitlines()
-        found += messages_of(dataset.attrs)
+        found += [*str(dataset.attrs.get("warnings", "")).splitlines(), *messages_of(dataset.attrs)]
+    attrs.pop("warnings", None)  # those that all galleries have
+    attrs.pop("messages", None)
     attrs |= {"galleries": " ".join(results), **message_attrs(found)}
     return xr.Dataset(variables, coordinates, attrs)
 
@@ -226,12 +223,6 @@ def sampled_dataset(
     return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)
 
 
-NO_POINTS = (
-    "operating points of expected rates are known between the thresholds of the result only: "
-    "EER and DIR at a FAR lie within the bounds ..._at_least and ..._at_most"
-)
-
-
 def closed_set_expected(
     tally: GalleryTally, *, unmated: str = "auto", note: str = ""
 ) -> xr.Dataset:
@@ -280,7 +271,7 @@ def open_set_expected(
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
     notes: list[str | Message] = [*from_json(note)]
     if tally.genuine and impostor:
-        notes.append(NO_POINTS)
+        notes.append(Message("points-between-thresholds"))
     result = counts.dataset(points, targets, about, options, notes, [])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 
@@ -306,11 +297,8 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
     attrs = names_of("open_set")["fewer_mates"].attrs()
     dataset = dataset.assign(fewer_mates=((), np.int64(fewer), attrs))
     if fewer:
-        note = (
-            f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
-            "templates of their subject; the gallery holds all of these"
-        )
-        dataset.attrs["warnings"] = "\n".join(filter(None, [dataset.attrs["warnings"], note]))
+        found = Message("fewer-mates-than-drawn", fewer=fewer, genuine=genuine, templates=size)
+        dataset.attrs |= message_attrs([found], dataset.attrs)
     return dataset
 
 

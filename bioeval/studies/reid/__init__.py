@@ -4,7 +4,6 @@ from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 STUDY = StudyManifest(
     calls={"reid": ("apply_convention", "gom", "reid")},
-    messages="messages.MESSAGES",
     commands=(
         Subcommand(
             "gom",
@@ -51,5 +50,6 @@ bioeval gom lists.npz --normalize 0,2
     counts={"reid": "tasks", "gom": "tasks"},
     tasks={"reid": "tasks", "gom": "tasks"},
     columns={"camera": "convention"},
-    views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
+    views=(View(("GOM",), "section", "section", several=True, named_by="system", needs="queries"),),
+    messages="messages.MESSAGES",
 )

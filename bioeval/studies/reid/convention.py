@@ -219,16 +219,14 @@ def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
 
 def left_out_notes(
     scores: Any, distractor_ids: Sequence[int], junk_ids: Sequence[int]
-) -> list[str]:
-    """Return remarks on queries that are junk or distractors."""
+) -> list[Message]:
+    """Return messages of queries that are junk or distractors."""
     notes = []
     for ids, role in ((distractor_ids, "distractors"), (junk_ids, "junk")):
         count = int(left_out_queries(scores, ids).sum())
         if count:
-            notes.append(
-                f"{count} queries bear an id of {role} ({', '.join(map(str, ids))}): they match "
-                "nothing, and were left out"
-            )
+            listed = list(map(str, ids))
+            notes.append(Message("queries-left-out", queries=count, role=role, ids=listed))
     return notes
 
 

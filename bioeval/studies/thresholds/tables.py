@@ -20,7 +20,6 @@ from bioeval.studies.assurance.words import (
     refuses_threshold,
     threshold_to_install,
 )
-from bioeval.studies.folds.tables import not_shown
 from bioeval.tallies import Rule, to_user
 from bioeval.views import sentence_about, term_translator
 from bioeval.views.tables import about, grid, indented, mean_text, plain_table, warned
@@ -94,7 +93,9 @@ class StudyTable:
         narrow = options.max_width < 70
         table, left_out = self._rates(options.max_width)
         yield indented(table)
-        yield from not_shown(left_out, 90)
+        if left_out:
+            text = f"Not shown in this width: {', '.join(left_out)}. Needs 90 columns of text."
+            yield indented(Text(text, style="dim"))
         if attrs["on_new_data"]:
             yield Text("")
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")

@@ -63,6 +63,7 @@ from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import (
+    Bound,
     Ends,
     Fold,
     cross_names,
@@ -320,7 +321,7 @@ def study_threshold(
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = '; the column "by subject" has a bound' if counts.by_subject else ""
+    bound: Bound = "column" if counts.by_subject else ""
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )

@@ -24,7 +24,6 @@ _NAMES: NamesByModule = {
         "warnings",
     ),
     "bioeval.views.tables.sections": ("fusion_in_words", "section", "title"),
-    "bioeval.views.tables.summary": ("figures",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -20,4 +20,3 @@ from bioeval.views.tables.sections import (
     section as section,
     title as title,
 )
-from bioeval.views.tables.summary import figures as figures

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from rendered import require_names_kept
 from result_messages import arguments
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
@@ -19,6 +20,7 @@ from bioeval.__main__ import main
 from bioeval.base.messages import MessageWarning
 from bioeval.studies.check import kernel as data_scan
 from bioeval.studies.check.counts import scan
+from bioeval.studies.check.section import section
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
@@ -617,6 +619,16 @@ def test_the_layout_of_probes_from_the_gallery_is_not_called_all_against_all():
     part = be.Scores(1 - np.eye(4), list("aabb")).select(probes=[0, 2])
     result = be.check_data(part, read_scores=False)["layout"]
     assert result.message == "probes from the gallery, 2 x 4"
+
+
+def test_labels_are_kept_in_every_writer():
+    """Labels that look like terms or markup, in the places of a finding."""
+
+    def of(name: str) -> Any:
+        labels = [name, f" {name}", *map(str, WHO[2:])]
+        return section(be.check_data(be.Scores(distances(), labels)))
+
+    require_names_kept(of)
 
 
 def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
