@@ -200,6 +200,11 @@ def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
     columns = _fitting(all_columns, width - _INDENT)
     if columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
+        shown = [column.column.name for column in columns]
+        left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
+        if left_out:
+            line = f"Not shown in this width: {', '.join(left_out)}"
+            yield _indented(_text(line, "dim"))
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
