@@ -4,7 +4,8 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.base.messages": ("Message", "MessageType"),
+    "bioeval.base.messages": ("Message", "MessageType", "messages_of"),
+    "bioeval.document.about": ("data_facts",),
     "bioeval.document.blocks": (
         "Block",
         "Column",
@@ -39,6 +40,7 @@ _NAMES: NamesByModule = {
         "Score",
         "Strong",
         "cell_of_scalar",
+        "threshold_to_install",
     ),
     "bioeval.document.results": (
         "interval_note",

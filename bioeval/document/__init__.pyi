@@ -1,6 +1,11 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
-from bioeval.base.messages import Message as Message, MessageType as MessageType
+from bioeval.base.messages import (
+    Message as Message,
+    MessageType as MessageType,
+    messages_of as messages_of,
+)
+from bioeval.document.about import data_facts as data_facts
 from bioeval.document.blocks import (
     Block as Block,
     Column as Column,
@@ -35,6 +40,7 @@ from bioeval.document.cells import (
     Score as Score,
     Strong as Strong,
     cell_of_scalar as cell_of_scalar,
+    threshold_to_install as threshold_to_install,
 )
 from bioeval.document.results import (
     interval_note as interval_note,

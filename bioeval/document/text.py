@@ -6,9 +6,10 @@ format says what a plain value is::
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 
-``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
-command line writes its option. Nothing is translated afterwards, so that a system that is called
-FAR-net keeps its name.
+``{rate:term}`` is the term that an argument names, ``{needed:amounts}`` writes numbers by their
+nouns: ``78 people with 3,000 pairs``. ``{arg.nan}`` is the argument ``nan`` of a public function,
+``{arg.nan=reject}`` one with a value; a command line writes its option. Nothing is translated
+afterwards, so that a system that is called FAR-net keeps its name.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import Argument
+from bioeval.base.messages import Message
 from bioeval.document.cells import (
     Cell,
     Cost,
@@ -78,7 +80,8 @@ class Enumeration:
 
 
 #: What can be written in a line. Plain text is written as it is.
-Text = str | Phrase | Enumeration | Term | Argument | Cell
+#: A message stands for its sentence.
+Text = str | Phrase | Enumeration | Term | Argument | Cell | Message
 
 
 def say(template: str, /, *, task: str = "", **arguments: Any) -> Phrase:
@@ -104,11 +107,13 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Picture | Missing | Strong):
+    if isinstance(value, Argument | Moment | Label | Labels | Picture | Missing | Strong | Message):
         return value
     kind, _, noun = form.partition(" ")
     if kind == "names":
         return Enumeration([Label(str(x)) for x in value])
+    if kind == "amounts":
+        return Enumeration([Count(n, noun=noun) for noun, n in value.items()], "with")
     if kind.endswith("s") and kind[:-1] in _FORMATS:
         return Enumeration([_typed(x, kind[:-1]) for x in value])
     if kind in _FORMATS:
@@ -130,6 +135,8 @@ def parts(phrase: Phrase) -> Iterator[Text]:
         if name.startswith(_ARGUMENT):
             argument, _, value = name.removeprefix(_ARGUMENT).partition("=")
             yield Argument(argument, value or None)
+        elif name in phrase.arguments and form == "term":
+            yield Term(phrase.arguments[name], phrase.task)
         elif name in phrase.arguments:
             yield _typed(phrase.arguments[name], form or "")
         else:

@@ -97,6 +97,8 @@ class Lines:
                 return self._phrase(text)
             case Enumeration():
                 return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
+            case Message():
+                return self.message(text)
             case Label():
                 return self.literal(printable(escaped(text.text)))
             case Labels():
@@ -168,6 +170,8 @@ def rates_shown(section: Section) -> dict[str, set[str]]:
                     collect(part, task)
             case Strong():
                 collect(text.text, task)
+            case Message():
+                collect(sentence_of(text), task)
 
     for place, block in walk(section):
         for text in _texts(block):
