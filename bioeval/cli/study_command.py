@@ -257,21 +257,26 @@ class StudyCommand:
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
-    def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
-        """Return what a study says of its results as a document, and its tables as CSV."""
+    def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
+        """Return what a study says of its results as a document, and its tables as CSV.
+
+        Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
+        """
         from bioeval.views.tables.registry import sections_of
-        from bioeval.views.writers.data import as_data, messages_data
+        from bioeval.views.writers.data import answer_of, as_data, messages_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         if not isinstance(results, dict):
             document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
         messages: list[Any] = []
         csv: dict[str, Table] = {}
-        for section in sections_of(drawn):
-            tables = as_data(section, self._terms)
+        for section in sections_of(results):
+            if answer := answer_of(section, naming=naming()):
+                document["answer"] = answer
+            tables = as_data(section)
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-            messages += messages_data(section, self._terms, naming())
+            messages += messages_data(section, naming=naming())
         return {**document, "messages": messages}, csv
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
@@ -330,7 +335,7 @@ class StudyCommand:
         else:
             drawn, saved = self.in_terms(results), results
         if document is None:
-            document, csv = self._data(results, drawn)
+            document, csv = self.data_of(results)
         table = self.table(drawn)
         if apart:
             drawn = list(drawn.values())

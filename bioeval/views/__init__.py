@@ -5,6 +5,7 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
+    "bioeval.views.messages": ("sentence",),
     "bioeval.views.show": ("Shown",),
     "bioeval.views.tasks": (
         "TASKS",
@@ -18,6 +19,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
+    "bioeval.views.writers.numbers": ("in_six_digits",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

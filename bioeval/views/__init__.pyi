@@ -1,6 +1,7 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.views.images import Images as Images
+from bioeval.views.messages import sentence as sentence
 from bioeval.views.show import Shown as Shown
 from bioeval.views.tasks import (
     TASKS as TASKS,
@@ -21,3 +22,4 @@ from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
 )
+from bioeval.views.writers.numbers import in_six_digits as in_six_digits

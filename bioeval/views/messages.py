@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bioeval.document import messages_of_result
+from bioeval.document import Message, messages_of_result
 from bioeval.views.tasks import datasets
 from bioeval.views.writers.lines import Lines
 
@@ -16,6 +16,11 @@ class ResultMessage(NamedTuple):
     code: str
     arguments: Mapping[str, Any]
     sentence: str
+
+
+def sentence(message: Message) -> str:
+    """Return the sentence of a message, in the words of Python and of the lecture."""
+    return Lines().message(message)
 
 
 def messages(result: Any) -> list[ResultMessage]:

@@ -24,6 +24,7 @@ from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.summary import summary_blocks
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import TermTranslator, term_translator, words_of
+from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -204,6 +205,11 @@ def sections_of(results: Any) -> list[Section]:
         if view is not None and view.name == "section":
             made += _sections(view, parts)
     return made
+
+
+def answer_to(dataset: xr.Dataset) -> str:
+    """Return what a study answers to the question of its result; empty without a document."""
+    return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
 def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
