@@ -19,6 +19,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
+    "bioeval.views.writers.lines": ("Lines",),
     "bioeval.views.writers.numbers": ("in_six_digits",),
 }
 

@@ -22,4 +22,5 @@ from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
 )
+from bioeval.views.writers.lines import Lines as Lines
 from bioeval.views.writers.numbers import in_six_digits as in_six_digits

@@ -13,6 +13,7 @@ import numpy as np
 
 from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
 from bioeval.base import Argument, counted, hooks, report, reporter, rows_reported_to, stage
+from bioeval.document import Message
 from bioeval.partition import LabelCodes
 from bioeval.results import rate
 from bioeval.scores import (
@@ -711,7 +712,7 @@ def assured_folds(
     """
     made = {}
     for done, (place, (train, test)) in enumerate(parts.items(), 1):
-        assured = Assured(reason="the training part has no attempts")
+        assured = Assured(refusal=Message("no-attempts-to-train-on"))
         if train is not None:
             assured = assured_threshold(
                 train,
