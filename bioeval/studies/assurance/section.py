@@ -52,9 +52,8 @@ def section(results: ResultsBySystem) -> Section:
         (
             Paragraph(verdict, "answer"),
             Facts(data_facts(results), indented=True),
-            *_limits(ds),
+            Section("limits", "", (*_limits(ds), Paragraph(_validity(ds), "note"))),
             _rates(ds),
-            Paragraph(_validity(ds), "note"),
             result_messages(results),
         ),
         task="verification",

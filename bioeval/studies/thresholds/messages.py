@@ -20,7 +20,7 @@ STUDY = (
     ),
     MessageType(
         "target-not-shown",
-        "the data cannot show {rate:term} {target:rate}: even without a {error:term} "
+        "the data cannot show {rate:term} {target:rate}: even without a {error:term}, "
         "{needed:amounts} would be needed (rule of 3)",
         "So few independent attempts bound the rate by more than the target at 95 % confidence, "
         "even if none of them is an error.",

@@ -77,7 +77,6 @@ def section(results: ResultsBySystem) -> Section:
             _rates(study),
             *_missed(study),
             *people_needed(study),
-            *_spread(study),
             table_of_variables(study, "repeat", "fold", id="folds"),
             Messages(messages),
         ),
@@ -89,6 +88,8 @@ def _said_before(study: xr.Dataset) -> list[Message]:
     """Return the messages that stand beside the answer: a doubt, and why it is no more."""
     doubt = str(study.attrs.get(KindVerdict.ATTRIBUTE, ""))
     said = [Message("", sentence=doubt)]
+    if _is_refused(study):
+        return said
     for message in messages_of_result(study):
         if message.code in (*REFUSED, "target-not-shown"):
             said.append(message)
@@ -156,11 +157,13 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
         prefix = "Provisional"
     elif rule.name == "fixed":
         prefix = "Given"
-    yield Paragraph(_headline(study, prefix), "" if promised else "answer")
+    blocks = [Paragraph(_headline(study, prefix), "" if promised else "answer")]
     if rule.name != "fixed":
-        yield Paragraph(say("By {rule}, chosen on all data.", rule=rule_in_words(rule)), "note")
+        by = say("By {rule}, chosen on all data.", rule=rule_in_words(rule))
+        blocks.append(Paragraph(by, "note"))
     if out_of_reach is not None:
-        yield Paragraph(say("Provisional, because {reason}.", reason=out_of_reach))
+        blocks.append(Paragraph(say("Provisional, because {reason}.", reason=out_of_reach)))
+    yield Section("threshold_of_these_data", "", blocks)
 
 
 def _is_refused(study: xr.Dataset) -> bool:
@@ -387,6 +390,7 @@ def _columns(study: xr.Dataset) -> Iterator[Text]:
             "Assured: over the first division; the promise is on the {far} among all people, not "
             "on the test people of a fold."
         )
+    yield from _spread(study)
 
 
 def _missed(study: xr.Dataset) -> Iterator[Block]:
@@ -407,20 +411,17 @@ def _missed(study: xr.Dataset) -> Iterator[Block]:
     )
 
 
-def _spread(study: xr.Dataset) -> Iterator[Block]:
+def _spread(study: xr.Dataset) -> Iterator[Text]:
     """Yield the thresholds of the folds."""
     t = study["fold_threshold"].values
     t = t[np.isfinite(t)]
     if len(t) and not _is_fixed(study):
-        yield Paragraph(
-            say(
-                "Threshold over {folds:count folds}: {low:score} to {high:score}, sd {sd}.",
-                folds=len(t),
-                low=float(t.min()),
-                high=float(t.max()),
-                sd=Number(float(t.std(ddof=1)) if len(t) > 1 else math.nan, digits=3),
-            ),
-            "note",
+        yield say(
+            "Threshold over {folds:count folds}: {low:score} to {high:score}, sd {sd}.",
+            folds=len(t),
+            low=float(t.min()),
+            high=float(t.max()),
+            sd=Number(float(t.std(ddof=1)) if len(t) > 1 else math.nan, digits=3),
         )
 
 

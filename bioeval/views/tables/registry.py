@@ -195,6 +195,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
             tables += _of_evaluation(tree, reword)
     if len(tables) == 1:
         return tables[0]
+    if all(isinstance(table, TerminalDocument) for table in tables):
+        return TerminalDocument.joined(tables)
     return Group(*tables)
 
 

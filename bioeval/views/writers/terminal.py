@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -53,6 +53,13 @@ class TerminalDocument:
     ):
         self.section, self._vocabulary, self._naming = section, vocabulary, naming
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
+
+    @classmethod
+    def joined(cls, documents: Sequence[TerminalDocument]) -> TerminalDocument:
+        """Return several documents as one, with the words of the first."""
+        first = documents[0]
+        sections = [document.section for document in documents]
+        return cls(Section("results", "", sections), first._vocabulary, first._naming)
 
     def html(self) -> str:
         """Return the document as HTML."""
