@@ -312,7 +312,8 @@ def study_threshold(
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    bound = "; the interval where it was chosen bounds it" if counts.by_subject else ""
+    column = "these data" if rule.name == "fixed" else "where chosen"
+    bound = f'; the column "{column}" has a bound' if counts.by_subject else ""
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
