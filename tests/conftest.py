@@ -143,10 +143,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [x for x in items if x not in left_out]
 
 
-def pytest_runtest_logfinish() -> None:
+def pytest_runtest_logfinish(nodeid: str) -> None:
     """Begin no other test when the time of ``--seconds`` is up."""
     if _session and 0 < _session[0].config.option.seconds < time.monotonic() - _BEGUN:
-        _session[0].shouldstop = "the time is up: the tests after this one were not run"
+        tests = [item.nodeid for item in _session[0].items]
+        left = len(tests) - tests.index(nodeid) - 1
+        if left:
+            _session[
+                0
+            ].shouldstop = (
+                f"the time is up; of {len(tests)} tests {left} not run: `scripts/test --all FILE`"
+            )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from bioeval.views.tables.layout import plain
-from bioeval.views.tables.result_table import ResultTable
+from bioeval.views.sections.evaluation import section
+from bioeval.views.tasks import datasets
+from bioeval.views.terms import words_of
+from bioeval.views.writers.lines import Naming, python_naming
+from bioeval.views.writers.terminal import as_text as text_of_section
 
 
-def as_text(results: Any, width: int = 100, reword: Callable[[str], str] | None = None) -> str:
-    return plain(ResultTable(results, reword), width)
+def as_text(results: Any, width: int = 100, naming: Naming = python_naming) -> str:
+    vocabulary = next((words_of(dataset) for _, dataset in datasets(results)), "lecture")
+    return text_of_section(section(results), width, vocabulary, naming)

@@ -56,6 +56,21 @@ def as_json(messages: Iterable[Message]) -> str:
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
 
 
+def message_attrs(
+    found: Iterable[str | Message], attrs: Mapping[Any, Any] | None = None
+) -> dict[str, str]:
+    """Return the attributes of a result with further messages, each once.
+
+    Sentences that have no code yet stay in the attribute ``warnings``.
+    """
+    attrs = attrs or {}
+    listed: list[str | Message] = [*str(attrs.get("warnings") or "").splitlines()]
+    listed += [*messages_of(attrs), *found]
+    texts = dict.fromkeys(line for line in listed if isinstance(line, str) and line)
+    coded = as_json(line for line in listed if isinstance(line, Message))
+    return {"warnings": "\n".join(texts), ATTRIBUTE: coded}
+
+
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
     listed = []

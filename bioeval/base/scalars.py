@@ -103,6 +103,9 @@ class Scalar(Name):
     best: Literal["", "max", "min"] = ""  # which value over all operating points a task has
     threshold: str = ""  # variable of its threshold
     label: str = ""  # in tables and comparisons, with a FAR target in per cent as {target}
+    #: The label with its rates as terms of a document, ``"{frr} at {far} <= {target}"``; a label
+    #: without such a rate needs none.
+    template: str = ""
     also: str = ""  # another name in use
     percent: bool = True
     #: In tables; of a class: enough to make one of its attempts visible.
@@ -306,6 +309,7 @@ VERIFICATION_RATES = (
         name="far",
         quotient=(("fa",), _IMPOSTOR),
         label="FAR",
+        template="{far}",
         decimals="impostor",
         results=("task", "folds", "repeats"),
     ),
@@ -331,6 +335,7 @@ VERIFICATION_RATES = (
         name="frr",
         quotient=(("fr",), _GENUINE),
         label="FRR",
+        template="{frr}",
         results=("task", "folds", "repeats"),
     ),
     Scalar(
@@ -404,6 +409,7 @@ _OTHER_POINTS = (
         name="zero_far",
         threshold="zero_far_threshold",
         label="FRR at FAR = 0",
+        template="{frr} at {far} = 0",
         also="ZeroFMR",
         quoted=True,
     ),
@@ -414,6 +420,7 @@ _OTHER_POINTS = (
         name="zero_frr",
         threshold="zero_frr_threshold",
         label="FAR at FRR = 0",
+        template="{far} at {frr} = 0",
         also="ZeroFNMR",
         decimals="impostor",
         quoted=True,
@@ -428,6 +435,7 @@ FRR_AT_FAR = Scalar(
     name="frr_at_far",
     threshold="threshold_at_far",
     label="FRR at FAR <= {target}",
+    template="{frr} at {far} <= {target}",
     results=("task", "comparison"),
 )
 
@@ -437,6 +445,7 @@ FAR_AT_FRR = Scalar(
     name="far_at_frr",
     threshold="threshold_at_frr",
     label="FAR at FRR <= {target}",
+    template="{far} at {frr} <= {target}",
     decimals="impostor",
     results=("task", "comparison"),
 )
@@ -449,6 +458,7 @@ WITH_FAILURES = (
         name="frr_iso_at_far",
         threshold="threshold_at_far",
         label="FRR with FTA at FAR <= {target}",
+        template="{frr} with FTA at {far} <= {target}",
     ),
     Scalar(
         "smallest FTE + (1 - FTE) (FTA + FRR (1 - FTA)) with FAR at most the target",
@@ -456,6 +466,7 @@ WITH_FAILURES = (
         name="gfrr_at_far",
         threshold="threshold_at_far",
         label="GFRR at FAR <= {target}",
+        template="GFRR at {far} <= {target}",
     ),
 )
 
@@ -480,6 +491,7 @@ DIR = Scalar(
     name="dir",
     quotient=(("di",), _GENUINE),
     label="DIR",
+    template="{dir}",
     larger_is_better=True,
     results=("task", "folds", "repeats"),
 )
@@ -490,6 +502,7 @@ CMS = Scalar(
     name="cms",
     quotient=(("cms_count",), ("attempts",)),
     label="CMS",
+    template="{cms}",
     larger_is_better=True,
     results=("task", "folds", "repeats"),
 )
@@ -511,13 +524,14 @@ DIR_AT_FAR = Scalar(
     name="dir_at_far",
     threshold="threshold_at_far",
     label="DIR at FAR <= {target}, rank 1",
+    template="{dir} at {far} <= {target}, rank 1",
     larger_is_better=True,
     results=("task", "comparison"),
     jackknife="wider",
 )
 
 OPEN_SET_EER = replace(
-    EQUAL_ERROR[0], label="EER, rank 1", undefined="FAR and 1 - DIR do not cross"
+    EQUAL_ERROR[0], label="EER, rank 1", undefined="{far} and 1 - {dir} do not cross"
 )
 
 # ---------------------------------------------------------------------------- re-identification
@@ -649,6 +663,7 @@ FAR_UNENROLLED = Scalar(
     name="far_unenrolled",
     quotient=(("fa_unenrolled",), ("unenrolled_attempts",)),
     label="FAR of probes not enrolled",
+    template="{far} of probes not enrolled",
     decimals="impostor",
     results=("folds",),
 )
@@ -661,6 +676,7 @@ SEEN = tuple(
         name=f"{name}_{people}",
         quotient=((f"{error}_{people}",), (f"{kind}_attempts_{people}",)),
         label=f"{name.upper()}, {people} subjects",
+        template=f"{{{name}}}, {people} subjects",
         decimals="genuine" if name == "frr" else "impostor",
         results=("folds",),
     )

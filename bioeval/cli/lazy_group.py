@@ -198,9 +198,14 @@ class LazyGroup(click.Group):
 
 
 def _command_for(word: str) -> str:
-    """Return a hint for a file in the place of the command."""
+    """Return a hint for a file, or a task of a card, in the place of the command."""
     from pathlib import Path
 
+    if word.replace("-", "_") in ("verification", "open_set", "closed_set", "reid"):
+        return (
+            f" To evaluate {word}: bioeval run FILE --protocol CARD, with a card that has this "
+            "task (bioeval protocols lists the cards)"
+        )
     ending = Path(word).suffix.lower()
     if ending == ".toml":
         return f" To see a card: bioeval protocols {word}"

@@ -406,7 +406,9 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 def warnings_of(ds: xr.Dataset) -> list[str]:
     """Return the warnings of a result with the options of the command."""
-    return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
+    from bioeval.views.messages import sentences
+
+    return list(map(reword, sentences(ds)))
 
 
 def read_scores(

@@ -24,6 +24,7 @@ from bioeval.cli.outputs import (
     write_results,
 )
 from bioeval.results.support import KindVerdict
+from bioeval.views.messages import sentences
 from bioeval.views.tables.registry import table_of
 from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings
 from bioeval.views.tables.sections import precision_of_queries
@@ -54,7 +55,14 @@ _SHARED = (
 )
 
 #: Attributes that are in another place of the document, or in another form.
-_ELSEWHERE = (*_SHARED, "warnings", KindVerdict.ATTRIBUTE, "bioeval_version", "report_ranks")
+_ELSEWHERE = (
+    *_SHARED,
+    "warnings",
+    "messages",
+    KindVerdict.ATTRIBUTE,
+    "bioeval_version",
+    "report_ranks",
+)
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
@@ -243,9 +251,8 @@ def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
 
 def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
-    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version")
-    warnings_of_task = filter(None, str(document.pop("warnings", "")).split("\n"))
-    document["warnings"] = list(map(reword, warnings_of_task))
+    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "messages")
+    document["warnings"] = list(map(reword, sentences(dataset)))
     for dim in ("rank", *TARGETS):
         if dim in dataset.dims:
             document[f"{dim}s"] = dataset[dim].values.tolist()

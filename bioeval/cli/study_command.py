@@ -47,6 +47,11 @@ def _scalars(ds: xr.Dataset) -> dict[str, Any]:
     return next(iter(rows_over(ds)), {})
 
 
+def _about(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the attributes and the scalars of a result, without its messages."""
+    return {**attributes_but(ds, *_NOT_IN_DATA), **_scalars(ds)}
+
+
 def checked(
     tree: xr.DataTree,
     scores: Scores,
@@ -253,7 +258,7 @@ class StudyCommand:
 
     def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
         """Return the file, the attributes and the scalars of a result, warnings as a list."""
-        attrs = attributes_but(ds, "bioeval_version")
+        attrs = attributes_but(ds, *_NOT_IN_DATA)
         attrs["warnings"] = warnings_of(ds)
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
@@ -263,17 +268,23 @@ class StudyCommand:
         Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
         """
         from bioeval.views.tables.registry import sections_of
-        from bioeval.views.writers.data import answer_of, as_data, messages_data
+        from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
-        if not isinstance(results, dict):
-            document |= {**attributes_but(results, *_NOT_IN_DATA), **_scalars(results)}
+        sections = sections_of(results)
+        if isinstance(results, dict):
+            document["results"] = {name: _about(ds) for name, ds in results.items()}
+        elif hasattr(results, "attrs"):
+            document |= _about(results)
+        else:
+            for section in sections:
+                document |= facts_data(section)
         messages: list[Any] = []
         csv: dict[str, Table] = {}
-        for section in sections_of(results):
+        for section in sections:
             if answer := answer_of(section, naming=naming()):
                 document["answer"] = answer
-            tables = as_data(section)
+            tables = as_data(section, naming=naming())
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
             messages += messages_data(section, naming=naming())
@@ -281,7 +292,7 @@ class StudyCommand:
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
         """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-        attrs = attributes_but(ds, "warnings")
+        attrs = attributes_but(ds, "warnings", "messages")
         return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
@@ -309,20 +320,22 @@ class StudyCommand:
 
     def finish(
         self,
-        results: xr.Dataset | dict[str, xr.Dataset],
+        results: Any,
         document: dict[str, Any] | None = None,
         csv: Mapping[str, Table] | None = None,
         *,
+        more: Mapping[str, Any] | None = None,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
         apart: bool = False,
     ) -> None:
-        """Write one result, or several by name, and keep the table for printing.
+        """Write one result, or several datasets by name, and keep the table for printing.
 
         The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
-        only one. Without a `document` it is what the study says of its results, in data, and each
-        of its tables is a file of CSV.
+        only one. Without a `document` it is what the study says of its results, in data, with
+        `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
+        that is no dataset is neither written nor drawn.
         """
         self._counting.close()
         import xarray as xr
@@ -332,11 +345,18 @@ class StudyCommand:
         if isinstance(results, dict):
             drawn = {name: self.in_terms(ds) for name, ds in results.items()}
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in results.items()})
-        else:
+        elif isinstance(results, xr.Dataset):
             drawn, saved = self.in_terms(results), results
+        else:
+            drawn, saved = results, None
         if document is None:
-            document, csv = self.data_of(results)
+            document, tables = self.data_of(results)
+            csv = tables | dict(csv or {})
+            document |= more or {}
         table = self.table(drawn)
+        if saved is None:
+            self.save(document, None, table, csv=csv)
+            return
         if apart:
             drawn = list(drawn.values())
         self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)

@@ -5,7 +5,6 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.base.messages": ("Message", "MessageType", "messages_of"),
-    "bioeval.document.about": ("data_facts",),
     "bioeval.document.blocks": (
         "Block",
         "Column",
@@ -27,6 +26,7 @@ _NAMES: NamesByModule = {
         "Cost",
         "Count",
         "Duration",
+        "Flag",
         "Interval",
         "Label",
         "Labels",
@@ -38,11 +38,12 @@ _NAMES: NamesByModule = {
         "Quantity",
         "Rate",
         "Score",
+        "Size",
         "Strong",
-        "cell_of_scalar",
         "threshold_to_install",
     ),
     "bioeval.document.results": (
+        "data_facts",
         "interval_note",
         "messages_of_result",
         "people_and_attempts",
@@ -51,6 +52,7 @@ _NAMES: NamesByModule = {
         "table_of_variables",
         "threshold_choice",
     ),
+    "bioeval.document.scalars": ("cell_of_scalar", "label_of"),
     "bioeval.document.terms": (
         "RATES",
         "VOCABULARIES",

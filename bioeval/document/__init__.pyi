@@ -5,7 +5,6 @@ from bioeval.base.messages import (
     MessageType as MessageType,
     messages_of as messages_of,
 )
-from bioeval.document.about import data_facts as data_facts
 from bioeval.document.blocks import (
     Block as Block,
     Column as Column,
@@ -27,6 +26,7 @@ from bioeval.document.cells import (
     Cost as Cost,
     Count as Count,
     Duration as Duration,
+    Flag as Flag,
     Interval as Interval,
     Label as Label,
     Labels as Labels,
@@ -38,11 +38,12 @@ from bioeval.document.cells import (
     Quantity as Quantity,
     Rate as Rate,
     Score as Score,
+    Size as Size,
     Strong as Strong,
-    cell_of_scalar as cell_of_scalar,
     threshold_to_install as threshold_to_install,
 )
 from bioeval.document.results import (
+    data_facts as data_facts,
     interval_note as interval_note,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
@@ -51,6 +52,7 @@ from bioeval.document.results import (
     table_of_variables as table_of_variables,
     threshold_choice as threshold_choice,
 )
+from bioeval.document.scalars import cell_of_scalar as cell_of_scalar, label_of as label_of
 from bioeval.document.terms import (
     RATES as RATES,
     VOCABULARIES as VOCABULARIES,

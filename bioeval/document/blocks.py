@@ -55,14 +55,14 @@ class Column:
 
     A narrow view leaves out the columns with the highest `priority` first, and never those with 0.
     Of a `grouped` column a view shows a value once where it is repeated in the rows below. `only`
-    tells who sees it: data have all columns.
+    tells who sees it: data alone, a page and no other reader, or ``"readers"``, and not data.
     """
 
     name: str
     heading: Text = ""
     priority: int = 0
     grouped: bool = False
-    only: Literal["", "data", "page"] = ""
+    only: Literal["", "data", "page", "readers"] = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
     Readers are `shown` this number of rows, data have all of them. The `title` stands above, the
-    `details` below it, the `notes` below the rows. Plain sentences `instead` are written where the
+    `details` below it, the `notes` below the rows; what is `narrow` stands with the details where
+    columns were left out. Plain sentences `instead` are written where the
     table is too wide for a terminal; without them, each row is written as lines.
     """
 
@@ -79,6 +80,7 @@ class Table:
     rows: Sequence[Sequence[Text | None]]
     title: Text = ""
     details: Sequence[Text] = ()
+    narrow: Text = ""
     notes: Sequence[Text] = ()
     shown: int | None = None
     instead: Sequence[Text] = ()
@@ -94,9 +96,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages of results, each with the names of its systems where not all have it."""
+    """Messages of results, each with the names of its systems where not all have it.
+
+    An `alarm` stands above the results that it makes doubtful.
+    """
 
     messages: Sequence[Message]
+    alarm: bool = False
 
 
 @dataclass(frozen=True)

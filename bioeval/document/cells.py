@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from bioeval.base.kinds import larger_is_closer
 
 if TYPE_CHECKING:
-    from bioeval.base.scalars import Scalar
     from bioeval.document.text import Text
 
 #: Limits of a confidence interval.
@@ -26,7 +25,9 @@ Interval = tuple[float, float]
 class Quantity:
     """A number with its interval, NaN where it is not defined.
 
-    A value that is known by a `bound` alone is at least, or at most, the number.
+    A value that is known by a `bound` alone is at least, or at most, the number. One that is
+    `flagged` has an asterisk, which a note of its table explains. A mean of several values may have
+    their standard `deviation`.
     """
 
     value: float
@@ -34,6 +35,8 @@ class Quantity:
     variable: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
     bound: Literal["", "at least", "at most"] = ""
+    flagged: bool = False
+    deviation: float | None = None
 
     @property
     def is_defined(self) -> bool:
@@ -80,6 +83,7 @@ class Number(Quantity):
     decimals: int = 2
     difference: bool = False
     digits: int | None = None
+    proportion: bool = False  # in [0, 1], and written as 0 or 1 only if it is that
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,11 @@ class Probability(Quantity):
 @dataclass(frozen=True)
 class Duration(Quantity):
     """A time span in seconds."""
+
+
+@dataclass(frozen=True)
+class Size(Quantity):
+    """A size of memory or of a file in bytes, rounded up."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,14 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class Flag:
+    """Whether something is so, with what a reader is told where it is."""
+
+    value: bool
+    text: Text = "yes"
+
+
+@dataclass(frozen=True)
 class Picture:
     """An image of a template: a file or the bytes of one, and what it shows."""
 
@@ -146,23 +163,9 @@ class Strong:
     text: Text
 
 
-Cell = Quantity | Moment | Label | Labels | Picture | Missing | Strong
+Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong
 
 
 def threshold_to_install(value: float, kind: str, **more: Any) -> Score:
     """Return a threshold of scores of a kind that is to be copied: rounded to the stricter side."""
     return Score(value, rounded="up" if larger_is_closer(kind) else "down", **more)
-
-
-def cell_of_scalar(
-    scalar: Scalar, value: float, *, attempts: int | None = None, **more: Any
-) -> Quantity:
-    """Return a value of a scalar as a cell: a rate, or a number with its decimals.
-
-    `more` are other fields of the cell, such as ``interval`` and ``at``.
-    """
-    more.setdefault("variable", scalar.name)
-    if scalar.percent:
-        return Rate(value, attempts=attempts, **more)
-    decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
-    return Number(value, decimals=decimals, **more)

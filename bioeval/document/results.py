@@ -8,11 +8,85 @@ from typing import Any
 
 import xarray as xr
 
+from bioeval.base.errors import counted
 from bioeval.base.messages import Message, messages_of
-from bioeval.document.blocks import Column, Messages, Paragraph, ResultsBySystem, Table
+from bioeval.document.blocks import (
+    Column,
+    Fact,
+    Facts,
+    Messages,
+    Paragraph,
+    ResultsBySystem,
+    Table,
+    Vocabulary,
+)
 from bioeval.document.cells import Count, Label, Number, Score
 from bioeval.document.text import Enumeration, Phrase, Text, say
+from bioeval.results.words import excluded
 from bioeval.tallies.threshold_rules import Rule
+
+#: What is accepted at a threshold, by the kind of the scores.
+_SCORES = {
+    "distance": "distances, accepted at or below the threshold",
+    "similarity": "similarities, accepted at or above the threshold",
+    "llr": "log-likelihood ratios, accepted at or above the threshold",
+    "order": "order within each row; no thresholds",
+}
+
+_FAILED = {
+    "reject": "failed comparisons are attempts that are always rejected",
+    "exclude": "failed comparisons are not attempts",
+}
+
+
+def data_facts(results: ResultsBySystem, *more: Fact) -> Facts:
+    """Return the facts about the data of results: system, templates, scores and what is left out.
+
+    `more` are facts of a study; the terms of the other vocabulary come last.
+    """
+    attrs = next(iter(results.values())).attrs
+    systems = list(filter(None, results)) or [str(attrs.get("system", ""))]
+    kind, nan = str(attrs.get("kind", "")), str(attrs.get("nan_policy", ""))
+    failed: Text = _FAILED.get(nan, "")
+    if failed and "failed_comparisons" in attrs:
+        number = int(attrs["failed_comparisons"])
+        failed = say("{treated}; {number} failed", treated=failed, number=number)
+    return Facts(
+        (
+            Fact("System", Enumeration([Label(name) for name in systems], ""), "system"),
+            Fact("Data", _data(attrs)),
+            Fact("Made of", Label(attrs.get("origin", "")), "origin"),
+            Fact("Scores", _SCORES.get(kind, kind), "kind"),
+            Fact("Read", Label(attrs.get("reading", "")), "reading"),
+            Fact("NaN", failed, "nan_policy"),
+            Fact("Excluded", excluded({"": attrs}), "exclude"),
+            *more,
+            Fact("Terms", Vocabulary()),
+        ),
+        indented=True,
+    )
+
+
+def _data(attrs: Mapping[Any, Any]) -> str:
+    """Return the templates and the subjects of both sides in words."""
+    layout = str(attrs.get("layout", ""))
+    if not layout:
+        return ""
+    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
+    templates = int(attrs.get("gallery_templates", 0))
+    gallery = int(attrs.get("gallery_subjects", 0))
+    if layout == "pairs":
+        return counted(probes, "pairs")
+    unknown = "" if subjects or gallery else "; subjects unknown"
+    if layout == "all-against-all" and probes == templates:
+        return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
+    compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
+    return f"{' against '.join(compared)}{unknown}"
+
+
+def _of(count: int, nouns: str, subjects: int) -> str:
+    people = f" of {counted(subjects, 'subjects')}" if subjects else ""
+    return counted(count, nouns) + people
 
 
 def interval_note(

@@ -6,10 +6,14 @@ format says what a plain value is::
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 
-``{rate:term}`` is the term that an argument names, ``{needed:amounts}`` writes numbers by their
-nouns: ``78 people with 3,000 pairs``. ``{arg.nan}`` is the argument ``nan`` of a public function,
-``{arg.nan=reject}`` one with a value; a command line writes its option. Nothing is translated
-afterwards, so that a system that is called FAR-net keeps its name.
+A format in the plural is that of a list, or of values by name: ``{species:counts}`` of ``{"mask":
+3}`` is ``mask (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
+argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
+3,000 pairs``.
+
+``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
+command line writes its option. Nothing is translated afterwards, so that a system that is called
+FAR-net keeps its name.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from bioeval.document.cells import (
     Cost,
     Count,
     Duration,
+    Flag,
     Label,
     Labels,
     Missing,
@@ -36,12 +41,16 @@ from bioeval.document.cells import (
     Quantity,
     Rate,
     Score,
+    Size,
     Strong,
 )
 from bioeval.document.terms import is_term
 
 #: Before the name of an argument of a public function, in a template.
 _ARGUMENT = "arg."
+
+#: Names that a sentence has; of more, their number.
+_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -76,12 +85,12 @@ class Enumeration:
     """Texts one after the other: ``a, b and c``."""
 
     texts: Sequence[Text]
-    last: str = "and"  # before the last one; empty for a comma, ``";"`` for semicolons throughout
+    #: Before the last one; empty for a comma. ``";"`` and ``"\n"`` for semicolons, and for lines.
+    last: str = "and"
 
 
-#: What can be written in a line. Plain text is written as it is.
-#: A message stands for its sentence.
-Text = str | Phrase | Enumeration | Term | Argument | Cell | Message
+#: What can be written in a line. Plain text is written as it is, a message as its sentence.
+Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
 
 
 def say(template: str, /, *, task: str = "", **arguments: Any) -> Phrase:
@@ -98,6 +107,7 @@ _FORMATS = {
     "cost": Cost,
     "probability": Probability,
     "duration": Duration,
+    "size": Size,
     "moment": Moment,
     "name": Label,
 }
@@ -107,14 +117,23 @@ def _typed(value: Any, form: str) -> Text:
     """Return an argument of a template as what its format says."""
     if isinstance(value, str | Phrase | Enumeration | Term | Quantity) and not form:
         return value
-    if isinstance(value, Argument | Moment | Label | Labels | Picture | Missing | Strong | Message):
+    if isinstance(value, Argument | Message | Moment | Label | Labels | Flag):
+        return value
+    if isinstance(value, Picture | Missing | Strong):
         return value
     kind, _, noun = form.partition(" ")
+    if kind == "term":
+        return Term(value)
+    if kind == "terms":
+        return Enumeration([Term(x) for x in value])
     if kind == "names":
-        return Enumeration([Label(str(x)) for x in value])
+        return _first([Label(str(x)) for x in value])
     if kind == "amounts":
         return Enumeration([Count(n, noun=noun) for noun, n in value.items()], "with")
     if kind.endswith("s") and kind[:-1] in _FORMATS:
+        if isinstance(value, Mapping):
+            named = [(Label(str(name)), _typed(x, kind[:-1])) for name, x in value.items()]
+            return _first([say("{name} ({x})", name=name, x=x) for name, x in named])
         return Enumeration([_typed(x, kind[:-1]) for x in value])
     if kind in _FORMATS:
         if noun:
@@ -123,6 +142,13 @@ def _typed(value: Any, form: str) -> Text:
     if isinstance(value, int) and not isinstance(value, bool):
         return Count(value)
     raise TypeError(f"{value!r} is no text; give its format, such as {{name:rate}}")
+
+
+def _first(names: Sequence[Text]) -> Enumeration:
+    """Return names as an enumeration; of many, the first ones and the number of the others."""
+    if len(names) <= _NAMED:
+        return Enumeration(names)
+    return Enumeration([*names[:_NAMED], say("{number} more", number=len(names) - _NAMED)])
 
 
 def parts(phrase: Phrase) -> Iterator[Text]:
@@ -135,8 +161,6 @@ def parts(phrase: Phrase) -> Iterator[Text]:
         if name.startswith(_ARGUMENT):
             argument, _, value = name.removeprefix(_ARGUMENT).partition("=")
             yield Argument(argument, value or None)
-        elif name in phrase.arguments and form == "term":
-            yield Term(phrase.arguments[name], phrase.task)
         elif name in phrase.arguments:
             yield _typed(phrase.arguments[name], form or "")
         else:

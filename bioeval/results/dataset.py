@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from bioeval.base.messages import ATTRIBUTE as MESSAGES, Message, as_json
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
@@ -275,10 +275,7 @@ def about_attrs(
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__
     statement = [*about.notes, *_of_subjects(about), *warnings]
-    texts = dict.fromkeys(line for line in statement if isinstance(line, str))
-    attrs["warnings"] = "\n".join(texts)
-    attrs[MESSAGES] = as_json(line for line in statement if isinstance(line, Message))
-    return attrs
+    return attrs | message_attrs(statement)
 
 
 def _of_subjects(about: Provenance) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from bioeval.base.arguments import CONFIDENCE, check_confidence, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.messages import Message
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS, Bootstrap
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.base.messages import Message
     from bioeval.base.scalars import Name
 
 METHODS = INTERVALS
@@ -157,7 +159,7 @@ class IntervalOptions:
         dataset: xr.Dataset,
         limits_by_name: LimitsByName,
         names: Mapping[str, Name],
-        remarks: list[str],
+        remarks: Sequence[str | Message],
         inside: Mapping[str, np.ndarray] | None = None,
     ) -> xr.Dataset:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import Stream
 from bioeval.base.scalars import Name
 from bioeval.stats.binomial import zero_error_bound
@@ -201,7 +202,7 @@ def with_limits(
     names: Mapping[str, Name],
     inside: Mapping[str, np.ndarray],
     attrs: Mapping[str, Any],
-    remarks: list[str],
+    remarks: Sequence[str | Message],
 ) -> xr.Dataset:
     """Return a dataset with confidence limits of its variables, more attributes, and warnings."""
     over = {name: tuple(map(str, dataset[name].dims)) for name in {**limits_by_name, **inside}}
@@ -215,6 +216,5 @@ def with_limits(
             limits = np.asarray(values, dtype=np.float64)
             variables[key] = (over[name], limits, names[key].attrs())
     out = dataset.assign(variables)
-    warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
-    out.attrs = {**dataset.attrs, **attrs, "warnings": "\n".join(warnings)}
+    out.attrs = {**dataset.attrs, **attrs, **message_attrs(remarks, dataset.attrs)}
     return out

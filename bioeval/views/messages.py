@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import xarray as xr
+
 from bioeval.document import Message, messages_of_result
 from bioeval.views.tasks import datasets
 from bioeval.views.writers.lines import Lines
@@ -51,3 +53,8 @@ def messages(result: Any) -> list[ResultMessage]:
         for message in messages_of_result(dataset):
             listed[message] = ResultMessage(message.code, message.arguments, lines.message(message))
     return list(listed.values())
+
+
+def sentences(dataset: xr.Dataset) -> list[str]:
+    """Return the sentences of the messages of a dataset, each once."""
+    return list(dict.fromkeys(map(Lines().message, messages_of_result(dataset))))

@@ -176,17 +176,16 @@ class _Printable:
 class Shown:
     """A result that is its table in print, and in a notebook."""
 
-    def _table(self) -> Any:
-        """Return what rich can print."""
-        raise NotImplementedError
-
     def __str__(self) -> str:
-        return as_text(self._table(), WIDTH)
+        from bioeval.views.tables.registry import table_of
+
+        return as_text(table_of(self), WIDTH)
 
     def _repr_html_(self) -> str:
         from bioeval.views.tables.html import as_html
+        from bioeval.views.tables.registry import table_of
 
-        return as_html(self._table())
+        return as_html(table_of(self))
 
 
 def as_text(table: Any, width: int) -> str:

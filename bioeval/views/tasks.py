@@ -10,8 +10,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.registry import scalar_registry
-from bioeval.base.scalars import OPEN_SET_EER, POINTS_OF_PARTS, SEEN, Scalar
+from bioeval.base.scalars import DIR_AT_FAR, OPEN_SET_EER, POINTS_OF_PARTS, SEEN, Scalar
 from bioeval.base.variables import TARGETS
+from bioeval.document import Text, label_of, say
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import expanded
 from bioeval.tallies.points import per_cent
@@ -60,6 +61,7 @@ class Averaged(NamedTuple):
     """One number of each fold: a scalar, at a rank or a FAR target where it has these."""
 
     label: str  # in the words of the view, with ", %" where it is shown in per cent
+    name_in_text: Text  # of a document
     scalar: Scalar
     at: dict[str, Any]
     dataset: xr.Dataset
@@ -117,12 +119,13 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             continue
         if name == "recognition_rate" and 1 in dataset["rank"].values:
             continue  # a row of CMS
-        for label, at in _places(dataset, scalar):
+        for label, text, at in _places(dataset, scalar):
             label = with_unit(label, scalar.percent)
-            yield Averaged(translate(label), scalar, at, dataset)
+            yield Averaged(translate(label), text, scalar, at, dataset)
             if f"assured_{name}" in dataset:
                 label = with_unit(f"{scalar.label} assured", scalar.percent)
-                yield Averaged(translate(label), scalar, at, dataset, "assured_")
+                text = say("{label} assured", label=label_of(scalar))
+                yield Averaged(translate(label), text, scalar, at, dataset, "assured_")
 
 
 def place_in(order: Sequence[str], name: str) -> int:
@@ -136,7 +139,7 @@ def with_unit(label: str, percent: bool) -> str:
     return f"{head}{', %' if percent else ''}{at_far}{tail}"
 
 
-def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:
+def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, Text, dict[str, Any]]]:
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
     ranks = dataset["rank"].values.tolist() if "rank" in dims else []
@@ -147,17 +150,28 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str
                 at["rank"] = ranks[0]
             for target in dataset[over].values.tolist():
                 label = scalar.label.format(target=per_cent(target))
-                yield label.replace("rank 1", f"rank {at.get('rank')}"), {over: target, **at}
+                label = label.replace("rank 1", f"rank {at.get('rank')}")
+                yield label, _at_target(scalar, target, at.get("rank")), {over: target, **at}
             return
     if ranks:
         if len(ranks) > max(_RANKS):
             ranks = list(_RANKS)
         for rank in ranks:
-            yield f"{scalar.label}, rank {rank}", {"rank": rank}
+            label = f"{scalar.label}, rank {rank}"
+            text = say("{label}, rank {rank:count}", label=label_of(scalar), rank=rank)
+            yield label, text, {"rank": rank}
     elif scalar.name == "eer" and "rank" in dataset.dims:
-        yield OPEN_SET_EER.label, {}
+        yield OPEN_SET_EER.label, label_of(OPEN_SET_EER), {}
     else:
-        yield scalar.label, {}
+        yield scalar.label, label_of(scalar), {}
+
+
+def _at_target(scalar: Scalar, target: float, rank: int | None) -> Text:
+    """Return the label of a scalar at a FAR or FRR target, and at a rank."""
+    if scalar is DIR_AT_FAR and rank != 1:
+        text = "{dir} at {far} <= {target:rate}, rank {rank:count}"
+        return say(text, target=target, rank=rank)
+    return label_of(scalar, target=target)
 
 
 def unit_of(attrs: Any) -> str:

@@ -176,6 +176,7 @@ def test_help_imports_no_numpy():
         (["scores.npz"], "no command 'scores.npz'.* bioeval run scores.npz"),
         (["lost.csv"], "no command 'lost.csv'.* bioeval run lost.csv"),
         (["mine.toml"], "no command 'mine.toml'.* bioeval protocols mine.toml"),
+        (["reid", "s.npz"], "no command .reid.*To evaluate reid: bioeval run FILE --protocol CARD"),
         (["protocols", "pair"], "'pair'"),
         (["simulate"], "Missing option '--out'"),
         (["simulate", "--out", "x.npz", "--templates", "a"], "'a'; expected a whole number"),

@@ -10,7 +10,6 @@ from bioeval.document import (
     Block,
     Column,
     Count,
-    Facts,
     Label,
     Paragraph,
     Rate,
@@ -51,7 +50,7 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             Paragraph(verdict, "answer"),
-            Facts(data_facts(results), indented=True),
+            data_facts(results),
             Section("limits", "", (*_limits(ds), Paragraph(_validity(ds), "note"))),
             _rates(ds),
             result_messages(results),

@@ -15,7 +15,6 @@ from bioeval.document import (
     Column,
     Count,
     Fact,
-    Facts,
     Label,
     Message,
     Messages,
@@ -71,7 +70,7 @@ def section(results: ResultsBySystem) -> Section:
         "threshold_study",
         "",
         (
-            Facts((*data_facts(results), Fact("Attempts", _attempts(study)))),
+            data_facts(results, Fact("Attempts", _attempts(study))),
             *_doubt(study),
             *_answer(study),
             _rates(study),
@@ -133,8 +132,7 @@ def _attempts(study: xr.Dataset) -> Text:
 def _doubt(study: xr.Dataset) -> Iterator[Block]:
     """Yield the doubt of the kind of the scores, or of the labels."""
     if doubt := str(study.attrs.get(KindVerdict.ATTRIBUTE, "")):
-        message = Message("", sentence=doubt)
-        yield Paragraph(say("Warning: {doubt}", doubt=message), "warning")
+        yield Messages((Message("", sentence=doubt),), alarm=True)
 
 
 def _answer(study: xr.Dataset) -> Iterator[Block]:
@@ -341,8 +339,8 @@ def _rates(study: xr.Dataset) -> Table:
     return Table(
         "rates",
         (
-            Column("name", only="data"),
-            Column("rate"),
+            Column("rate", only="data"),
+            Column("label", only="readers"),
             Column("where_chosen", "these data" if _is_fixed(study) else "where chosen"),
             Column("on_new_people", new),
             Column("pooled", "pooled", priority=2),

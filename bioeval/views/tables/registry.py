@@ -18,9 +18,9 @@ from bioeval.base.plugins import call_plugin, offered_value, package_of_module, 
 from bioeval.base.studies import manifests
 from bioeval.document import Section
 from bioeval.results.blocks import Block, Table as BlockTable
+from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.paper import SystemsTable, with_sd
-from bioeval.views.tables.result_table import ResultTable
 from bioeval.views.tables.summary import summary_blocks
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import TermTranslator, term_translator, words_of
@@ -132,22 +132,24 @@ def _shown(view: View, results: Any, reword: Reword) -> Any:
 
 
 def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
-    """Return what a study says of its results, by name; that of another package is checked."""
+    """Return what a study says of its results, by name."""
+    return [_section(view, part) for part in _parts(view, results)]
+
+
+def _section(view: View, results: Any) -> Section:
+    """Return what a study says of results, or of an object; that of another package is checked."""
     place = f"{view.home}.{view.name}"
     section = offered_value(place)
     package = package_of_module(view.home)
-    made = []
-    for part in _parts(view, results):
-        if not package:
-            made.append(section(part))
-            continue
-        of_package = call_plugin(package, place, section, part)
-        if not isinstance(of_package, Section):
-            raise PluginError(
-                f"{package}: {place} returned no section; expected one of bioeval.document"
-            )
-        made.append(of_package)
-    return made
+    if not package:
+        made: Section = section(results)
+        return made
+    of_package = call_plugin(package, place, section, results)
+    if not isinstance(of_package, Section):
+        raise PluginError(
+            f"{package}: {place} returned no section; expected one of bioeval.document"
+        )
+    return of_package
 
 
 def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[str, xr.Dataset]]:
@@ -183,6 +185,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
     Raise :class:`DataError` if `results` are something else.
     """
     if (view := _of_class(results)) is not None:
+        if view.name == "section":
+            return TerminalDocument(_section(view, results), naming=naming)
         return _shown(view, results, reword)
     if _is_summary(results):
         return _of_summary(results, reword)
@@ -192,7 +196,7 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
             tables += _tables(view, parts, reword, naming)
         elif parts:
             tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
-            tables += _of_evaluation(tree, reword)
+            tables += _of_evaluation(tree, reword, naming)
     if len(tables) == 1:
         return tables[0]
     if all(isinstance(table, TerminalDocument) for table in tables):
@@ -202,6 +206,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
 
 def sections_of(results: Any) -> list[Section]:
     """Return what studies say of results that have a document."""
+    if (view := _of_class(results)) is not None:
+        return [_section(view, results)] if view.name == "section" else []
     made = []
     for view, parts in _grouped(results).items():
         if view is not None and view.name == "section":
@@ -214,13 +220,18 @@ def answer_to(dataset: xr.Dataset) -> str:
     return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
-def _of_evaluation(tree: Any, reword: Reword) -> list[Any]:
+def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:
     """Return the tables of a view of whole evaluations if one fits, else the usual table."""
     for _, dataset in datasets(tree):
         view = _view_of(dataset, _WHOLE)
         if view is not None:
-            return _tables(view, {"": tree}, reword)
-    return [ResultTable(tree, reword)]
+            return _tables(view, {"": tree}, reword, naming)
+    return [TerminalDocument(evaluation(tree), _vocabulary_of(tree), naming)]
+
+
+def _vocabulary_of(tree: Any) -> str:
+    """Return the vocabulary of an evaluation."""
+    return next((words_of(dataset) for _, dataset in datasets(tree)), "lecture")
 
 
 def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:

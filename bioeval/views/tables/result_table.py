@@ -17,8 +17,9 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import counted, printable
+from bioeval.base.errors import Argument, counted, printable
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import messages_of
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.support import KindVerdict
 from bioeval.results.words import enumerated, excluded, threshold_text
@@ -27,6 +28,7 @@ from bioeval.views.tables.layout import Row, TableSection, grid, indented, liste
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tasks import datasets, system_of, systems, value_of
 from bioeval.views.terms import dictionary, interval_method, term_translator
+from bioeval.views.writers.lines import Lines
 
 #: What a result is known by: its path, or its system and task.
 Path = TypeVar("Path", str, tuple[str, str])
@@ -208,10 +210,16 @@ def alarms(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
 
 
 def warnings(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
-    """Return each warning with the paths of its tasks, without the alarms."""
+    """Return each warning with the paths of its tasks, without the alarms.
+
+    Arguments that messages name are marked, as those of warnings that are text.
+    """
+    lines = Lines(naming=lambda name, value: str(Argument(name, value)))
     said: dict[str, list[Path]] = {}
     for path, dataset in found.items():
-        for line in str(dataset.attrs.get("warnings", "")).splitlines():
+        sentences = str(dataset.attrs.get("warnings", "")).splitlines()
+        sentences += map(lines.message, messages_of(dataset.attrs))
+        for line in sentences:
             if line != dataset.attrs.get(KindVerdict.ATTRIBUTE):
                 said.setdefault(line, []).append(path)
     return said

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bioeval.document import Column, Missing, Quantity, Table, Text
+from bioeval.document import Column, Flag, Missing, Quantity, Table, Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
+
+#: Of a column of numbers: characters before the point, from it on, and of the limits.
+Widths = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -19,16 +22,22 @@ class PrintedColumn:
     texts: list[str]
     numbers: list[Printed | None]
     numeric: bool  # whether it has numbers and no other text
+    shared: Widths | None = None  # with the same column of other tables
+    longest: int = 0  # text of the same column of other tables
+
+    @property
+    def widths(self) -> Widths:
+        """The longest parts of its numbers: before the point, from it on, and of the limits."""
+        numbers = [x for x in self.numbers if x is not None and x.number != NOT_DEFINED]
+        return tuple(
+            max((len(of(x)) for x in numbers), default=0) for of in (_head, _tail, _limits)
+        )
 
     def aligned(self) -> list[str]:
         """Return plain texts of one width with their decimal points below each other."""
-        numbers = [number for number in self.numbers if number is not None]
         if not self.numeric:
             return self.texts
-        heads = [_head(number) for number in numbers]
-        tails = [_tail(number) for number in numbers]
-        limits = [_limits(number) for number in numbers]
-        head, tail, limit = (max(map(len, x), default=0) for x in (heads, tails, limits))
+        head, tail, limit = self.shared or self.widths
         texts = []
         for number, text in zip(self.numbers, self.texts, strict=True):
             if number is None:
@@ -42,6 +51,26 @@ class PrintedColumn:
         return texts
 
 
+def sharing_widths(tables: Sequence[list[PrintedColumn]]) -> list[list[PrintedColumn]]:
+    """Return the columns of tables with those of the same names as wide as each other."""
+    by_names: dict[tuple[str, ...], list[int]] = {}
+    for i, columns in enumerate(tables):
+        by_names.setdefault(tuple(x.column.name for x in columns), []).append(i)
+    shared = list(tables)
+    for places in by_names.values():
+        if len(places) < 2:
+            continue
+        same = list(zip(*(tables[i] for i in places), strict=True))
+        widths = [tuple(map(max, zip(*(x.widths for x in each), strict=True))) for each in same]
+        longest = [max(map(len, (t for x in each for t in x.texts)), default=0) for each in same]
+        for i in places:
+            shared[i] = [
+                replace(column, shared=width, longest=most)
+                for column, width, most in zip(tables[i], widths, longest, strict=True)
+            ]
+    return shared
+
+
 def _head(number: Printed) -> str:
     before = f"{number.before} " if number.before else ""
     return before + number.number[: number.places[0]]
@@ -49,7 +78,8 @@ def _head(number: Printed) -> str:
 
 def _tail(number: Printed) -> str:
     unit = f" {number.unit}" if number.unit else ""
-    return number.number[number.places[0] :] + unit
+    deviation = f" ± {number.deviation}" if number.deviation else ""
+    return number.number[number.places[0] :] + deviation + unit + number.mark
 
 
 def _limits(number: Printed) -> str:
@@ -61,15 +91,19 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
     rows = table.rows if table.shown is None else table.rows[: table.shown]
     columns = []
     for i, column in enumerate(table.columns):
-        if column.only not in ("", surface):
+        if column.only not in ("", "readers", surface):
             continue
         cells = [row[i] for row in rows]
-        if not any(cell is not None and cell != "" for cell in cells):
+        if all(map(_is_empty, cells)):
             continue
         if column.grouped:
             cells = list(_once(cells))
         columns.append(_printed(column, cells, lines))
     return columns
+
+
+def _is_empty(cell: Text | None) -> bool:
+    return cell is None or cell == "" or (isinstance(cell, Flag) and not cell.value)
 
 
 def _printed(column: Column, cells: Sequence[Text | None], lines: Lines) -> PrintedColumn:

@@ -6,6 +6,8 @@ from typing import Any
 
 from bioeval.base.messages import Message
 from bioeval.document import (
+    Facts,
+    Flag,
     Label,
     Labels,
     Messages,
@@ -19,6 +21,7 @@ from bioeval.document import (
     Strong,
     Table,
     Text,
+    Vocabulary,
     parts,
     tables,
     walk,
@@ -36,7 +39,7 @@ def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
             return None
         case Quantity():
             return cell.value
-        case Label():
+        case Label() | Flag():
             return cell.value
         case Labels():
             return list(cell.values)
@@ -60,7 +63,7 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
     for row in table.rows:
         values: Row = {}
         for column, cell in zip(table.columns, row, strict=True):
-            if column.only == "page":
+            if column.only in ("page", "readers"):
                 continue
             values[column.name] = value_of(cell, lines)
             if column.name in with_limits:
@@ -70,10 +73,24 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
     return rows
 
 
-def as_data(section: Section, vocabulary: str = "lecture") -> dict[str, list[Row]]:
+def as_data(
+    section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
+) -> dict[str, list[Row]]:
     """Return the rows of each table of a document, by the name of the table."""
-    lines = Lines(vocabulary, section.task)
+    lines = Lines(vocabulary, section.task, naming)
     return {table.id: rows_of_table(table, lines) for table in tables(section)}
+
+
+def facts_data(section: Section, vocabulary: str = "lecture") -> Row:
+    """Return the values of the facts that have a key in data."""
+    values = Row()
+    for place, block in walk(section):
+        if isinstance(block, Facts):
+            lines = Lines(vocabulary, place.task or section.task)
+            for fact in block.facts:
+                if fact.variable and not isinstance(fact.text, Vocabulary):
+                    values[fact.variable] = value_of(fact.text, lines)
+    return values
 
 
 def units_of(table: Table) -> dict[str, str]:
@@ -85,7 +102,11 @@ def units_of(table: Table) -> dict[str, str]:
 
 
 def _kind(cell: Text | None) -> str:
-    return type(cell).__name__.lower() if isinstance(cell, Quantity | Label | Moment) else "text"
+    return (
+        type(cell).__name__.lower()
+        if isinstance(cell, Quantity | Label | Flag | Moment)
+        else "text"
+    )
 
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:

@@ -32,6 +32,8 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 class HtmlLines(Lines):
     """Lines of HTML."""
 
+    line_break = "<br>"
+
     def literal(self, text: str) -> str:
         """Return text with its characters escaped."""
         return safe(text)
@@ -76,13 +78,24 @@ def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
         case Table():
             yield table_html(block, lines)
         case Messages():
-            everyone = len({name for message in block.messages for name in message.about})
-            written = dict.fromkeys(lines.message(x, everyone) for x in block.messages)
-            if written:
-                items = "".join(f"<li>{text}</li>" for text in written)
-                yield f'<p class="t"><b>Warnings</b></p><ul>{items}</ul>'
+            yield from _messages(block, lines)
         case Section():
             yield from body(block, lines, whole)
+
+
+def _messages(block: Messages, lines: Lines) -> Iterator[str]:
+    groups = lines.sentences_about(block.messages)
+    if block.alarm:
+        for about, sentences in groups.items():
+            whose = f" ({about})" if about else ""
+            yield from (f'<p class="t"><b>Warning{whose}: {x}</b></p>' for x in sentences)
+        return
+    if groups:
+        yield '<p class="t"><b>Warnings</b></p>'
+    for about, sentences in groups.items():
+        if about:
+            yield f'<p class="in"><i>{about}</i></p>'
+        yield f"<ul>{''.join(f'<li>{x}</li>' for x in sentences)}</ul>"
 
 
 def _paragraph(text: str, role: str) -> str:
@@ -132,7 +145,7 @@ def _aligned(column: PrintedColumn, lines: Lines) -> list[str]:
     most = max((_fraction(x) for x in column.numbers if x is not None), default=0)
     texts = []
     for number, text in zip(column.numbers, column.texts, strict=True):
-        if number is None or number.limits is not None or number.unit:
+        if number is None or number.limits is not None or number.unit or number.mark:
             texts.append(text)
             continue
         missing = most - _fraction(number)

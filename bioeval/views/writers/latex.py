@@ -24,6 +24,8 @@ _ESCAPED = str.maketrans(
 class LatexLines(Lines):
     """Lines of LaTeX."""
 
+    line_break = " "
+
     def literal(self, text: str) -> str:
         r"""Return text with the characters of LaTeX escaped.
 
@@ -41,7 +43,8 @@ class LatexLines(Lines):
             return NOT_DEFINED
         before = f"{self.literal(number.before)} " if number.before else ""
         unit = {"": "", "%": r"\,\%"}.get(number.unit, f" {self.literal(number.unit)}")
-        text = f"{before}{_signed(number.number)}{unit}"
+        deviation = rf" $\pm$ {number.deviation}" if number.deviation else ""
+        text = f"{before}{_signed(number.number)}{deviation}{unit}{number.mark}"
         if number.limits is not None:
             low, high = map(_signed, number.limits)
             text = f"{text} [{low}, {high}]"
@@ -52,13 +55,19 @@ class LatexLines(Lines):
         return rf"\textbf{{{text}}}"
 
 
+class _Words(Lines):
+    """Lines of a comment."""
+
+    line_break = " "
+
+
 def _signed(number: str) -> str:
     return f"$-${number[1:]}" if number.startswith("-") else number
 
 
 def as_latex(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
     """Return the tables of a document as LaTeX, and its other parts as comments."""
-    words = Lines(vocabulary, section.task, naming)
+    words = _Words(vocabulary, section.task, naming)
     lines = LatexLines(vocabulary, section.task, naming)
     blocks = [["% needs \\usepackage{booktabs}"], *_section(section, lines, words, section)]
     written: list[str] = []
@@ -99,8 +108,10 @@ def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator
                 yield list(_tabular(columns))
                 yield _comments(map(words.write, block.notes))
         case Messages():
-            everyone = len({name for message in block.messages for name in message.about})
-            yield _comments(dict.fromkeys(words.message(x, everyone) for x in block.messages))
+            written = []
+            for about, sentences in words.sentences_about(block.messages).items():
+                written += [f"{about}: {x}" if about else x for x in sentences]
+            yield _comments(written)
         case Section():
             yield from _section(block, lines, words, whole)
 

@@ -9,6 +9,7 @@ from bioeval.base.errors import Argument, escaped, printable, renamed
 from bioeval.base.messages import Message
 from bioeval.document import (
     Enumeration,
+    Flag,
     Label,
     Labels,
     Missing,
@@ -48,8 +49,10 @@ class Lines:
 
     `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none, and `naming`
     writes the names of arguments. Another form overrides :meth:`literal`, :meth:`number`,
-    :meth:`strong` and :meth:`picture`.
+    :meth:`strong`, :meth:`picture` and `line_break`.
     """
+
+    line_break = "\n"  # in a text of several lines
 
     def __init__(self, vocabulary: str = "lecture", task: str = "", naming: Naming = python_naming):
         self.vocabulary, self.task, self.naming = vocabulary, task, naming
@@ -66,7 +69,10 @@ class Lines:
 
     def number(self, number: Printed) -> str:
         """Return a number with its unit and its interval."""
-        text = " ".join(filter(None, (number.before, number.number, number.unit)))
+        parts = [number.before, number.number]
+        if number.deviation:
+            parts += ["±", number.deviation]
+        text = " ".join(filter(None, (*parts, number.unit))) + number.mark
         if number.limits is not None:
             low, high = number.limits
             text = f"{text} [{low}, {high}]"
@@ -95,6 +101,8 @@ class Lines:
                 return self.literal(self.naming(text.name, value))
             case Phrase():
                 return self._phrase(text)
+            case Message():
+                return self.message(text)
             case Enumeration():
                 return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
             case Message():
@@ -104,6 +112,8 @@ class Lines:
             case Labels():
                 names = [self.literal(printable(escaped(str(x)))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
+            case Flag():
+                return self.write(text.text, rates) if text.value else ""
             case Strong():
                 return self.strong(self.write(text.text, rates))
             case Missing():
@@ -124,22 +134,28 @@ class Lines:
         lines = self if task == self.task else type(self)(self.vocabulary, task, self.naming)
         return "".join(lines.write(part, rates) for part in typed)
 
-    @staticmethod
-    def _enumeration(words: Sequence[str], last: str) -> str:
+    def _enumeration(self, words: Sequence[str], last: str) -> str:
+        if last == "\n":
+            return self.line_break.join(words)
         if last == ";" or len(words) < 2 or not last:
             return ("; " if last == ";" else ", ").join(words)
         return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
-    def message(self, message: Message, everyone: int = 1) -> str:
-        """Return the sentence of a message, after the names of those that it is about."""
+    def sentences_about(self, messages: Iterable[Message]) -> dict[str, list[str]]:
+        """Return the sentences of messages by what they are about, those about everything first."""
+        groups: dict[str, dict[str, None]] = {"": {}}
+        for message in messages:
+            about = "; ".join(self.literal(printable(escaped(x))) for x in message.about)
+            groups.setdefault(about, {})[self.message(message)] = None
+        return {about: list(sentences) for about, sentences in groups.items() if sentences}
+
+    def message(self, message: Message) -> str:
+        """Return the sentence of a message."""
         if message.code:
             sentence = self.write(sentence_of(message))
         else:  # a warning that has no code yet
             text = renamed(str(message.arguments["sentence"]), self.naming)
             sentence = self.literal(TermTranslator(self.vocabulary, self.task)(text))
-        if message.about and len(message.about) < everyone:
-            names = ", ".join(self.literal(printable(escaped(x))) for x in message.about)
-            return f"{names}: {sentence}"
         return sentence
 
     def fact(self, text: Text | Vocabulary, whole: Section) -> str:
@@ -168,7 +184,7 @@ def rates_shown(section: Section) -> dict[str, set[str]]:
             case Enumeration():
                 for part in text.texts:
                     collect(part, task)
-            case Strong():
+            case Strong() | Flag():
                 collect(text.text, task)
             case Message():
                 collect(sentence_of(text), task)

@@ -20,6 +20,8 @@ _LINE_START = re.compile(r"^(?=[#>+=-])|^(\d+)(?=[.)] )")
 class MarkdownLines(Lines):
     """Lines of Markdown."""
 
+    line_break = "<br>"
+
     def literal(self, text: str) -> str:
         r"""Return text with the characters of Markdown escaped.
 
@@ -72,11 +74,13 @@ def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
         case Table():
             yield from _table(block, lines)
         case Messages():
-            everyone = len({name for message in block.messages for name in message.about})
-            written = dict.fromkeys(lines.message(x, everyone) for x in block.messages)
-            if written:
+            groups = lines.sentences_about(block.messages)
+            if groups:
                 yield "**Warnings**"
-                yield "\n".join(f"- {text}" for text in written)
+            for about, sentences in groups.items():
+                if about:
+                    yield about
+                yield "\n".join(f"- {text}" for text in sentences)
         case Section():
             yield from _section(block, lines, whole)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from bioeval.base.errors import singular
+from bioeval.base.memory import in_words
 from bioeval.document import (
     Count,
     Duration,
@@ -16,9 +17,13 @@ from bioeval.document import (
     Quantity,
     Rate,
     Score,
+    Size,
 )
 
 NOT_DEFINED = "n/a"
+
+#: The mark of values that are flagged.
+FLAG = "*"
 
 #: Decimals of a rate in per cent at which float64 has no more digits.
 _MOST_DECIMALS = 15
@@ -32,6 +37,8 @@ class Printed:
     unit: str = ""  # "%", "pp" or a noun
     limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
     before: str = ""  # "<" or ">", "at least" or "at most"
+    mark: str = ""  # an asterisk of a value that is flagged
+    deviation: str = ""  # of a mean
 
     @property
     def places(self) -> tuple[int, int]:
@@ -48,6 +55,9 @@ def decimals_of_rate(rate: Rate) -> int:
     """
     if not rate.is_defined:
         return 2
+    if rate.deviation is not None and not math.isnan(rate.deviation):
+        spread = 100 * rate.deviation
+        return _within(1 - math.floor(math.log10(spread)) if spread > 0 else 2, 4)
     if rate.difference:
         width = 100 * (rate.interval[1] - rate.interval[0]) if rate.interval else 0.0
         return _within(1 - math.floor(math.log10(width)) if 0 < width < math.inf else 2, 4)
@@ -94,7 +104,8 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
         if isinstance(cell, Score) and cell.is_defined and not cell.rounded:
             text = next(texts)
             if not cell.interval:
-                column.append(Printed(text, before=cell.bound))
+                number = Printed(text, before=cell.bound)
+                column.append(replace(number, mark=FLAG) if cell.flagged else number)
                 continue
         column.append(printed(cell, decimals))
     return column
@@ -104,6 +115,12 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
     """Return a number by itself; a rate with these `decimals`, or those that it needs."""
     if not cell.is_defined:
         return Printed(NOT_DEFINED)
+    number = _printed(cell, decimals)
+    return replace(number, mark=FLAG) if cell.flagged else number
+
+
+def _printed(cell: Quantity, decimals: int | None) -> Printed:
+    """Return a number that is defined, without its mark."""
     match cell:
         case Rate():
             return _rate(cell, decimals_of_rate(cell) if decimals is None else decimals)
@@ -116,11 +133,21 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             return Printed(f"{cell.value:,.0f}", unit, _limits(cell, ",.0f"), cell.bound)
         case Duration():
             return Printed(*_time_span(cell.value))
+        case Size():
+            number, _, unit = in_words(cell.value).partition(" ")
+            return Printed(number, unit, before=cell.bound)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
-            return Printed(text, "", _limits(cell, f"{'+' * cell.difference}{form}"), cell.bound)
+            limits = _limits(cell, f"{'+' * cell.difference}{form}")
+            if cell.proportion and not cell.difference and cell.digits is None:
+                least = 10.0**-cell.decimals
+                if float(text) == 0 < cell.value:
+                    return Printed(f"{least:{form}}", "", limits, "<")
+                if float(text) == 1 > cell.value:
+                    return Printed(f"{1 - least:{form}}", "", limits, ">")
+            return Printed(text, "", limits, cell.bound, deviation=_deviation(cell, form))
         case Score():
             limits = None
             if cell.interval is not None:
@@ -142,7 +169,14 @@ def _rate(rate: Rate, decimals: int) -> Printed:
         return Printed(f"{least:{form}}", "%", limits, "<")
     if float(text) == 100 and rate.value < 1:
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
-    return Printed(text, "%", limits, rate.bound)
+    return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
+
+
+def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:
+    """Return the standard deviation of a mean as text; empty without one."""
+    if cell.deviation is None or math.isnan(cell.deviation):
+        return ""
+    return f"{scale * cell.deviation:{form}}"
 
 
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:

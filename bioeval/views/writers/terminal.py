@@ -13,9 +13,9 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls, wrapped
-from bioeval.document import Facts, Figure, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document import Facts, Figure, Messages, Paragraph, Section, Table, Vocabulary, walk
 from bioeval.document.blocks import Block
-from bioeval.views.writers.columns import PrintedColumn, printed_columns
+from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines, Naming, python_naming
 
 #: Columns between those of a table.
@@ -52,6 +52,7 @@ class TerminalDocument:
         self, section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
     ):
         self.section, self._vocabulary, self._naming = section, vocabulary, naming
+        self._columns: dict[int, list[PrintedColumn]] = {}
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
 
     @classmethod
@@ -79,6 +80,10 @@ class TerminalDocument:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what rich prints of each block, with blank lines between those that need one."""
+        places = [(place, block) for place, block in walk(self.section) if isinstance(block, Table)]
+        printed = [printed_columns(x, self._lines.within(place)) for place, x in places]
+        for (_, table), columns in zip(places, sharing_widths(printed), strict=True):
+            self._columns[id(table)] = columns
         yield from self._section(self.section, self._lines, options.max_width)
 
     def _section(self, section: Section, lines: Lines, width: int) -> Iterator[RenderableType]:
@@ -104,7 +109,7 @@ class TerminalDocument:
             case Facts():
                 yield from self._facts(block, lines, width)
             case Table():
-                yield from _table(block, lines, width)
+                yield from _table(block, self._columns[id(block)], lines, width)
             case Messages():
                 yield from _messages(block, lines)
             case Section():
@@ -179,37 +184,47 @@ def _indented(renderable: RenderableType) -> Padding:
 
 
 def _messages(block: Messages, lines: Lines) -> Iterator[RenderableType]:
-    everyone = len({name for message in block.messages for name in message.about})
-    distinct = list(dict.fromkeys(lines.message(x, everyone) for x in block.messages))
-    if not distinct:
+    groups = lines.sentences_about(block.messages)
+    if block.alarm:
+        for about, sentences in groups.items():
+            whose = f" ({about})" if about else ""
+            yield from (_text(f"Warning{whose}: {x}", "bold red") for x in sentences)
         return
-    yield RichText("Warnings", style="bold yellow")
-    grid = RichTable.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for sentence in distinct:
-        grid.add_row("-", _text(sentence))
-    yield _indented(grid)
+    if groups:
+        yield RichText("Warnings", style="bold yellow")
+    for about, sentences in groups.items():
+        if about:
+            yield _indented(_text(about, "dim"))
+        grid = RichTable.grid(padding=(0, 1))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for sentence in sentences:
+            grid.add_row("-", _text(sentence))
+        yield _indented(grid)
 
 
 # ------------------------------------------------------------------------ tables
 
 
-def _table(table: Table, lines: Lines, width: int) -> Iterator[RenderableType]:
+def _table(
+    table: Table, all_columns: list[PrintedColumn], lines: Lines, width: int
+) -> Iterator[RenderableType]:
     """Yield a table, without some of its columns where they do not fit, or in lines."""
-    all_columns = printed_columns(table, lines)
     if not all_columns:
         return
+    columns = _fitting(all_columns, width - _INDENT)
     if title := lines.write(table.title):
         yield _text(title, "bold")
-    for line in filter(None, map(lines.write, table.details)):
+    details = list(table.details)
+    if columns is None or len(columns) < len(all_columns):
+        details.append(table.narrow)
+    for line in filter(None, map(lines.write, details)):
         yield _indented(_text(line, "dim"))
-    columns = _fitting(all_columns, width - _INDENT)
     if columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
         shown = [column.column.name for column in columns]
         left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
-        if left_out:
+        if left_out and not table.narrow:
             line = f"Not shown in this width: {', '.join(left_out)}"
             yield _indented(_text(line, "dim"))
     elif table.instead:
@@ -235,12 +250,12 @@ def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | 
 def _least_width(column: PrintedColumn) -> int:
     """Return the width without which a number, or a word, would be cut."""
     texts = column.aligned()
+    heading = max(map(cell_len, column.heading.split()), default=0)
     if column.numeric:
-        heading = max(map(cell_len, column.heading.split()), default=0)
         return max([heading, *map(_plain_length, texts)])
-    words = [word for text in (column.heading, *texts) for word in text.split()]
-    longest = max(map(_plain_length, (column.heading, *texts)), default=0)
-    return max([min(_LEAST_TEXT, longest), *map(_plain_length, words)])
+    words = [word for text in texts for word in text.split()]
+    longest = max(map(_plain_length, texts), default=0)
+    return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
 
 
 def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
@@ -257,25 +272,20 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
         header_style="dim",
         show_header=any(column.heading for column in columns),
     )
+    cells = []
     for column in columns:
-        heading = column.heading
-        if column.numeric and broken:
-            heading = "\n".join(wrapped(heading, _least_width(column)))
-        table.add_column(
-            heading,
-            justify="right" if column.numeric else "left",
-            no_wrap=column.numeric,
-            min_width=_least_width(column),
-            overflow="fold",
-        )
-    for row in zip(*(column.aligned() for column in columns), strict=True):
-        # Rich drops the blanks behind a text: those that align numbers cannot be broken.
-        table.add_row(
-            *(
-                _text(cell.replace(" ", "\xa0") if column.numeric else cell)
-                for cell, column in zip(row, columns, strict=True)
-            )
-        )
+        heading, texts, least = column.heading, column.aligned(), _least_width(column)
+        if column.numeric:  # filled up here: rich drops the blanks behind a text
+            lines = wrapped(heading, least) if broken else [heading]
+            most = max(map(_plain_length, (*lines, *texts)))
+            heading = "\n".join(line.rjust(most) for line in lines)
+            texts = [text.rjust(most) for text in texts]
+        elif not broken:
+            least = max(least, column.longest)
+        table.add_column(heading, no_wrap=column.numeric, min_width=least, overflow="fold")
+        cells.append(texts)
+    for row in zip(*cells, strict=True):
+        table.add_row(*map(_text, row))
     return table
 
 

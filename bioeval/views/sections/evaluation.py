@@ -1,0 +1,337 @@
+"""An evaluation as a document: a table for each task, remarks, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Enumeration,
+    Messages,
+    Paragraph,
+    Score,
+    Section,
+    Table,
+    Text,
+    interval_note,
+    messages_of_result,
+    say,
+)
+from bioeval.scores.arrays import parse_fusion
+from bioeval.views.sections.header import OF_RANK_ONE, about, alarms, differs_by_rank, optimistic
+from bioeval.views.sections.rows import (
+    Row,
+    closed_set_rows,
+    gom_rows,
+    open_set_rows,
+    precision_of_queries,
+    reid_rows,
+    verification_rows,
+)
+from bioeval.views.tasks import datasets, system_of, systems, value_of
+
+#: Number of the worst queries that are named.
+WORST = 5
+
+_LEGEND = "Attempts are counted by class, with the subjects whose probes made them."
+_LEGEND_OF_PAIRS = "Attempts are counted by class."
+
+# Ranked lists have neither thresholds nor impostors.
+_RANKED_LEGEND = "The queries are those in the means, with their subjects."
+
+# What the policies of ties mean.
+_TIES = {
+    "pessimistic": " (of equal scores the mate ranks last)",
+    "optimistic": " (of equal scores the mate ranks first)",
+    "expected": " (mean over all orders of equal scores)",
+    "stable": " (equal scores in the order of the gallery)",
+}
+
+
+def section(tree: xr.DataTree | xr.Dataset) -> Section:
+    """Return what is said of an evaluation, of one or several systems."""
+    results = dict(datasets(tree, once=True))
+    several = len(systems(results)) > 1
+    ranked = bool(results) and all(map(_is_ranked, results.values()))
+    rows = {path: list(rows_of_task(dataset)) for path, dataset in results.items()}
+    with_rows = {
+        path: results[path] for path in results if any(row.value.is_defined for row in rows[path])
+    }
+    blocks: list[Block] = []
+    for message, paths in alarms(results).items():
+        blocks += _alarm(message, systems(paths) if several else ())
+    blocks.append(about(results))
+    people = any(row.over.subjects for each in rows.values() for row in each)
+    for path, dataset in results.items():
+        named = title(dataset, path, several)
+        blocks.append(_task(dataset, path, named, rows[path], ranked))
+    remarks: list[Text] = [optimistic(with_rows.values())]
+    remarks += [note.text for note in interval_note(results)]
+    if with_rows and ranked:
+        remarks.append(_RANKED_LEGEND)
+    elif with_rows:
+        remarks.append(_LEGEND if people else _LEGEND_OF_PAIRS)
+    if any(map(differs_by_rank, with_rows.values())):
+        remarks.append(say(OF_RANK_ONE, task="identification"))
+    notes = [Paragraph(remark, "note") for remark in remarks if remark]
+    blocks.append(Section("remarks", "", notes))
+    blocks.append(_messages(results, with_rows, several))
+    return Section("evaluation", "", blocks)
+
+
+def _alarm(message: Message, names: Iterable[str]) -> Iterator[Block]:
+    """Yield a message about doubtful results."""
+    yield Messages([Message(message.code, names, **message.arguments)], alarm=True)
+
+
+def title(dataset: xr.Dataset, path: str, several: bool) -> str:
+    """Return the title of a task, with the name of its system where there are several."""
+    task = str(dataset.attrs.get("task", path)) or "results"
+    if several:
+        return f"{system_of(path)}: {task}"
+    return task[0].upper() + task[1:]
+
+
+def rows_of_task(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of the table of a task."""
+    if _holds(dataset, "mrep"):
+        return gom_rows(dataset)
+    if _holds(dataset, "mean_ap") and "queries" in dataset:
+        return reid_rows(dataset)
+    if "cms" in dataset:
+        return closed_set_rows(dataset)
+    if "dir" in dataset or "dir_at_far" in dataset:
+        return open_set_rows(dataset)
+    return verification_rows(dataset)
+
+
+def is_identification(dataset: xr.Dataset) -> bool:
+    """Whether the rates of a task are those of identification."""
+    return not {"cms", "dir", "dir_at_far"}.isdisjoint(dataset)
+
+
+def _task(dataset: xr.Dataset, path: str, named: str, rows: list[Row], ranked: bool) -> Section:
+    """Return the table of a task, or why it has none."""
+    task = "identification" if is_identification(dataset) else "verification"
+    name = path.replace("/", "_") or "results"
+    undefined = [row.why_not for row in rows if not row.value.is_defined]
+    reasons = list({repr(why): why for why in undefined}.values())
+    if rows and len(undefined) == len(rows):
+        why = Enumeration(reasons, ";")
+        none = say("{title}: no results ({why})", title=named, why=why)
+        return Section(name, none, (), task=task)
+    options, notes = _options_and_notes(dataset)
+    notes += [say("n/a: {why}", why=why) for why in reasons]
+    columns = [
+        Column("measure"),
+        Column("value", "value"),
+        Column("threshold", "threshold", only="data" if ranked else "", priority=1),
+        Column("genuine", "queries" if ranked else "genuine", priority=2),
+        Column("impostor", "impostor", only="data" if ranked else "", priority=2),
+        Column("subjects", "subjects", priority=2),
+    ]
+    details = _details(dataset.attrs, options)
+    table = Table(
+        name,
+        columns,
+        list(map(_cells, rows)),
+        title=named,
+        details=[details],
+        narrow=_sample_size(rows),
+        notes=notes,
+    )
+    return Section(name, "", (table,), task=task)
+
+
+def _sample_size(rows: list[Row]) -> Text:
+    """Return the sample size of a task in words."""
+    genuine = [row.over.genuine for row in rows if row.over.genuine is not None]
+    impostor = [row.over.impostor for row in rows if row.over.impostor is not None]
+    subjects = max((row.over.subjects for row in rows), default=0)
+    if genuine and impostor:
+        text = f"over {max(genuine):,} genuine and {counted(max(impostor), 'impostor attempts')}"
+    elif genuine:
+        text = f"over {counted(max(genuine), 'genuine attempts')}"
+    elif impostor:
+        text = f"over {counted(max(impostor), 'impostor attempts')}"
+    else:
+        return ""
+    return f"{text}, {counted(subjects, 'subjects')}" if subjects else text
+
+
+def _cells(row: Row) -> tuple[Text | None, ...]:
+    """Return the cells of a row."""
+    over = row.over
+    return (
+        row.label,
+        row.value,
+        None if row.threshold is None else Score(row.threshold),
+        None if over.genuine is None else Count(over.genuine),
+        None if over.impostor is None else Count(over.impostor),
+        Count(over.subjects) if over.subjects else None,
+    )
+
+
+def _messages(
+    results: Mapping[str, xr.Dataset], with_rows: Mapping[str, xr.Dataset], several: bool
+) -> Messages:
+    """Return the warnings, those of all tasks first."""
+    doubts = alarms(results)
+    found: dict[Message, list[str]] = {}
+    for path, dataset in results.items():
+        for message in messages_of_result(dataset):
+            if message not in doubts:
+                found.setdefault(message, []).append(path)
+    everywhere, of_tasks = [], []
+    for message, paths in found.items():
+        if len(paths) == len(results):
+            everywhere.append(message)
+        elif not with_rows.keys().isdisjoint(paths):  # else the title of the task says why
+            titles = [title(results[path], path, several) for path in paths]
+            of_tasks.append(Message(message.code, titles, **message.arguments))
+    return Messages([*everywhere, *of_tasks])
+
+
+def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
+    """Return the options that are said of a task, and what there is to say of its rows."""
+    attrs = dataset.attrs
+    if _holds(dataset, "mrep"):
+        notes = [_queries(dataset)] if "queries" in dataset else []
+        return ["removes", "junk", "variant", "budget", "ties"], [*notes]
+    if _holds(dataset, "mean_ap") and "queries" in dataset:
+        options = ["removes", "junk", "cmc_counts", "ties", "ap"]
+        return options, [_queries(dataset), *_worst(dataset)]
+    if "cms" in dataset:
+        return ["gallery", "rank_unit", "ties", "fusion"], []
+    if "dir" in dataset or "dir_at_far" in dataset:
+        options = ["genuine_gallery_subjects", "gallery", "rank_unit", "ties", "impostors"]
+        return [*options, "fusion"], []
+    options = ["claims", "attempts", "fta", "fte"]
+    if attrs.get("templates") == "multi":
+        options.insert(0, "fusion")
+    notes = list(_independent(dataset))
+    auc = value_of(dataset, "auc")
+    if auc is not None and auc < 0.5:
+        notes.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
+    return options, [*notes]
+
+
+def _holds(dataset: xr.Dataset, name: str) -> bool:
+    """Whether a dataset has a measure, or its bounds."""
+    return name in dataset or f"{name}_at_least" in dataset
+
+
+def _details(attrs: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the options of the evaluation in words."""
+    says = {
+        "genuine_gallery_subjects": lambda x: _searched(attrs),
+        "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
+        "rank_unit": lambda x: f"ranks count {x}s",
+        "ties": lambda x: f"{x} ties{_TIES.get(x, '')}",
+        "impostors": lambda x: f"impostors {x}",
+        "fusion": lambda x: fusion_in_words(x, str(attrs.get("kind", ""))),
+        "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
+        "attempts": lambda x: f"one attempt for all probes of a subject with the same {x}",
+        "fta": lambda x: f"FTA {100 * float(x):g} %",
+        "fte": lambda x: f"FTE {100 * float(x):g} %",
+        "removes": lambda x: f"removed: {x.replace('-', ' ')}",
+        "junk": lambda x: f"junk {x}",
+        "cmc_counts": lambda x: f"CMC counts {x}",
+        "ap": lambda x: f"AP {x}",
+        "variant": lambda x: {"reference": "as the authors' program"}.get(x, ""),
+        "budget": lambda x: f"B = {int(x):,}",
+    }
+    words = [says[name](str(attrs[name])) for name in names if name in attrs]
+    return ", ".join(filter(None, words))
+
+
+def fusion_in_words(fusion: str, kind: str) -> str:
+    """Return how the scores of a subject's templates are fused, in words of their kind."""
+    if fusion in ("", "none"):
+        return ""
+    near, far = ("most", "least") if larger_is_closer(kind) else ("nearest", "farthest")
+    alike = " similar" if larger_is_closer(kind) else ""
+    method, order = parse_fusion(fusion)
+    words = {
+        "min": f"{near}{alike} template",
+        "max": f"{far}{alike} template",
+        "kth": f"template number {order} from the {near}{alike}",
+    }
+    of_all = f"{method} {kind or 'score'} of the templates"
+    return f"subject scored by the {words.get(method, of_all)}"
+
+
+def _drawn(gallery: str, sampling: str) -> str:
+    """Return in words how galleries were drawn, if templates were."""
+    if gallery == "multi":
+        return ""
+    count = f"{int(gallery):,} templates" if gallery != "single" else "1 template"
+    how = "exact mean over all galleries"
+    if sampling != "exact":
+        how = f"{sampling} galleries drawn"
+    return f"{count} of each subject, {how}"
+
+
+def _searched(attrs: Mapping[str, Any]) -> str:
+    """Return the size of the gallery in words; impostors may search one subject fewer."""
+    genuine = attrs["genuine_gallery_subjects"]
+    impostor = attrs.get("impostor_gallery_subjects", genuine)
+    if not int(genuine):
+        templates = int(attrs.get("gallery_templates", 0))
+        return f"gallery of {counted(templates, 'templates')}, subjects unknown"
+    text = f"N = {counted(int(genuine), 'subjects')}"
+    if str(impostor) == str(genuine):
+        return text
+    if isinstance(impostor, int):
+        impostor = f"{impostor:,}"
+    return f"{text} ({impostor} for impostors: without their own)"
+
+
+def _independent(dataset: xr.Dataset) -> Iterator[str]:
+    """Return in words the number of independent attempts."""
+    if "disjoint_pairs" not in dataset:
+        return
+    pairs = int(dataset["disjoint_pairs"])
+    subjects = int(dataset["subjects"])
+    attempts = int(dataset["impostor_attempts"])
+    unordered = int(value_of(dataset, "impostor_pairs") or attempts)
+    if attempts == 2 * unordered:
+        yield f"each of {counted(unordered, 'impostor pairs')} makes an attempt in each order"
+    disjoint = counted(pairs, "disjoint pairs")
+    yield f"{counted(subjects, 'subjects')} make at most {disjoint} (no subject in two pairs)"
+
+
+def _worst(dataset: xr.Dataset) -> Iterator[Text]:
+    """Return the worst queries in words, if each query has a value."""
+    if "probe" not in dataset.dims:
+        return
+    precision = precision_of_queries(dataset).dropna("probe")
+    precision = precision.sortby(precision)[:WORST]
+    rows = zip(precision["probe"].values.tolist(), precision.values.tolist(), strict=True)
+    listed = [say("{row} (AP {value:rate})", row=str(row), value=value) for row, value in rows]
+    if listed:
+        yield say("worst queries (rows, from 0): {listed}", listed=Enumeration(listed, ""))
+
+
+def _queries(dataset: xr.Dataset) -> str:
+    """Return the number of queries and of comparisons removed, in words."""
+    text = counted(value_of(dataset, "queries") or 0, "queries")
+    if "open_queries" in dataset:
+        text += f"; {int(dataset['open_queries']):,} not in the gallery"
+    text += f"; {value_of(dataset, 'skipped') or 0:,.0f} skipped"
+    if "removed" not in dataset:  # unknown of lists
+        return text
+    return f"{text}; {counted(value_of(dataset, 'removed') or 0, 'comparisons')} removed"
+
+
+def _is_ranked(dataset: xr.Dataset) -> bool:
+    """Whether these are results of ranked lists, with neither thresholds nor impostors."""
+    return "mean_ap" in dataset or "mrep" in dataset or "queries" in dataset

@@ -1,0 +1,165 @@
+"""The header of results: system, data, scores, protocol; and what is said of several tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
+from bioeval.document import Enumeration, Fact, Facts, Label, Text, Vocabulary, say
+from bioeval.protocol.loading import CARD_OF_LAYOUT
+from bioeval.results.support import KindVerdict
+from bioeval.results.words import enumerated, excluded
+from bioeval.views.tasks import system_of, systems, value_of
+
+#: Caveat where operating points were selected on the evaluated data.
+CHOSEN = (
+    "the thresholds of EER and {far} targets were chosen on these data, so their rates are "
+    "optimistic"
+)
+
+#: Why thresholds of DIR at a FAR differ between ranks; shown where they do.
+OF_RANK_ONE = (
+    "The thresholds of {dir} at a {far} are for rank 1; at higher ranks, the same {far} may allow "
+    "looser thresholds."
+)
+
+_UPSIDE_DOWN = (
+    "AUC is below 0.5: impostor scores are nearer than genuine scores. Check whether they are "
+    'of kind {}; if not, give `kind="{}"`'
+)
+
+# Tasks of the cards of the course, in words.
+_TASKS_OF_COURSE = {
+    "verification/single": "single-template verification",
+    "verification/multi": "multi-template verification",
+    "open_set": "open set",
+    "closed_set": "closed set",
+}
+
+_ACCEPTS = {
+    "distance": "distances, accepted at or below the threshold",
+    "similarity": "similarities, accepted at or above the threshold",
+    "llr": "log-likelihood ratios, accepted at or above the threshold",
+    "order": "order within each row; no thresholds",
+}
+
+_FAILURES = {
+    "reject": "failed comparisons are attempts that are always rejected",
+    "exclude": "failed comparisons are not attempts",
+}
+
+
+def about(results: Mapping[str, xr.Dataset]) -> Facts:
+    """Return the header of results: their system, data, scores and protocol."""
+    if not results:
+        return Facts(())
+    attrs = next(iter(results.values())).attrs
+    layout, kind = str(attrs.get("layout", "")), str(attrs.get("kind", ""))
+    names = list(filter(None, systems(results))) or [str(attrs.get("system", ""))]
+    failed: Text = _FAILURES.get(str(attrs.get("nan_policy", "")), "")
+    if failed and "failed_comparisons" in attrs:
+        count = int(attrs["failed_comparisons"])
+        failed = say("{policy}; {count:count} failed", policy=failed, count=count)
+    return Facts(
+        (
+            Fact("System", Enumeration(list(map(Label, filter(None, names))), ""), "system"),
+            Fact("Data", _data(attrs, layout) if layout else ""),
+            Fact("Made of", Label(str(attrs.get("origin", ""))), "origin"),
+            Fact("Scores", _ACCEPTS.get(kind, kind), "kind"),
+            Fact("Read", Label(str(attrs.get("reading", ""))), "reading"),
+            Fact("NaN", failed, "nan_policy"),
+            Fact("Excluded", excluded({"": attrs}), "exclude"),
+            Fact("Protocol", Label(str(attrs.get("protocol", ""))), "protocol"),
+            Fact("Terms", Vocabulary()),
+            Fact("Left out", left_out(results)),
+        )
+    )
+
+
+def _data(attrs: Mapping[str, Any], layout: str) -> str:
+    """Return the templates and the subjects of both sides in words."""
+    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
+    templates = int(attrs.get("gallery_templates", 0))
+    gallery = int(attrs.get("gallery_subjects", 0))
+    if layout == "pairs":
+        return counted(probes, "pairs")
+    unknown = "" if subjects or gallery else "; subjects unknown"
+    if layout == "all-against-all" and probes == templates:
+        return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
+    compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
+    return f"{' against '.join(compared)}{unknown}"
+
+
+def _of(count: int, what: str, subjects: int) -> str:
+    people = f" of {counted(subjects, 'subjects')}" if subjects else ""
+    return counted(count, what) + people
+
+
+def left_out(results: Mapping[str, xr.Dataset]) -> str:
+    """Return the tasks that the card has and the scores do not support, with reasons."""
+    if not results:
+        return ""
+    attrs = next(iter(results.values())).attrs
+    layout = str(attrs.get("layout"))
+    if (
+        layout not in CARD_OF_LAYOUT
+        or layout == "pairs"
+        or (attrs.get("protocol") != CARD_OF_LAYOUT[layout])
+    ):
+        return ""
+    done = {path.removeprefix(system_of(path)).strip("/") for path in results}
+    tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]
+    if not tasks:
+        return ""
+    if attrs.get("kind") == "order":
+        return f"{enumerated(tasks)}; scores that only order a row have no common thresholds"
+    if not attrs.get("probe_subjects") and not attrs.get("gallery_subjects"):
+        return f"{enumerated(tasks)}; a mask does not give the subjects of the templates"
+    return ""
+
+
+def has_chosen(dataset: xr.Dataset) -> bool:
+    """Whether there are rates at thresholds selected on the evaluated data."""
+    names = {"eer", "frr_at_far", "dir_at_far"}
+    return "chosen_on" not in dataset.attrs and not names.isdisjoint(dataset)
+
+
+def optimistic(results: Iterable[xr.Dataset]) -> Text:
+    """Return the caveat about such rates; nothing if results have none."""
+    return say(f"{CHOSEN[0].upper()}{CHOSEN[1:]}.") if any(map(has_chosen, results)) else ""
+
+
+def differs_by_rank(dataset: xr.Dataset) -> bool:
+    """Whether a FAR target has different thresholds at different ranks."""
+    limits = dataset.get("threshold_at_far")
+    if limits is None or "rank" not in limits.dims:
+        return False
+    by_rank = limits.transpose("rank", ...).values
+    of_first = np.broadcast_to(by_rank[:1], by_rank.shape)
+    return not np.array_equal(of_first, by_rank, equal_nan=True)
+
+
+def alarms(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
+    """Return reasons to doubt all results, with the paths of the tasks that show them."""
+    found: dict[Message, list[str]] = {}
+    for path, dataset in results.items():
+        for message in _alarms(dataset):
+            found.setdefault(message, []).append(path)
+    return found
+
+
+def _alarms(dataset: xr.Dataset) -> Iterator[Message]:
+    line = str(dataset.attrs.get(KindVerdict.ATTRIBUTE, ""))
+    auc = value_of(dataset, "auc")
+    if not line and auc is not None and auc < 0.5:
+        kind = str(dataset.attrs.get("kind", "distance"))
+        other = "distance" if larger_is_closer(kind) else "similarity"
+        line = _UPSIDE_DOWN.format(kind, other)
+    if line:
+        yield Message("", sentence=line)

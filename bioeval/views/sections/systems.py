@@ -1,0 +1,127 @@
+"""Several systems in one table: a row for each system, a column for each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import xarray as xr
+
+from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.messages import Message
+from bioeval.document import (
+    Block,
+    Column,
+    Enumeration,
+    Label,
+    Messages,
+    Paragraph,
+    Quantity,
+    Section,
+    Table,
+    Text,
+    cell_of_scalar,
+    interval_note,
+    say,
+)
+from bioeval.views.sections.evaluation import is_identification, rows_of_task
+from bioeval.views.sections.header import alarms, optimistic
+from bioeval.views.tasks import averaged, system_of, systems, unit_of
+from bioeval.views.writers.lines import Lines
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of a system with its label."""
+
+    label: Text
+    value: Quantity
+
+
+#: The measures of a result over partitions.
+Summarised = Callable[[xr.Dataset], Iterator[Measure]]
+
+
+def measures_of(dataset: xr.Dataset, summarised: Summarised) -> Iterator[Measure]:
+    """Yield the measures of a result; of folds and partitions, means and standard deviations."""
+    if "partition" in dataset.dims:
+        yield from summarised(dataset)
+    elif "fold" in dataset.dims:
+        for row in averaged(dataset):
+            mean, deviation = row.summary("mean"), row.summary("sd")
+            cell = cell_of_scalar(row.scalar, mean, deviation=deviation, at=row.at)
+            yield Measure(row.name_in_text, cell)
+    else:
+        for row_of_task in rows_of_task(dataset):
+            yield Measure(row_of_task.label, row_of_task.value)
+
+
+def section(
+    results: Mapping[str, xr.Dataset], measures: Sequence[str], summarised: Summarised
+) -> Section:
+    """Return a table for each task of results by path.
+
+    `measures` chooses columns by their labels, in this order; none: all of them. Raise
+    :class:`DataError` for an unknown one.
+    """
+    words: dict[str, str] = {}
+    by_task: dict[str, dict[str, dict[str, Measure]]] = {}
+    tasks: dict[str, str] = {}
+    for path, dataset in results.items():
+        task = "identification" if is_identification(dataset) else "verification"
+        name = system_of(path) or str(dataset.attrs.get("system", ""))
+        title = str(dataset.attrs["task"])
+        tasks[title] = task
+        # Users name measures in the words of the table.
+        lines = Lines(str(dataset.attrs.get("terms", "lecture")), task)
+        found = by_task.setdefault(title, {}).setdefault(name, {})
+        for measure in measures_of(dataset, summarised):
+            label = lines.write(measure.label)
+            words[label.casefold()] = label
+            found[label.casefold()] = measure
+    chosen = [name.casefold() for name in measures]
+    for name, folded in zip(measures, chosen, strict=True):
+        if folded not in words:
+            raise DataError(bad_choice("measures", name, list(words.values())))
+    blocks: list[Block] = []
+    for message, paths in alarms(results).items():
+        about = Message(message.code, systems(paths), **message.arguments)
+        blocks.append(Messages([about], alarm=True))
+    for title, of_systems in by_task.items():
+        table = _table(title, of_systems, chosen)
+        if len(table.columns) > 1:
+            blocks.append(Section(table.id, "", (table,), task=tasks[title]))
+    blocks += [Paragraph(x, "note") for x in _remarks(results) if x]
+    return Section("systems", "", blocks)
+
+
+def _table(
+    title: str, of_systems: Mapping[str, dict[str, Measure]], chosen: Sequence[str]
+) -> Table:
+    """Return the measures of the systems of a task."""
+    labels: dict[str, Text] = {}
+    for of_system in of_systems.values():
+        labels |= {name: measure.label for name, measure in of_system.items()}
+    if chosen:
+        labels = {name: labels[name] for name in chosen if name in labels}
+    columns = [Column("system")]
+    columns += [Column(name.replace(" ", "_"), label) for name, label in labels.items()]
+    rows = []
+    for system, of_system in of_systems.items():
+        cells = [of_system[name].value if name in of_system else None for name in labels]
+        rows.append((Label(system), *cells))
+    capital = f"{title[0].upper()}{title[1:]}"
+    return Table(title.replace(" ", "_"), columns, rows, title=capital)
+
+
+def _remarks(results: Mapping[str, xr.Dataset]) -> Iterator[Text]:
+    units = []
+    for dataset in results.values():
+        if not {"partition", "fold"}.isdisjoint(dataset.dims):
+            units.append(f"{unit_of(dataset.attrs)}s")
+    if units:
+        over = Enumeration(list(dict.fromkeys(units)))
+        yield say("Mean ± standard deviation over {units}.", units=over)
+    yield optimistic(results.values())
+    if not units:
+        yield from (note.text for note in interval_note(results))
