@@ -36,6 +36,7 @@ _NAMES: NamesByModule = {
     "bioeval.scores.pairs": ("PairScores",),
     "bioeval.scores.simulation.scores_of_people": ("simulate", "simulate_embeddings"),
     "bioeval.scores.top_k": ("TopKScores",),
+    "bioeval.views.frames": ("to_frame",),
     "bioeval.views.messages": ("messages",),
     "bioeval.views.show": ("show", "to_latex", "to_markdown"),
 }

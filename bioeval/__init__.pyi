@@ -71,6 +71,7 @@ from bioeval.studies.tracking.check import check_tracks as check_tracks
 from bioeval.studies.tracking.tracking import tracking as tracking
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from bioeval.studies.zoo.zoo import zoo as zoo
+from bioeval.views.frames import to_frame as to_frame
 from bioeval.views.messages import messages as messages
 from bioeval.views.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 

@@ -134,7 +134,7 @@ OTHERS = {
     *("datasets", "partition", "plot", "stats"),
     *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
-    *("scalar", "to_latex", "to_markdown"),
+    *("messages", "scalar", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip
 
 

@@ -205,13 +205,22 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
 
 
 def sections_of(results: Any) -> list[Section]:
-    """Return what studies say of results that have a document."""
+    """Return what is said of results, of each study and of the evaluations among them."""
     if (view := _of_class(results)) is not None:
         return [_section(view, results)] if view.name == "section" else []
+    if _is_summary(results):
+        return []
     made = []
     for view, parts in _grouped(results).items():
-        if view is not None and view.name == "section":
-            made += _sections(view, parts)
+        if view is not None:
+            made += _sections(view, parts) if view.name == "section" else []
+        elif parts:
+            tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
+            whole = next((_view_of(dataset, _WHOLE) for _, dataset in datasets(tree)), None)
+            if whole is None:
+                made.append(evaluation(tree))
+            elif whole.name == "section":
+                made += _sections(whole, {"": tree})
     return made
 
 
