@@ -316,7 +316,7 @@ def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
 def _refusal(shares: Shares, layer: int, high: float, target: float, confidence: float) -> Message:
     """Return why no threshold can be promised."""
     far = float(shares.mean[layer]) if layer >= 0 else 0.0
-    at = {"far": far, "event": shares.event, "target": target}
+    at: dict[str, Any] = {"far": far, "event": shares.event, "target": target}
     if far >= target:
         return Message("strictest-threshold-above-target", **at)
     return Message(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import xarray as xr
 
@@ -118,7 +119,7 @@ def _rates(ds: xr.Dataset) -> Table:
 
 def _validity(ds: xr.Dataset) -> Text:
     """Return what the verdict rests on."""
-    sentences: dict[str, Text] = {"absent": "", "looks": "", "others": ""}
+    sentences: dict[str, Any] = {"absent": "", "looks": "", "others": ""}
     if ds["verdict"] == "shown" and ds.attrs["assurance"] == "estimated":
         sentences["absent"] = say(" {absent}", absent=may_be_absent(int(ds["people"])))
     if ds.attrs["looks"] == 1:

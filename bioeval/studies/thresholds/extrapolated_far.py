@@ -375,6 +375,7 @@ def _withhold(
     deep = logs[2] < np.log(DEEPEST / max(closest.shares.independent, 1)) - 1e-12
     none = np.isnan(logs[2]) & ~above & ~below
     messages = []
+    more: dict[str, Any]
     for code, refused, more in (
         ("looser-than-the-tail", above, {"tail": TAILS[-1]}),
         ("thresholds-at-zero", below, {}),
@@ -384,6 +385,6 @@ def _withhold(
     ):
         logs[:, refused] = np.nan
         if refused.any():
-            counts = {"refused": int(refused.sum()), "thresholds": len(distances)}
-            messages.append(Message(code, **more, **counts))
+            more |= {"refused": int(refused.sum()), "thresholds": len(distances)}
+            messages.append(Message(code, **more))
     return messages

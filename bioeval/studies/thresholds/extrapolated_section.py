@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import xarray as xr
 
@@ -52,7 +53,7 @@ def reasons_of(ds: xr.Dataset) -> list[Message]:
 
 def _thresholds(ds: xr.Dataset) -> Iterator[Block]:
     """Yield each threshold with the upper limit of its FAR, and why others have none."""
-    role = "answer" if ds.sizes["threshold"] == 1 else ""
+    role: Literal["", "answer"] = "answer" if ds.sizes["threshold"] == 1 else ""
     for i, threshold in enumerate(ds["threshold"].values.tolist()):
         high, far = float(ds["far_high"].values[i]), float(ds["far"].values[i])
         if high != high:

@@ -744,7 +744,7 @@ def _reach(
     rate, target = rule.name, float(rule.values[0])
     there = counts.there(rate)
     error = {"far": "false accept", "frr": "false reject"}[rate]
-    about = {"rate": rate, "target": target}
+    about: dict[str, Any] = {"rate": rate, "target": target}
     if not RuleOf(3).supports(target, there):
         needed = counts.needed(RuleOf(3), rate, target)
         yield Message("target-not-shown", **about, error=error, needed=needed)

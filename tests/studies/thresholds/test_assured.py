@@ -48,7 +48,7 @@ def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
 ):
     scores = unequal(seed, kind=kind, dtype=dtype)
     result = PairShares(scores, 0.2, templates=templates, fusion="min", new_gallery=False)
-    assert not result.reason
+    assert result.refusal is None
     layers = np.unique(np.linspace(0, np.searchsorted(result.mean, 0.2), 5).astype(int))
     means = result.means(layers)
     labels = scores.probe_labels.tolist()
@@ -172,7 +172,7 @@ def test_a_probe_of_each_side_of_disjoint_people():
 def test_people_on_one_side_only_are_refused():
     scores = be.Scores(np.random.default_rng(0).random((6, 9)), range(6), np.arange(9) // 2)
     result = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
-    assert "on both sides and others on one" in result.reason
+    assert result.refusal.code == "people-on-both-sides"
 
 
 def test_lists_have_the_pairs_that_they_name():
