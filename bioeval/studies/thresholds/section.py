@@ -160,7 +160,7 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
         by = say("By {rule}, chosen on all data.", rule=rule_in_words(rule))
         blocks.append(Paragraph(by, "note"))
     if out_of_reach is not None:
-        blocks.append(Paragraph(say("Provisional, because {reason}.", reason=out_of_reach)))
+        blocks.append(Paragraph(say("It is provisional, because {reason}.", reason=out_of_reach)))
     yield Section("threshold_of_these_data", "", blocks)
 
 
