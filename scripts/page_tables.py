@@ -14,19 +14,32 @@ import importlib
 import inspect
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from card_reference import reference
 
+from bioeval.base.errors import Argument
 from bioeval.base.lazy import modules_of
 from bioeval.base.manifest import StudyManifest
+from bioeval.base.messages import MessageType
+from bioeval.base.plugins import offered_value
 from bioeval.base.studies import shipped_manifests
 from bioeval.cli.lazy_group import HEADINGS
+from bioeval.document import Text, page_of
+from bioeval.document.core_messages import CORE
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
+from bioeval.views.writers.lines import Lines
+from bioeval.views.writers.markdown import MarkdownLines
+
+#: The pages with tables that the code has.
+PAGES = (
+    *("variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"),
+    "messages.md",
+)
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -227,6 +240,44 @@ def _pinned(lock: str) -> dict[str, list[str]]:
     return found
 
 
+def messages() -> str:
+    """Return the page of each message: those of the core, then those of the studies by heading."""
+    parts = ["## Messages of every evaluation\n\n", *map(_message, CORE)]
+    for heading, studies in studies_by_heading().items():
+        listed = [x for study in studies.values() if study.messages for x in _offered(study)]
+        if listed:
+            parts += [f"## {heading}\n\n", *map(_message, listed)]
+    return "".join(parts)
+
+
+def _offered(study: StudyManifest) -> tuple[MessageType, ...]:
+    """Return the messages of a study."""
+    listed: tuple[MessageType, ...] = offered_value(study.messages)
+    return listed
+
+
+def _message(entry: MessageType) -> str:
+    """Return the section of a message."""
+    page = page_of(entry)
+    example = _Sentences().write(page.example)
+    meaning, remedy = Lines().write(page.meaning), Lines().write(page.remedy)
+    severity = entry.severity.capitalize()
+    return (
+        f"### {entry.code}\n\n{severity}, for example:\n\n> {example}\n\n{meaning}\n\n"
+        f"What to do: {remedy}\n\n"
+    )
+
+
+class _Sentences(MarkdownLines):
+    """Sentences in Markdown, with the names of arguments as code."""
+
+    def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
+        """Return a text; an argument is not escaped."""
+        if isinstance(text, Argument):
+            return Lines().write(text)
+        return super().write(text, rates)
+
+
 def _table(rows: list[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(x.replace("|", "\\|") for x in row) + " |\n" for row in rows)
 
@@ -237,6 +288,9 @@ def filled(page: str) -> str:
     mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")
+    page = re.sub(
+        r"(<!-- messages -->\n)[\s\S]*", lambda found: f"{found[1]}\n{messages().rstrip()}\n", page
+    )
     rest, regions = region.subn("", page)
     lost = re.search(rf"^{OF_STUDY.pattern}", rest, re.MULTILINE)
     if regions and lost:
@@ -264,7 +318,7 @@ def main() -> None:
     written(DOCS / "formats.md", rf"\| format \| recognised{rows}", "\n".join([*recognised, ""]))
     fields = r"(?P<here>### Above the first section\n[\s\S]*?\n)(?=\n*## |\Z)"
     written(DOCS / "protocol-cards.md", fields, reference())
-    for name in ("variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"):
+    for name in PAGES:
         page = DOCS / name
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 

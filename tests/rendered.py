@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from bioeval.document import Section
 from bioeval.views.writers.html import as_html
-from bioeval.views.writers.latex import as_latex
+from bioeval.views.writers.latex import LatexLines, as_latex
 from bioeval.views.writers.markdown import as_markdown
 from bioeval.views.writers.terminal import as_text
 
@@ -33,7 +33,9 @@ def escaped(name: str, writer: str) -> set[str]:
         return {html.escape(name)}
     if writer == "markdown":
         return {re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", name), re.sub(r"([\\<|$])", r"\\\1", name)}
-    return {name}  # in LaTeX it is in a comment
+    if writer == "latex":  # in a comment it is as it is
+        return {name, LatexLines().literal(name)}
+    return {name}
 
 
 def require_names_kept(section_of: Callable[[str], Section]) -> None:

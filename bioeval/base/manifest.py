@@ -76,7 +76,9 @@ class View:
     named_by: str = ""  # attribute with the name of the only result; empty: it needs no name
     lines: bool = False  # whether its text is plain lines, of one width in each terminal
     rates: str = "verification"  # what its rates are of
-    whole: bool = False  # whether the class takes the tree of all tasks, if no other view fits one
+    #: Whether the class takes the tree of all tasks, if no other view fits one; a section takes the
+    #: results by path.
+    whole: bool = False
     in_rows: bool = False  # whether a row for each system may stand for it in a paper
 
     def fits(self, dataset: xr.Dataset) -> bool:

@@ -2,15 +2,18 @@
 
 A message is made where something is found, as ``Message("too-few-people", far=0.001, people=180)``,
 and kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, at its
-:class:`MessageType` in the catalogue (:mod:`bioeval.document.catalogue`).
+:class:`MessageType` in the catalogue (:mod:`bioeval.document.message_types`).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from bioeval.base.errors import BioevalWarning
 
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
@@ -22,7 +25,8 @@ Severity = Literal["note", "warning", "error"]
 class MessageType:
     """A message of the catalogue: its sentence as a template, and its page in the documentation.
 
-    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`.
+    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`. Meaning
+    and remedy are templates, too, of terms alone.
     """
 
     code: str
@@ -41,7 +45,7 @@ class Message:
     arguments: Mapping[str, Any]
     about: tuple[str, ...] = ()
 
-    def __init__(self, code: str, /, about: Iterable[str] = (), **arguments: Any):
+    def __init__(self, code: str, /, about: Any = (), **arguments: Any):
         object.__setattr__(self, "code", code)
         object.__setattr__(self, "arguments", arguments)
         object.__setattr__(self, "about", tuple(about))
@@ -49,11 +53,35 @@ class Message:
     def __hash__(self) -> int:
         return hash((self.code, as_json([self])))
 
+    def concerning(self, *names: str) -> Message:
+        """Return the message as one about these systems, tasks or data, before those it has."""
+        return Message(self.code, (*names, *self.about), **self.arguments)
+
+    def entry(self) -> dict[str, Any]:
+        """Return the message as plain values: its code, what it is about, and its arguments."""
+        about = {"about": list(self.about)} if self.about else {}
+        return {"code": self.code, **about, **self.arguments}
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any]) -> Message:
+        """Return the message of :meth:`entry`."""
+        values = dict(entry)
+        return cls(values.pop("code"), **values)
+
+
+class MessageWarning(BioevalWarning):
+    """A Python warning of a message that a result has too, in its table and on its page."""
+
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return messages as the text of an attribute, each once."""
-    listed = [{"code": message.code, **message.arguments} for message in messages]
+    listed = [message.entry() for message in messages]
     return json.dumps(list({json.dumps(x): x for x in listed}.values()), ensure_ascii=False)
+
+
+def from_json(text: str) -> list[Message]:
+    """Return the messages of :func:`as_json`; none of an empty text."""
+    return list(map(Message.of_entry, json.loads(text or "[]")))
 
 
 def message_attrs(
@@ -64,16 +92,23 @@ def message_attrs(
     Sentences that have no code yet stay in the attribute ``warnings``.
     """
     attrs = attrs or {}
-    listed: list[str | Message] = [*str(attrs.get("warnings") or "").splitlines()]
-    listed += [*messages_of(attrs), *found]
-    texts = dict.fromkeys(line for line in listed if isinstance(line, str) and line)
-    coded = as_json(line for line in listed if isinstance(line, Message))
-    return {"warnings": "\n".join(texts), ATTRIBUTE: coded}
+    texts = str(attrs.get("warnings") or "").splitlines()
+    coded = messages_of(attrs)
+    for message in found:
+        if isinstance(message, str):
+            texts.append(message)
+        elif message.code:
+            coded.append(message)
+        else:
+            texts.append(str(message.arguments["sentence"]))
+    return {"warnings": "\n".join(filter(None, dict.fromkeys(texts))), ATTRIBUTE: as_json(coded)}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages of the attributes of a result."""
-    listed = []
-    for entry in json.loads(str(attrs.get(ATTRIBUTE) or "[]")):
-        listed.append(Message(entry.pop("code"), **entry))
-    return listed
+    return from_json(str(attrs.get(ATTRIBUTE) or ""))
+
+
+def named(names: Iterable[Any], most: int = 3) -> list[str]:
+    """Return the first of many names or places, as text, for an argument of a message."""
+    return list(map(str, itertools.islice(names, most)))

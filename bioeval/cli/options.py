@@ -405,7 +405,7 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 
 
 def warnings_of(ds: xr.Dataset) -> list[str]:
-    """Return the warnings of a result with the options of the command."""
+    """Return the sentences of the messages of a result with the options of the command."""
     from bioeval.views.messages import sentences
 
     return list(map(reword, sentences(ds)))

@@ -182,13 +182,13 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     from bioeval.base.environment import require_usable
     from bioeval.base.errors import (
         BioevalError,
-        BioevalWarning,
         CardError,
         EngineError,
         MissingDependencyError,
         NoResultError,
         PluginError,
     )
+    from bioeval.base.messages import MessageWarning
     from bioeval.base.plugins import error_line, package_of_error, report_other_project
     from bioeval.cli.console import flush
 
@@ -204,8 +204,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
             program = root if command is None else command
             name = "bioeval" if command is None else command.name
             # The table and the page say it, with the options of the command.
-            warnings.filterwarnings("ignore", ".*is probably the wrong kind", BioevalWarning)
-            warnings.filterwarnings("ignore", ".*lists begin with", BioevalWarning)
+            warnings.filterwarnings("ignore", category=MessageWarning)
             code = program.main(args=args, prog_name=name, standalone_mode=False)
         flush()
         if isinstance(code, int):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Group
+from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
@@ -23,13 +24,15 @@ from bioeval.cli.outputs import (
     write_csv,
     write_results,
 )
-from bioeval.results.support import KindVerdict
-from bioeval.views.messages import sentences
+from bioeval.document import is_doubt, messages_of_result
+from bioeval.views.sections.header import alarms
 from bioeval.views.tables.registry import table_of
-from bioeval.views.tables.result_table import CHOSEN, alarms, has_chosen, left_out, warnings
+from bioeval.views.tables.result_table import CHOSEN, has_chosen, left_out
 from bioeval.views.tables.sections import precision_of_queries
 from bioeval.views.tasks import datasets, has_folds, report_ranks
 from bioeval.views.terms import in_terms
+from bioeval.views.writers.data import message_data
+from bioeval.views.writers.lines import Lines
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,14 +58,7 @@ _SHARED = (
 )
 
 #: Attributes that are in another place of the document, or in another form.
-_ELSEWHERE = (
-    *_SHARED,
-    "warnings",
-    "messages",
-    KindVerdict.ATTRIBUTE,
-    "bioeval_version",
-    "report_ranks",
-)
+_ELSEWHERE = (*_SHARED, "warnings", "messages", "bioeval_version", "report_ranks")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
@@ -121,7 +117,7 @@ class Evaluation:
         lines = []
         for more in self.more:
             for results in more.results.values():
-                tables.append(table_of(results, self._reword))
+                tables += [Text(""), table_of(results, self._reword, self._naming)]
             lines += more.lines()
         tables += lines
         return Group(*tables)
@@ -158,16 +154,16 @@ class Evaluation:
                 if name in first:
                     document[name] = first[name]
         if self.in_folds:
-            document["tasks"] = {path: _fold_task(ds, self._reword) for path, ds in results.items()}
+            document["tasks"] = {
+                path: _fold_task(ds, self._of_card) for path, ds in results.items()
+            }
             return document
         if any(map(has_chosen, results.values())):
             document["chosen_on"] = CHOSEN
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
         if why := left_out(results):
             document["left_out"] = why
-        document["warnings"] = []
-        for message, paths in {**alarms(results), **warnings(results)}.items():
-            document["warnings"].append({"message": self._reword(message), "tasks": paths})
+        document["messages"] = messages_by_task(results, self._naming)
         return document
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
@@ -249,10 +245,22 @@ def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
     return rows
 
 
-def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, Any]:
+def messages_by_task(results: Mapping[str, xr.Dataset], naming: Naming) -> list[dict[str, Any]]:
+    """Return the messages of results, reasons to doubt all of them first, each with its tasks."""
+    found = alarms(results)
+    for path, dataset in results.items():
+        for message in messages_of_result(dataset):
+            if not is_doubt(message):
+                found.setdefault(message, []).append(path)
+    lines = Lines(naming=naming)
+    return [{**message_data(message, lines), "tasks": paths} for message, paths in found.items()]
+
+
+def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
-    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "messages")
-    document["warnings"] = list(map(reword, sentences(dataset)))
+    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "warnings", "messages")
+    lines = Lines(naming=naming)
+    document["messages"] = [message_data(x, lines) for x in messages_of_result(dataset)]
     for dim in ("rank", *TARGETS):
         if dim in dataset.dims:
             document[f"{dim}s"] = dataset[dim].values.tolist()

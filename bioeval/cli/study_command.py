@@ -301,6 +301,12 @@ class StudyCommand:
 
         return task_document(ds)
 
+    def messages_by_task(self, results: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
+        """Return the messages of several tasks as data, each with its tasks."""
+        from bioeval.cli.run_outputs import messages_by_task
+
+        return messages_by_task(results, naming())
+
     def curves(self, ds: xr.Dataset, over: str) -> list[dict[str, Any]]:
         """Return the curves of a task: a row for each threshold, rank or recall level."""
         from bioeval.cli.run_outputs import curve_rows

@@ -4,7 +4,15 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.base.messages": ("Message", "MessageType", "messages_of"),
+    "bioeval.base.messages": (
+        "Message",
+        "MessageType",
+        "MessageWarning",
+        "as_json",
+        "from_json",
+        "message_attrs",
+        "messages_of",
+    ),
     "bioeval.document.blocks": (
         "Block",
         "Column",
@@ -20,7 +28,7 @@ _NAMES: NamesByModule = {
         "tables",
         "walk",
     ),
-    "bioeval.document.catalogue": ("catalogue", "sentence_of"),
+    "bioeval.document.message_types": ("catalogue", "page_of", "sentence_of"),
     "bioeval.document.cells": (
         "Cell",
         "Cost",
@@ -45,8 +53,10 @@ _NAMES: NamesByModule = {
     "bioeval.document.results": (
         "data_facts",
         "interval_note",
+        "is_doubt",
         "messages_of_result",
         "people_and_attempts",
+        "rate_of",
         "result_messages",
         "rule_in_words",
         "table_of_variables",

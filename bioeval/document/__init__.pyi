@@ -3,6 +3,10 @@
 from bioeval.base.messages import (
     Message as Message,
     MessageType as MessageType,
+    MessageWarning as MessageWarning,
+    as_json as as_json,
+    from_json as from_json,
+    message_attrs as message_attrs,
     messages_of as messages_of,
 )
 from bioeval.document.blocks import (
@@ -20,7 +24,6 @@ from bioeval.document.blocks import (
     tables as tables,
     walk as walk,
 )
-from bioeval.document.catalogue import catalogue as catalogue, sentence_of as sentence_of
 from bioeval.document.cells import (
     Cell as Cell,
     Cost as Cost,
@@ -42,11 +45,18 @@ from bioeval.document.cells import (
     Strong as Strong,
     threshold_to_install as threshold_to_install,
 )
+from bioeval.document.message_types import (
+    catalogue as catalogue,
+    page_of as page_of,
+    sentence_of as sentence_of,
+)
 from bioeval.document.results import (
     data_facts as data_facts,
     interval_note as interval_note,
+    is_doubt as is_doubt,
     messages_of_result as messages_of_result,
     people_and_attempts as people_and_attempts,
+    rate_of as rate_of,
     result_messages as result_messages,
     rule_in_words as rule_in_words,
     table_of_variables as table_of_variables,

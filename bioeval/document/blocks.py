@@ -69,10 +69,11 @@ class Column:
 class Table:
     """Rows of cells below column headings; a cell without a value is None.
 
-    Readers are `shown` this number of rows, data have all of them. The `title` stands above, the
-    `details` below it, the `notes` below the rows; what is `narrow` stands with the details where
-    columns were left out. Plain sentences `instead` are written where the
-    table is too wide for a terminal; without them, each row is written as lines.
+    Readers are `shown` this number of rows, or those at these places; data have all of them. The
+    `title` stands above, the `details` below it, the `notes` below the rows; what is `narrow`
+    stands with the details where columns were left out. Plain sentences `instead` are written where
+    the table is too wide for a terminal; without them, each row is written as lines. One with
+    `keys` is divided there into several, each with these first columns, which tell its rows apart.
     """
 
     id: str
@@ -82,8 +83,9 @@ class Table:
     details: Sequence[Text] = ()
     narrow: Text = ""
     notes: Sequence[Text] = ()
-    shown: int | None = None
+    shown: int | Sequence[int] | None = None
     instead: Sequence[Text] = ()
+    keys: int | None = None
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -92,6 +94,13 @@ class Table:
                     f"the table {self.id} has a row of {len(row)} cells; expected "
                     f"{len(self.columns)}"
                 )
+
+    @property
+    def shown_rows(self) -> Sequence[Sequence[Text | None]]:
+        """The rows that readers are shown."""
+        if self.shown is None or isinstance(self.shown, int):
+            return self.rows[: self.shown]
+        return [self.rows[i] for i in self.shown]
 
 
 @dataclass(frozen=True)

@@ -77,12 +77,14 @@ class Score(Quantity):
 class Number(Quantity):
     """A number without a unit: an AUC, a coefficient, a mean rank, or a `difference` of two.
 
-    It has these `decimals`, or these `digits` in all if they are not None.
+    It has these `decimals`, or these `digits` in all if they are not None; as a `fraction` it is
+    written as 1/3 where its terms are small.
     """
 
     decimals: int = 2
     difference: bool = False
     digits: int | None = None
+    fraction: bool = False
     proportion: bool = False  # in [0, 1], and written as 0 or 1 only if it is that
 
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
@@ -20,8 +21,9 @@ from bioeval.document.blocks import (
     Table,
     Vocabulary,
 )
-from bioeval.document.cells import Count, Label, Number, Score
+from bioeval.document.cells import Count, Label, Number, Rate, Score
 from bioeval.document.text import Enumeration, Phrase, Text, say
+from bioeval.results.support import KIND_DOUBTS
 from bioeval.results.words import excluded
 from bioeval.tallies.threshold_rules import Rule
 
@@ -137,9 +139,14 @@ def result_messages(results: ResultsBySystem) -> Messages:
     listed = []
     for message, names in about.items():
         if len(names) < len(results):
-            message = Message(message.code, names, **message.arguments)
+            message = message.concerning(*names)
         listed.append(message)
     return Messages(listed)
+
+
+def is_doubt(message: Message) -> bool:
+    """Whether a message makes all results of its scores doubtful: their labels, or their kind."""
+    return message.code in KIND_DOUBTS
 
 
 def messages_of_result(dataset: xr.Dataset | xr.DataTree) -> list[Message]:
@@ -188,6 +195,32 @@ def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
     return say("{rule}, chosen on {data}", rule=rule, data=chosen_on)
 
 
+def rate_of(
+    dataset: xr.Dataset,
+    name: str,
+    places: Mapping[str, int] | None = None,
+    *,
+    attempts: int | None = None,
+    flagged: bool = False,
+    limits: str = "",
+) -> Rate:
+    """Return a rate of a dataset as a cell, with its interval where it has one.
+
+    `places` are positions along its dimensions. The interval has the limits of the variable, or of
+    the variable `limits`.
+    """
+    places = places or {}
+
+    def value(variable: str) -> float:
+        return float(dataset[variable].isel(places))
+
+    interval, limits = None, limits or name
+    if f"{limits}_low" in dataset:
+        interval = value(f"{limits}_low"), value(f"{limits}_high")
+    at = {dim: dataset[dim].values[i].item() for dim, i in places.items() if dim in dataset.coords}
+    return Rate(value(name), interval, name, at, flagged=flagged, attempts=attempts)
+
+
 def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0) -> Table:
     """Return the variables over exactly these dimensions as a table, the labels first.
 
@@ -201,15 +234,17 @@ def table_of_variables(dataset: xr.Dataset, *dims: str, id: str, shown: int = 0)
         row: list[Text | None] = []
         for dim, i in zip(dims, place, strict=True):
             if dim in dataset.coords:
-                row.append(_cell(dataset[dim].values[i].item(), ""))
+                row.append(_cell(dataset[dim].values[i], ""))
         for variable in variables.values():
-            row.append(_cell(variable.values[place].item(), str(variable.attrs.get("units", ""))))
+            row.append(_cell(variable.values[place], str(variable.attrs.get("units", ""))))
         rows.append(row)
     return Table(id, columns, rows, shown=shown)
 
 
 def _cell(value: Any, units: str) -> Text:
     """Return a value of a variable as a cell."""
+    if isinstance(value, np.generic):  # arrays of objects hold plain values
+        value = value.item()
     if isinstance(value, str | bool):
         return Label(value)
     if units == "score":

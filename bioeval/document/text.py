@@ -93,7 +93,7 @@ class Enumeration:
 Text = str | Phrase | Enumeration | Term | Argument | Message | Cell
 
 
-def say(template: str, /, *, task: str = "", **arguments: Any) -> Phrase:
+def say(template: str, /, *, task: Any = "", **arguments: Any) -> Phrase:
     """Return a template with its arguments."""
     return Phrase(template, arguments, task)
 

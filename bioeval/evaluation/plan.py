@@ -12,6 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.executors import refuse_executor
+from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
 from bioeval.base.studies import offered
@@ -163,10 +164,7 @@ class Plan:
         self.reader = BlockReader(self.scores)
         if card.galleries is not None:
             about = self.reader.about
-            note = (
-                f"one gallery: its metadata have no column {card.galleries.column!r} with several "
-                "values, over which rates would be averaged"
-            )
+            note = Message("one-gallery", column=card.galleries.column)
             self.reader.about = replace(about, notes=(*about.notes, note))
         if automatic and not are_pairs(self.scores):
             about = self.reader.about

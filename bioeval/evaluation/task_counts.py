@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 import xarray as xr
 
+from bioeval.base.messages import Message, message_attrs
 from bioeval.base.studies import offered
 from bioeval.results.dataset import Scalars
 
@@ -50,7 +51,7 @@ class KindOfCounts(Protocol):
         counter: Any,
         reader: BlockReader,
         options: IntervalOptions,
-    ) -> xr.Dataset | str:
+    ) -> xr.Dataset | Message | str:
         """Return the result with intervals, or why there are none; `counter` made the counts."""
 
 
@@ -99,11 +100,8 @@ class TaskCounts:
     def with_intervals(
         self, dataset: xr.Dataset, counter: Any, reader: BlockReader, options: IntervalOptions
     ) -> xr.Dataset:
-        """Return the result with confidence intervals, or a warning; `counter` made the counts."""
+        """Return the result with confidence intervals, or a message; `counter` made the counts."""
         result = kind_of(self.tally.form).with_intervals(dataset, self, counter, reader, options)
-        if not isinstance(result, str):
-            return result
-        known = dataset.attrs["warnings"]
-        if known:
-            result = f"{known}\n{result}"
-        return dataset.assign_attrs(warnings=result)
+        if isinstance(result, Message | str):
+            return dataset.assign_attrs(message_attrs([result], dataset.attrs))
+        return result

@@ -9,6 +9,7 @@ import xarray as xr
 from bioeval.results.dataset import Scalars
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.tallies.counts import VerificationTally
+from bioeval.views.messages import warn_of_kinds
 
 if TYPE_CHECKING:
     from bioeval.evaluation.task_counts import TaskCounts
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def dataset(tally: VerificationTally, node: str, options: dict[str, Any]) -> xr.Dataset:
     """Return the result."""
-    return verification_dataset(tally)
+    return warn_of_kinds(verification_dataset(tally))
 
 
 def scalars(tally: VerificationTally, node: str, options: dict[str, Any]) -> Scalars:

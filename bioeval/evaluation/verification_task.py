@@ -28,6 +28,7 @@ from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
+from bioeval.views.messages import warn_of_kinds
 
 
 @leaves_out_attacks
@@ -223,7 +224,7 @@ def verification(
             symmetric=symmetric,
             second_pass=second_passes.get(counter),
         )
-        dataset = verification_dataset(result)
+        dataset = warn_of_kinds(verification_dataset(result))
         if limits is not None:
             from bioeval.evaluation.task_counts import TaskCounts
 

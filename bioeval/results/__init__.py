@@ -36,7 +36,13 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.results.layouts": ("Layout", "expanded"),
     "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
-    "bioeval.results.support": ("ComparedPeople", "KindVerdict", "RuleOf", "support_warnings"),
+    "bioeval.results.support": (
+        "ComparedPeople",
+        "KIND_DOUBTS",
+        "KindVerdict",
+        "RuleOf",
+        "support_messages",
+    ),
     "bioeval.results.threshold_lookup": ("ResultThresholds",),
     "bioeval.results.words": (
         "decimals_beside",

@@ -37,10 +37,11 @@ from bioeval.results.query_means import (
     QueryMeasures as QueryMeasures,
 )
 from bioeval.results.support import (
+    KIND_DOUBTS as KIND_DOUBTS,
     ComparedPeople as ComparedPeople,
     KindVerdict as KindVerdict,
     RuleOf as RuleOf,
-    support_warnings as support_warnings,
+    support_messages as support_messages,
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
 from bioeval.results.words import (

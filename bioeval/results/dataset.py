@@ -250,7 +250,7 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
 def about_attrs(
     about: Provenance, task: str, warnings: Iterable[str | Message]
 ) -> dict[str, str | int | float]:
-    """Return the attributes of every result: data, options and warnings."""
+    """Return the attributes of every result: data, options and messages."""
     shown = list(about.fingerprints[:4])
     if len(about.fingerprints) > 4:
         shown.append(f"and {len(about.fingerprints) - 4} more")
@@ -269,22 +269,23 @@ def about_attrs(
         "fingerprint": "; ".join(shown),
         "origin": about.origin,
     }
+    if about.metric:
+        attrs["metric"] = about.metric
     if about.reading:
         attrs["reading"] = "; ".join(about.reading)
     if about.attacks:
         attrs["attacks_left_out"] = about.attacks
     attrs["bioeval_version"] = __version__
-    statement = [*about.notes, *_of_subjects(about), *warnings]
-    return attrs | message_attrs(statement)
+    return attrs | message_attrs([*about.notes, *_of_subjects(about), *warnings])
 
 
-def _of_subjects(about: Provenance) -> list[str]:
-    """Return the warning of labels that leave a class of attempts empty."""
+def _of_subjects(about: Provenance) -> list[Message]:
+    """Return the message of labels that leave a class of attempts empty."""
     people = len(about.probe_subjects), len(about.enrolled_subjects), about.gallery_subjects
     if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
-        return ["all templates are of one subject: there is no impostor attempt; check the labels"]
+        return [Message("one-subject")]
     if about.layout == "all-against-all" and 1 < about.gallery_templates == about.gallery_subjects:
-        return ["one template of each subject: there is no genuine attempt; check the labels"]
+        return [Message("one-template-of-each-subject")]
     return []
 
 

@@ -10,11 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, ProtocolError, counted
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
-from bioeval.results.support import support_warnings
+from bioeval.results.support import support_messages
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import (
@@ -44,22 +45,24 @@ class ClosedSetCounts:
     ranks: np.ndarray | None = None  # by default 1 ... r
 
     @staticmethod
-    def max_ranks(longest: int, max_rank: int | None, thresholds: int = 0) -> tuple[int, str]:
-        """Return the number of ranks to report, and a note if it is less than the attainable ones.
+    def max_ranks(
+        longest: int, max_rank: int | None, thresholds: int = 0
+    ) -> tuple[int, list[Message]]:
+        """Return the number of ranks to report, and a message if there are more attainable ones.
 
         These are as many as the `longest` candidate list has; all are reported where their values,
         at each of the `thresholds` where there are any, are within the limit.
         """
         if max_rank is not None:
-            return max_rank, ""
+            return max_rank, []
         limit = DIR_LIMIT if thresholds else RANK_LIMIT
         longest, thresholds = max(1, longest), max(1, thresholds)
         if longest * thresholds <= limit or longest <= 100:
-            return longest, ""
-        return 100, (
-            f"ranks 1 to 100 of {longest}: {longest} ranks x {thresholds} thresholds exceed "
-            f"{limit:,} values; give `max_rank` for another number"
+            return longest, []
+        left_out = Message(
+            "not-all-ranks", reported=100, ranks=longest, thresholds=thresholds, limit=limit
         )
+        return 100, [left_out]
 
     def require_mated(self, layout: str, unmated: str, first: int) -> None:
         """Raise :class:`ProtocolError` where probes without a mate may not be skipped.
@@ -94,17 +97,18 @@ class ClosedSetCounts:
         return Scalars(variables, {"rank": ranks})
 
     def dataset(
-        self, about: Provenance, options: Mapping[str, str | int | float], note: str = ""
+        self,
+        about: Provenance,
+        options: Mapping[str, str | int | float],
+        notes: Iterable[str | Message] = (),
     ) -> xr.Dataset:
-        """Return the scalars with their provenance; a note is added to the warnings."""
-        warnings = []
-        if note:
-            warnings.append(note)
+        """Return the scalars with their provenance; notes are added to the messages."""
+        messages = [*notes]
         if self.skipped:
-            warnings.append(f"{counted(self.skipped, 'probes')} without a usable mate left out")
+            messages.append(Message("probes-without-mate", probes=self.skipped))
         if not self.attempts:
-            warnings.append("no probe has a mate: CMS is not defined (NaN)")
-        attrs = {**about_attrs(about, "closed-set identification", warnings), **options}
+            messages.append(Message("no-mated-probe"))
+        attrs = {**about_attrs(about, "closed-set identification", messages), **options}
         variables, labels = self.scalars(about)
         return build(variables, CLOSED_SET, labels, attrs)
 
@@ -117,22 +121,22 @@ def closed_set_dataset(
     unmated: str = "auto",
 ) -> xr.Dataset:
     """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
-    counts, note = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
+    counts, notes = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
     options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
     options |= {"ties": ties, "unmated": unmated}
-    return counts.dataset(tally.about, options, note)
+    return counts.dataset(tally.about, options, notes)
 
 
 def closed_set_counts(
     tally: IdentificationTally, *, max_rank: int | None, ties: str, unmated: str
-) -> tuple[ClosedSetCounts, str]:
-    """Return the counts of a tally, and a note where not all ranks are reported."""
+) -> tuple[ClosedSetCounts, list[Message]]:
+    """Return the counts of a tally, and a message where not all ranks are reported."""
     has_mate = tally.mates > 0
     skipped = int((~has_mate).sum())
     chosen = np.nonzero(has_mate)[0]
     probes, ranks, weights = tally.rank_weights(chosen, ties)
     longest = int((tally.mates + tally.others).max(initial=0))
-    count, note = ClosedSetCounts.max_ranks(longest, max_rank)
+    count, notes = ClosedSetCounts.max_ranks(longest, max_rank)
     kept = ranks <= count
     at_rank = np.bincount(ranks[kept] - 1, weights[kept], minlength=count)
     if ties != "expected":
@@ -141,7 +145,7 @@ def closed_set_counts(
     counts = ClosedSetCounts(np.cumsum(at_rank), len(chosen), skipped, tied)
     first_unmated = int(np.argmin(has_mate)) if skipped else -1
     counts.require_mated(tally.about.layout, unmated, first_unmated)
-    return counts, note
+    return counts, notes
 
 
 @dataclass(frozen=True)
@@ -296,40 +300,41 @@ class OpenSetAttempts:
         self,
         about: Provenance,
         options: Mapping[str, Any],
-        notes: Iterable[str],
-        remarks: list[str],
+        notes: Iterable[str | Message],
+        remarks: Iterable[Message],
     ) -> dict[str, str | int | float]:
         """Return the attributes of a result, with the subjects in the gallery of each search.
 
-        `options` say how it was evaluated, with ``impostors`` resolved; of the warnings, `remarks`
+        `options` say how it was evaluated, with ``impostors`` resolved; of the messages, `remarks`
         are made only where there are attempts of both classes.
         """
-        warnings = [*notes, *self._warnings(remarks)]
+        messages = [*notes, *self._messages(remarks)]
         genuine = about.gallery_subjects  # 0 if unknown
         sizes = {"unenrolled": genuine, "leave-subject-out": genuine - 1}
         impostor = sizes.get(options["impostors"], f"{genuine - 1} or {genuine}")
         return {
-            **about_attrs(about, "open-set identification", warnings),
+            **about_attrs(about, "open-set identification", messages),
             **options,
             "genuine_gallery_subjects": genuine,
             "impostor_gallery_subjects": impostor if genuine else 0,
         }
 
-    def _warnings(self, remarks: list[str]) -> list[str]:
-        """Return warnings about the attempts; `remarks` where both classes have some."""
-        warnings = []
+    def _messages(self, remarks: Iterable[Message]) -> list[Message]:
+        """Return messages about the attempts; `remarks` where both classes have some."""
+        messages = []
         if not self.genuine:
-            warnings.append("no genuine attempt: DIR and FRR are not defined (NaN)")
-        if not self.impostor:
-            warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
-        if self.genuine and self.impostor:
-            warnings += remarks
-        if self.unmated:
-            warnings.append(
-                f"{counted(self.unmated, 'enrolled probes')} without a usable mate: no genuine "
-                f"attempt of {'it' if self.unmated == 1 else 'them'}"
+            messages.append(
+                Message("no-genuine-attempt", rates=["dir", "frr"], task="identification")
             )
-        return warnings
+        if not self.impostor:
+            messages.append(
+                Message("no-impostor-attempt", rates=["far", "grr"], task="identification")
+            )
+        if self.genuine and self.impostor:
+            messages += remarks
+        if self.unmated:
+            messages.append(Message("enrolled-without-mate", probes=self.unmated))
+        return messages
 
 
 @dataclass(frozen=True)
@@ -433,8 +438,8 @@ class OpenSetCounts:
         far_targets: np.ndarray,
         about: Provenance,
         options: Mapping[str, Any],
-        notes: Iterable[str],
-        remarks: list[str],
+        notes: Iterable[str | Message],
+        remarks: Iterable[Message],
     ) -> xr.Dataset:
         """Return the result with its operating `points`; the rest as for the attributes."""
         curves, grid = self.curves(about.kind)
@@ -463,7 +468,7 @@ def open_set_dataset(
     searches = _Searches(tally, ties, impostors)
     points, targets = searches.points, check_targets(far_targets)
     grid = searches.grid(check_thresholds(thresholds), targets, rows)
-    count, note = ClosedSetCounts.max_ranks(searches.longest, max_rank, len(grid))
+    count, notes = ClosedSetCounts.max_ranks(searches.longest, max_rank, len(grid))
     detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
@@ -483,9 +488,9 @@ def open_set_dataset(
         "ties": ties,
         "impostors": searches.role,
     }
-    remarks = support_warnings(targets, len(points.other), False, "DIR")
+    remarks = support_messages(targets, len(points.other), False, "dir")
     variables = searches.point_variables(targets, count)
-    return counts.dataset(variables, targets, tally.about, options, filter(None, [note]), remarks)
+    return counts.dataset(variables, targets, tally.about, options, notes, remarks)
 
 
 def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
-import sys
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import BioevalWarning, counted
-from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
-from bioeval.results.words import percent
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import FAR_TARGETS, per_cent
+from bioeval.tallies.points import FAR_TARGETS
 
 #: The largest number of attempts that results hold (int64).
 MOST_ATTEMPTS = 2**63 - 1
@@ -120,68 +117,92 @@ class ComparedPeople:
         return f"{enough:,} people with {pairs:,} pairs"
 
 
-class OnePersonEach(ComparedPeople):
-    """The people of genuine attempts: what counts for a FRR is a person, and no pair."""
-
-    def __str__(self) -> str:
-        return f"{self.number:,} people"
-
-    def needed(self, rule: RuleOf, far: float) -> str:
-        """Return in words what a rule needs."""
-        return f"{rule.attempts_for(far):,} people"
-
-
-def support_warnings(
+def support_messages(
     targets: Iterable[float],
     attempts: float,
     symmetric: bool,
     rate: str,
     people: ComparedPeople | None = None,
-    chosen: str = "FAR",
-) -> list[str]:
-    """Return a warning of the targets that the number of people cannot support.
+    chosen: str = "far",
+) -> list[Message]:
+    """Return a message for each rule whose targets the number of people cannot support.
 
     The targets are of the `chosen` rate: of FAR, with impostor attempts, or of FRR, with genuine
-    ones. With ``n`` pairs of people, for a FRR people (attempts, where people are unknown or fewer
-    are compared), and a target ``x``: ``n < 3/x``: not even zero errors support ``x`` at 95 %
-    (rule of 3); ``n < 30/x``: fewer than 30 errors in independent attempts are expected (rule of
-    30, Doddington et al. 2000). Fewer than ``1/x`` attempts make the point that of zero errors.
+    ones; `rate` is the other one, by its lower-case name. With ``n`` pairs of people, for a FRR
+    people (attempts, where people are unknown or fewer are compared), and a target ``x``:
+    ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``: fewer than
+    30 errors in independent attempts are expected (rule of 30, Doddington et al. 2000). Fewer than
+    ``1/x`` attempts make the point that of zero errors.
     """
-    errors, role = "false accepts", "impostor"
-    if chosen == "FRR":
-        errors, role = "false rejects", "genuine"
+    role, of_frr = "impostor", chosen == "frr"
+    if of_frr:
+        role = "genuine"
         if people is not None:
-            people = OnePersonEach(people.number, people.number)
-    too_few: dict[RuleOf, list[str]] = {}
+            people = ComparedPeople(people.number, people.number)
     by_people = people if people is not None and people.pairs <= attempts else None
-    for x in targets:
+    too_few: dict[int, list[float]] = {}
+    for x in map(float, targets):
         if RuleOf(30).supports(x, attempts, people):
             continue
-        rule = RuleOf(3)
+        rule = 3
         if RuleOf(3).supports(x, attempts, people):
-            rule = RuleOf(30)
+            rule = 30
         if not RuleOf(1).supports(x, attempts):
-            why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
-        elif by_people:
-            why = f"needs {by_people.needed(rule, x)}: rule of {rule}"
-        elif rule == RuleOf(3):
-            why = f"{rule.attempts_for(x):,} needed: rule of 3"
-        else:
-            why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
-        too_few.setdefault(rule, []).append(f"{chosen} {per_cent(x)} ({why})")
-    if not too_few:
-        return []
-    if by_people:
-        made, verb = str(by_people), "are"
-    else:
-        made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
-        verb = "is" if attempts == 1 else "are"
+            rule = 1
+        too_few.setdefault(rule, []).append(x)
+    messages = []
     # Fewer people bound a FAR (a promise, the rule of 3) than measure a rate there.
-    purposes = []
-    for rule, purpose in ((RuleOf(30), "measure"), (RuleOf(3), "support")):
-        if rule in too_few:
-            purposes.append(f"to {purpose} {rate} at {'; '.join(too_few[rule])}")
-    return [f"{made} {verb} too few {', and '.join(purposes)}"]
+    for rule, purpose in ((30, "measure"), (3, "support"), (1, "support")):
+        if rule not in too_few:
+            continue
+        missed = too_few[rule]
+        needed = [RuleOf(max(rule, 3)).attempts_for(x) for x in missed]
+        about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed}
+        if rate == "dir":
+            about["task"] = "identification"
+        if rule == 1:
+            of = f"{role} {'pairs' if symmetric else 'attempts'}"
+            message = Message(
+                "target-below-one-error", **about, attempts=_whole(attempts), of=of, needed=needed
+            )
+        elif by_people is None:
+            of = f"{role} {'pairs' if symmetric else 'attempts'}"
+            message = Message(
+                "too-few-attempts",
+                **about,
+                purpose=purpose,
+                rule=rule,
+                attempts=_whole(attempts),
+                of=of,
+                needed=needed,
+            )
+        elif of_frr:
+            message = Message(
+                "too-few-people",
+                **about,
+                purpose=purpose,
+                rule=rule,
+                people=by_people.number,
+                needed=needed,
+            )
+        else:
+            message = Message(
+                "too-few-pairs-of-people",
+                **about,
+                purpose=purpose,
+                rule=rule,
+                people=by_people.number,
+                pairs=by_people.pairs,
+                needed=needed,
+                needed_people=list(map(ComparedPeople.least_with, needed)),
+            )
+        messages.append(message)
+    return messages
+
+
+def _whole(attempts: float) -> int | float:
+    """Return a number of attempts as a whole number, unless it is half of an odd one."""
+    return int(attempts) if attempts == int(attempts) else attempts
 
 
 #: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so
@@ -189,21 +210,24 @@ def support_warnings(
 _CHANCE_OF_FUSED = 0.62
 
 
-# The origin of scores that a metric of bioeval computed, which gives distances and nothing else.
-_COMPUTED = re.compile(rf"\d+-dimensional \w+ embeddings, metric ({'|'.join(METRICS)})\b")
+#: The messages that labels or kind of the scores are doubtful: reasons to doubt all results.
+KIND_DOUBTS = (
+    "near-chance",
+    "no-better-than-chance",
+    "labels-doubtful",
+    "labels-wrong",
+    "nearest-to-itself",
+    "farthest-from-itself",
+    "kind-wrong",
+)
 
 
 @dataclass(frozen=True)
 class KindVerdict:
-    """What an EER shows of the kind of scores, and the doubt that it raises."""
+    """What an EER shows of the kind of scores: "ok", a warning or an error, and its message."""
 
-    #: Attribute of results: the warning that labels or kind of the scores are doubtful.
-    ATTRIBUTE: ClassVar = "kind_doubt"
-
-    severity: str  # "ok", "warning" or "error"
-    message: str
-    remedy: str = ""
-    is_wrong: bool = False  # whether they are probably of the other kind
+    severity: str
+    message: Message
 
     @classmethod
     def of(
@@ -214,77 +238,46 @@ class KindVerdict:
         *,
         diagonal: int = 0,
         fused: bool = False,
-        origin: str = "",
-        sample: tuple[int, int] | None = None,
+        metric: str = "",
+        sample: bool = False,
     ) -> Self:
         """Return the verdict on an EER.
 
         `people` is the number of subjects, or of genuine attempts where these are fewer,
         `diagonal` 1 where a template is nearest to itself, -1 where it is farthest, 0 if unknown.
-        Attempts of several templates are `fused`. The `origin` of the scores says whether their
-        kind is certain. An EER of a `sample` of the scores has its numbers of genuine and of
-        impostor scores.
+        Attempts of several templates are `fused`. The kind of scores by a `metric` of bioeval is
+        certain. The EER is over all attempts, or over a `sample` of the scores.
         """
         other = "distance" if larger_is_closer(kind) else "similarity"
         margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
-        message = f"{PLURALS[kind]}; EER {percent(eer)}"
-        if sample is not None:
-            genuine, impostor = sample
-            message = (
-                f"{PLURALS[kind]}; EER about {percent(eer, '.3g')} in a sample of the scores "
-                f"({genuine:,} genuine, {impostor:,} impostor; an evaluation counts all)"
-            )
+        over = "in a sample of the scores" if sample else "over all attempts"
+        about = {"kind": kind, "eer": float(eer), "over": over}
         if not eer > 0.5:
             if not eer > 0.5 - margin / 2:
-                return cls("ok", message)
-            remedy = "check labels and kind, since the scores hardly separate subjects"
-            return cls("warning", f"{message}, near chance", remedy)
-        swap = f'`kind="{other}"` reverses them'
+                return cls("ok", Message("kind-plausible", **about))
+            return cls("warning", Message("near-chance", **about))
         certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
-        known = bool(_COMPUTED.match(origin))
+        known = bool(metric)
         if known and not certain:
-            return cls("warning", f"{message}: no better than chance", "check the labels")
-        if diagonal > 0 or known:
-            message += ": worse than chance"
-            if diagonal > 0:
-                message += ", yet each template is nearest to itself"
-            remedy = (
-                f"the kind {'is' if known else 'seems'} right and the labels wrong; check the "
-                "order of the labels"
-            )
-            return cls("error" if certain else "warning", message, remedy)
-        if certain or diagonal < 0:
-            message += ": worse than chance"
-            if diagonal < 0:
-                message += ", and each template is farthest from itself"
-            remedy = f"{kind} is probably the wrong kind: {swap}"
-            return cls("error", message, remedy, is_wrong=True)
-        remedy = f"check the labels, and the kind: {swap}"
-        return cls("warning", f"{message}: no better than chance", remedy)
+            return cls("warning", Message("labels-doubtful", **about, metric=metric))
+        if known:
+            return cls("error", Message("labels-wrong", **about, metric=metric))
+        if diagonal > 0:
+            severity = "error" if certain else "warning"
+            return cls(severity, Message("nearest-to-itself", **about))
+        if diagonal < 0:
+            return cls("error", Message("farthest-from-itself", **about, other=other))
+        if certain:
+            return cls("error", Message("kind-wrong", **about, other=other))
+        return cls("warning", Message("no-better-than-chance", **about, other=other))
 
     @classmethod
-    def doubt(cls, eer: float, kind: str, people: int, *, system: str = "", **facts: Any) -> str:
-        """Return a doubt about scores near chance or below it; empty where there is none.
+    def doubt(cls, eer: float, kind: str, people: int, **facts: Any) -> Message | None:
+        """Return the message of scores near chance or below it; None where there is no doubt.
 
-        `facts` are for the verdict. Where scores are probably of the other kind, the doubt is also
-        a warning at the user's line.
+        `facts` are for the verdict.
         """
         if kind == "order" or math.isnan(eer):
-            return ""
+            return None
         verdict = cls.of(eer, kind, people, **facts)
-        if verdict.severity == "ok":
-            return ""
-        text = f"{verdict.message}; {verdict.remedy}"
-        if system:
-            text = f"{system}: {text}"
-        if verdict.is_wrong:
-            _warn_user(text)
-        return text
-
-
-def _warn_user(doubt: str) -> None:
-    """Issue a warning at the line that called bioeval."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(doubt, BioevalWarning, stacklevel=level)
+        return None if verdict.severity == "ok" else verdict.message

@@ -8,7 +8,6 @@ one after for similarities. The nearest may be on the wrong side.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,10 +56,8 @@ class ResultThresholds:
     def units(self) -> str:
         """Kind and units of the thresholds; equal ones can be shared."""
         units = self.dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
-        words = [str(self.dataset.attrs.get("kind", "distance")), str(units)]
-        metric = re.search(r"metric (\w+)", str(self.dataset.attrs.get("origin", "")))
-        if metric:
-            words.append(metric[1])
+        attrs = self.dataset.attrs
+        words = str(attrs.get("kind", "distance")), str(units), str(attrs.get("metric", ""))
         return " ".join(filter(None, words))
 
     @property

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.base.scalars import EQUAL_ERROR
 from bioeval.results.dataset import (
@@ -21,7 +21,7 @@ from bioeval.results.dataset import (
     optima_names,
     rate,
 )
-from bioeval.results.support import ComparedPeople, KindVerdict, support_warnings
+from bioeval.results.support import ComparedPeople, KindVerdict, support_messages
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints
@@ -126,7 +126,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         variables |= along(("threshold",), far_unenrolled=far_unenrolled, fa_unenrolled=accepted)
         variables["unenrolled_attempts"] = len(unenrolled)
     coordinates = {"threshold": thresholds}
-    doubt = ""
+    doubt = None
     if points is not None:
         coordinates |= scalars.labels
         coordinates.pop("cost", None)
@@ -135,13 +135,11 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             kind,
             _people(tally),
             fused=tally.templates == "multi",
-            origin=tally.about.origin,
+            metric=tally.about.metric,
         )
-    warnings = _warnings(tally, points, bounds, doubt)
-    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
+    messages = _messages(tally, points, bounds, doubt)
+    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", messages)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
-    if doubt:
-        attrs[KindVerdict.ATTRIBUTE] = doubt
     if tally.attempts:
         attrs["attempts"] = tally.attempts
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
@@ -150,45 +148,36 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     return build(variables, names_of("verification"), coordinates, attrs)
 
 
-def _warnings(
-    tally: VerificationTally, points: VerificationPoints | None, bounds: Bounds, doubt: str
-) -> list[str]:
-    """Return the warnings of a result; of them a `doubt` about its labels and kind, if any."""
+def _messages(
+    tally: VerificationTally,
+    points: VerificationPoints | None,
+    bounds: Bounds,
+    doubt: Message | None,
+) -> list[Message]:
+    """Return the messages of a result; of them a `doubt` about its labels and kind, if any."""
     genuine, impostor = len(tally.genuine), tally.impostor.total
-    warnings = []
+    messages = []
     if not genuine:
-        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+        messages.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
     if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+        messages.append(Message("no-impostor-attempt", rates=["far", "grr"]))
     if tally.skipped_claims:
-        warnings.append(
-            f"{counted(tally.skipped_claims, 'claims')} of subjects not enrolled left out"
-        )
+        messages.append(Message("claims-not-enrolled", claims=int(tally.skipped_claims)))
     if points is None:
-        warnings.append(
-            "operating points need a second pass over the scores "
-            "(bioeval.studies.sites.tally.refine_tally), or scores kept during counting "
-            "(`points`); "
-            "EER and AUC lie within the bounds eer_at_least..eer_at_most and "
-            "auc_at_least..auc_at_most"
-        )
-        return warnings
+        messages.append(Message("points-not-found"))
+        return messages
     if impostor:
         independent = _independent(tally, points)
         symmetric = bool(points.symmetric)
         people = ComparedPeople.of_tally(tally)
-        warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
+        messages += support_messages(points.far_target, independent, symmetric, "frr", people)
         pairs = genuine / 2 if symmetric else genuine
-        warnings += support_warnings(points.frr_target, pairs, symmetric, "FAR", people, "FRR")
-    if doubt:
-        warnings.append(doubt)
+        messages += support_messages(points.frr_target, pairs, symmetric, "far", people, "frr")
+    if doubt is not None:
+        messages.append(doubt)
     if bounds:
-        warnings.append(
-            f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
-            "lie within the bounds ..._at_least and ..._at_most; "
-            "bioeval.studies.sites.tally.refine_tally finds them in the scores"
-        )
-    return warnings
+        messages.append(Message("points-within-bounds", points=list(bounds)))
+    return messages
 
 
 def _people(tally: VerificationTally) -> int:

@@ -29,6 +29,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.executors import refuse_executor
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
+from bioeval.base.messages import Message
 from bioeval.base.progress import report, reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import (
@@ -389,7 +390,7 @@ class BlockReader:
         require_scores(scores)
         scores._require_matrix()
         self.scores = scores
-        self.failure_codes: list[str] = []  # warnings, after note_failure_codes
+        self.failure_codes: list[Message] = []  # after note_failure_codes
 
     @staticmethod
     def memory(probes: int, gallery: int, genuine: int, itemsize: int) -> MatrixMemory:
@@ -476,7 +477,7 @@ class BlockReader:
         notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
         self.about = replace(self.about, notes=tuple(notes))
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self) -> list[Message]:
         if are_pairs(self.scores):
             return self.scores._failure_codes()
         return self.watch.notes()

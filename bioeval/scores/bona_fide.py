@@ -13,7 +13,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, counted, subject
+from bioeval.base.errors import DataError, subject
+from bioeval.base.messages import Message
 from bioeval.scores.labels import ATTACK, missing_values, plain
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -100,10 +101,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     left_out = int(rows.sum())
     if not are_pairs(scores) and scores.probe_ids is not scores.gallery_ids:
         left_out += int(columns.sum())
-    remark = (
-        f"{counted(left_out, 'attack presentations')} left out (column {name!r}); be.vulnerability "
-        "(bioeval vulnerability) evaluates them"
-    )
+    remark = Message("attacks-left-out", presentations=left_out, column=name)
     return view._with(
         _attacks_left_out=left_out, _attacked=scores, _remarks=(*scores._remarks, remark)
     )

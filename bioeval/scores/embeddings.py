@@ -661,6 +661,11 @@ def describe_metric(metric: Metric, embeddings: np.ndarray, metric_name: str | N
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 
 
+def own_metric(metric: Metric, metric_name: str | None = None) -> str:
+    """Return the name of a metric of bioeval, empty for a function of the user."""
+    return metric if isinstance(metric, str) and metric_name is None else ""
+
+
 def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
     """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.messages import Message
 from bioeval.scores.labels import NOT_ENROLLED, plain
 
 #: The columns of times; the last one belongs to the probes.
@@ -216,17 +217,20 @@ class EnrolmentTimes:
         """Whether there are times of both sides, without which all templates are compared."""
         return "seen_at" in self.columns and len(self.columns) > 1
 
-    def note(self) -> str:
-        """Return the sizes of the galleries in words."""
+    def note(self) -> Message:
+        """Return the message of the sizes of the galleries, or of the column that is missing."""
         if not self.decide:
-            lacks = "neither enrolled_at nor withdrawn_at of the gallery"
+            lacking = ["enrolled_at", "withdrawn_at"]
             if "seen_at" not in self.columns:
-                lacks = "no seen_at of the probes"
-            return f"there is {lacks}, so each probe is compared with all templates"
-        sizes, n = self.sizes(), len(self.enrolled)
-        return (
-            f"each probe is compared with the templates enrolled at its time: {sizes.min():,} to "
-            f"{sizes.max():,} of {n:,}, {sizes.mean():,.1f} on average"
+                lacking = ["seen_at"]
+            return Message("enrolment-times-not-used", columns=lacking)
+        sizes = self.sizes()
+        return Message(
+            "enrolled-at-the-time",
+            least=int(sizes.min()),
+            most=int(sizes.max()),
+            templates=len(self.enrolled),
+            mean=float(sizes.mean()),
         )
 
 

@@ -7,15 +7,15 @@ column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import Mask
@@ -69,6 +69,17 @@ class EndValue:
         if self.how in (APART, NEGATIVE) and not self.accepted:
             return "warning"
         return "error"
+
+    def message(self, shared: int, compared: int, first: Sequence[str]) -> Message:
+        """Return the message that many of some comparisons share the value; `first` are places."""
+        return Message(
+            "value-at-the-end",
+            value=self.value,
+            shared=shared,
+            compared=compared,
+            how=self.how,
+            places=list(first),
+        )
 
     @classmethod
     def among(
@@ -188,15 +199,22 @@ class FailureCodeWatch:
         codes = self.scores._codes
         return codes.probe[self.sampled][:, None] != codes.gallery
 
-    def notes(self) -> list[str]:
-        """Return warnings about what was found."""
+    def notes(self) -> list[Message]:
+        """Return messages about what was found."""
         codes = self.found()
-        notes = _constant_note(codes.rows, codes.row_values, codes.columns, codes.column_values)
-        compared = counted(codes.compared, "sampled comparisons")
+        notes = []
+        for code, lines, values in (
+            ("constant-rows", codes.rows, codes.row_values),
+            ("constant-columns", codes.columns, codes.column_values),
+        ):
+            if len(lines):
+                some = np.unique(values)[:SHOWN].tolist()
+                first = lines[:SHOWN].tolist()
+                notes.append(Message(code, number=len(lines), first=first, values=some))
         for end, hits in zip(codes.ends, codes.hits, strict=True):
             if end.severity != "note":
-                first = [f"({i}, {j})" for i, j in hits[:SHOWN]]
-                notes.append(end_note(end, len(hits), compared, "row, column", first))
+                first = [f"row {i} column {j}" for i, j in hits[:SHOWN].tolist()]
+                notes.append(end.message(len(hits), codes.compared, first))
         return notes
 
     def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -225,35 +243,6 @@ def _rare(value: np.ndarray, count: np.ndarray, sample: np.ndarray, lines: int) 
     return (share < 0.5) & (share**count * lines < CHANCE)
 
 
-def _constant_note(
-    rows: np.ndarray, of_rows: np.ndarray, columns: np.ndarray, of_columns: np.ndarray
-) -> list[str]:
-    """Return the warning about rows and columns with one value."""
-    if not len(rows) + len(columns):
-        return []
-    places = []
-    if len(rows):
-        places.append(_listed("row", rows))
-    if len(columns):
-        places.append(_listed("column", columns))
-    values = np.unique(np.concatenate([of_rows, of_columns]))
-    some = ", ".join(f"{x:.6g}" for x in values[:SHOWN])
-    if len(values) > SHOWN:
-        some += ", ..."
-    hold = "holds" if len(rows) + len(columns) == 1 else "hold"
-    statement = f"{' and '.join(places)} {hold} one value in every comparison: {some}"
-    return [f"{statement}; {EndValue.REMEDY}"]
-
-
-def _listed(input_name: str, places: np.ndarray) -> str:
-    names = ", ".join(map(str, places[:SHOWN]))
-    if len(places) > SHOWN:
-        names += ", ..."
-    if len(places) == 1:
-        return f"{input_name} {names}"
-    return f"{len(places):,} {input_name}s ({names})"
-
-
 def _how(last: float, other_ends: np.ndarray, shared: int) -> str:
     """Return how a value above all others differs from them, in words; empty where it does not."""
     values, counts = np.unique(other_ends, return_counts=True)
@@ -267,9 +256,3 @@ def _how(last: float, other_ends: np.ndarray, shared: int) -> str:
     if last / 2 - high > high - neighbour:
         return APART
     return CUT_OFF
-
-
-def end_note(end: EndValue, shared: int, of: str, input_name: str, first: Iterable[str]) -> str:
-    """Say which value at the end of the scores many comparisons share."""
-    places = f"first {input_name}: {', '.join(first)}"
-    return f"{shared:,} of {of} have the score {end.value:.6g}, {end.how} ({places}); {end.REMEDY}"

@@ -30,6 +30,7 @@ from bioeval.base.errors import (
 from bioeval.base.executors import executor
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
+from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
     as_array,
@@ -123,14 +124,15 @@ class LabelledMatrix:
     _layout: str = ""
     _verification: FileCheck | None = None
     _origin = ""
+    _metric = ""  # that of bioeval by which the scores were computed from embeddings
     _is_derived = False  # whether they were made of other scores, by fusion or calibration
     _memory_limit = MEMORY_LIMIT
     _keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
     _limited = False  # whether the limit was stated, and holds for all that is counted
     _labelled = True
     exclude: tuple[str, ...] = ()
-    #: What was found when a file was read or the scores were made, for every result: sentences.
-    _remarks: tuple[str, ...] = ()
+    #: What was found when a file was read or the scores were made, for every result.
+    _remarks: tuple[str | Message, ...] = ()
     #: Attack presentations that were left out, and the scores with them.
     _attacks_left_out = 0
     _attacked: Any = None

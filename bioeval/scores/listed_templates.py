@@ -17,6 +17,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
 
 #: Lines of a list that are left out unless they are to be kept.
@@ -108,7 +109,7 @@ class ListedTemplates:
         self.names, self.values, self.genuine, self.where = names, values, genuine, where
         self._buckets = -(-len(names) // _SORTED)
 
-    def kept(self, rules: ListRules) -> tuple[np.ndarray | None, list[str]]:
+    def kept(self, rules: ListRules) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the others.
 
         Raises
@@ -123,18 +124,12 @@ class ListedTemplates:
         self._refuse(tally, rules)
         notes = []
         if tally.repeated:
-            notes.append(
-                f"{_number(tally.repeated, 'pairs')} listed again with the same score, and each "
-                'counts once; `keep="repeated"` counts every line'
-            )
+            notes.append(Message("repeated-pairs", pairs=tally.repeated))
         kept = "self" in rules.keep
         same_template = self._compared_with_themselves(tally, kept)
         if tally.itself:
-            notes.append(
-                f"{counted(tally.itself, 'comparisons')} of a template with itself "
-                f"{'is' if tally.itself == 1 else 'are'} "
-                + ("counted" if kept else 'left out; `keep="self"` counts them')
-            )
+            code = "self-comparisons-counted" if kept else "self-comparisons-left-out"
+            notes.append(Message(code, comparisons=tally.itself))
         if not tally.keep.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
@@ -339,25 +334,15 @@ class ListedTemplates:
         return f"{', '.join(examples)}{more}"
 
 
-def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[str]:
+def _notes_on_orders(tally: _Tally, pairs: int, rules: ListRules) -> list[Message]:
     """Return a note on how many pairs are listed in both orders, unless all are."""
     if rules.unordered and not tally.merged:
         return []
     if rules.unordered:
-        rounded = ""
-        if tally.rounded:
-            rounded = (
-                f", {tally.rounded:,} of them with the score of the first order, since both "
-                "differ by rounding alone"
-            )
-        statement = f"{_number(tally.merged, 'pairs')} listed in both orders and taken once"
-        return [f"{statement}{rounded}"]
+        return [Message("both-orders-once", pairs=tally.merged, rounded=tally.rounded)]
     if not 0 < tally.both < pairs:
         return []
-    return [
-        f"of {counted(pairs, 'pairs')} {tally.both:,} {'is' if tally.both == 1 else 'are'} "
-        "listed in both orders and count as two attempts; `unordered` counts each pair alike"
-    ]
+    return [Message("some-in-both-orders", both=tally.both, pairs=pairs)]
 
 
 def _again(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -396,8 +381,8 @@ def _first(number: int, where: Where, rows: Sequence[int]) -> str:
     return ("first: " if number > len(rows) else "") + where(rows)
 
 
-def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
-    """Return a note on the number of infinite scores, and its consequence."""
+def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[Message]:
+    """Return messages on the number of infinite scores, at either end."""
     notes = []
     for sign in (1.0, -1.0):
         number, first = 0, -1
@@ -408,11 +393,8 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
             number += len(infinite)
         if number:
             near = larger_is_closer(kind) == (sign > 0)
-            notes.append(
-                f"{_number(number, 'scores')} infinite "
-                f"({_first(number, where, [first])}): accepted at {'every' if near else 'no'} "
-                "finite threshold"
-            )
+            code = "infinitely-near-scores" if near else "infinitely-far-scores"
+            notes.append(Message(code, scores=number, first=where([first])))
     release(values)
     return notes
 

@@ -179,6 +179,7 @@ class Scores(LabelledMatrix):
             as_embeddings,
             describe_metric,
             kind_of_metric,
+            own_metric,
         )
 
         left = as_embeddings(probe, "probe embeddings")
@@ -231,7 +232,12 @@ class Scores(LabelledMatrix):
         origin = describe_metric(source.metric, left, metric_name)
         if names:
             origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
-        return made._with(_embeddings=left, _origin=origin, _memory_limit=memory_limit)
+        return made._with(
+            _embeddings=left,
+            _origin=origin,
+            _metric=own_metric(source.metric, metric_name),
+            _memory_limit=memory_limit,
+        )
 
     def _repr_html_(self) -> str:
         from bioeval.base.panels import panel
@@ -371,6 +377,7 @@ class Scores(LabelledMatrix):
         )
         return pairs._with(
             _origin=self._origin,
+            _metric=self._metric,
             _reading=self._reading,
             distractor_ids=self.distractor_ids,
             _junk_ids=self._junk_ids,

@@ -9,13 +9,14 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
+from bioeval.base.messages import Message
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
-from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue, end_note
+from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue
 from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import Codes, as_labels, digest, fixed, one_dimensional, plain
 from bioeval.scores.listed_templates import (
@@ -158,19 +159,18 @@ class PairScores(Scores):
             )
         return np.where(failed, distances.dtype.type(np.inf), distances)
 
-    def _failure_codes(self) -> list[str]:
-        """Return warnings about values that may stand for failed comparisons."""
+    def _failure_codes(self) -> list[Message]:
+        """Return messages about values that may stand for failed comparisons."""
         step = -(-self.shape[0] // SAMPLE_VALUES)
         sample, genuine = self.values[::step].astype(np.float64), self.genuine[::step]
         release(self.values)
         known = np.isfinite(sample)
-        compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")
         notes = []
         for end in EndValue.among(sample[known], ~genuine[known], self.kind):
             if end.severity != "note":
                 hits = np.flatnonzero(sample == end.value)
-                first = map(str, step * hits[:SHOWN])
-                notes.append(end_note(end, len(hits), compared, "pair", first))
+                first = [f"pair {i}" for i in (step * hits[:SHOWN]).tolist()]
+                notes.append(end.message(len(hits), int(known.sum()), first))
         return notes
 
     @property
@@ -277,7 +277,8 @@ class PairScores(Scores):
             name=self.name,
             templates=None if self._templates is None else self._templates.take(rows),
         )
-        view._set(unordered=self.unordered, _origin=self._origin, _reading=self._reading)
+        view._set(unordered=self.unordered, _reading=self._reading)
+        view._set(_origin=self._origin, _metric=self._metric)
         if self.attack is not None:
             view._set(attack=self.attack[rows])
         if self._pair_ids is not None:
@@ -303,7 +304,7 @@ class PairScores(Scores):
 
     def _examined(
         self, rules: ListRules, where: Where, classes: bool = True
-    ) -> tuple[np.ndarray | None, list[str]]:
+    ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the others.
 
         `where` names the places of pairs, for messages; without `classes`, an impostor pair of one

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import TypeVar
 
 import numpy as np
 
 from bioeval.base.errors import MergeError, counted, short_name
+from bioeval.base.messages import Message
 from bioeval.scores.labels import NOT_ENROLLED, digest, present
 from bioeval.scores.matrix import Scores, are_pairs
 
-# How the note begins that a part of a gallery has no mate of any probe.
-_NO_MATE = "no probe's subject is in the gallery"
+T = TypeVar("T")
+
+# The message that a gallery, or a part of one, has no mate of any probe.
+_NO_MATE = "no-mate-in-gallery"
 
 
-def _notes(scores: Scores) -> list[str]:
+def _notes(scores: Scores) -> list[str | Message]:
     """Return remarks on properties that are valid but often a mistake."""
     notes = list(scores._remarks)
     if are_pairs(scores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]
-            notes.append(
-                f"{scores.missing:,} of the {listed:,} pairs of the list are left out: a template "
-                "of theirs is missing"
-            )
+            notes.append(Message("listed-pairs-missing", pairs=scores.missing, listed=listed))
         return notes
     if not scores._labelled:
         return notes
@@ -33,29 +34,20 @@ def _notes(scores: Scores) -> list[str]:
     probe, gallery = scores._codes.probe, scores._codes.gallery
     if scores.layout == "probe-against-gallery":
         if not present(gallery, len(scores._codes.values))[probe].any():
-            notes.append(
-                f"{_NO_MATE}; check that both sides use the same labels "
-                f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
-                f"{scores.gallery_labels.dtype})"
-            )
+            probes, templates = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
+            notes.append(Message(_NO_MATE, probe_dtype=probes, gallery_dtype=templates))
         elif (
             np.array_equal(probe, gallery)
             and len(np.unique(gallery)) < len(gallery)
             and not np.isin(scores.probe_ids, scores.gallery_ids).any()
         ):
             # With one template a subject, leaving it out leaves no probe a mate.
-            notes.append(
-                "probe and gallery labels are the same list; if these are the same templates, "
-                "leave `gallery_labels` out so that no template is compared with itself"
-            )
+            notes.append(Message("same-labels-twice"))
     if scores.layout == "all-against-all":
         sessions = scores.probe_meta.get("session")
         several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
         if several and "session" not in scores.exclude:
-            notes.append(
-                "pairs of the same session are counted and make rates optimistic; "
-                '`exclude="session"` leaves them out'
-            )
+            notes.append(Message("same-session-counted"))
     return notes
 
 
@@ -81,8 +73,9 @@ class Provenance:
     probe_subjects: frozenset
     enrolled_subjects: frozenset
     fingerprints: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str | Message, ...] = ()
     origin: str = ""
+    metric: str = ""  # that of bioeval by which scores were computed from embeddings
     gallery: str = ""
     exclude: str = ""
     sites: tuple[str, ...] = ()
@@ -113,6 +106,7 @@ class Provenance:
             fingerprints=(scores.fingerprint,),
             notes=tuple(_notes(scores)),
             origin=scores._origin,
+            metric=scores._metric,
             exclude=", ".join(_left_out(scores)),
             reading=scores._reading,
             attacks=scores._attacks_left_out,
@@ -144,7 +138,7 @@ class Provenance:
         # Templates of all-against-all data are probes and gallery at once.
         notes = self.notes
         if self.layout == "all-against-all" and self.sites != other.sites:
-            notes = (*notes, "probes of different galleries are pooled")
+            notes = (*notes, Message("galleries-pooled"))
         return replace(
             self,
             name=_both_names(self.name, other.name),
@@ -165,13 +159,13 @@ class Provenance:
             self,
             probes=self.probes + other.probes,
             fingerprints=_joined(self.fingerprints, other.fingerprints),
-            notes=_joined(self.notes, tuple(x for x in other.notes if not x.startswith(_NO_MATE))),
+            notes=_joined(self.notes, tuple(x for x in other.notes if not _lacks_mates(x))),
             reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
         )
 
     def over_galleries(self, other: Provenance) -> Provenance:
         """Return the provenance of counts of the same probes in two parts of a gallery."""
-        alone = [x for x in (*self.notes, *other.notes) if x.startswith(_NO_MATE)]
+        alone = [x for x in (*self.notes, *other.notes) if _lacks_mates(x)]
         both = self.enrolled_subjects | other.enrolled_subjects
         notes = tuple(x for x in _joined(self.notes, other.notes) if not both or x not in alone)
         return replace(
@@ -205,5 +199,9 @@ def pairs_of_people(left: int, right: int, people: int) -> int:
     return left * right - both - both * (both - 1) // 2
 
 
-def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+def _lacks_mates(note: str | Message) -> bool:
+    return isinstance(note, Message) and note.code == _NO_MATE
+
+
+def _joined(a: tuple[T, ...], b: tuple[T, ...]) -> tuple[T, ...]:
     return (*a, *(x for x in b if x not in a))

@@ -14,8 +14,9 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_flag
-from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
+from bioeval.base.messages import Message, MessageWarning
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.description import lines_of_lists
@@ -163,15 +164,12 @@ class TopKScores(Scores):
                 alike = begins_gallery and q >= _FEW and first >= _NEARLY_ALL * q
                 mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
                 if alike and mates[self._codes.probe].any():
-                    message = (
-                        f"{first:,} of {q:,} lists begin with the entry at the place of their "
-                        "query, of the same label: if the gallery was searched with its own "
-                        "templates, rates count these as matches; leave_out_query=True of "
-                        "bioeval.TopKScores leaves them out, and leave_out_query=False states that "
-                        "they are other templates"
+                    self._set(_remarks=(Message("lists-begin-with-query", lists=first, queries=q),))
+                    doubt = (
+                        f"{first:,} of {q:,} lists may begin with their own query; state by "
+                        "leave_out_query whether they do"
                     )
-                    self._set(_remarks=(message,))
-                    warnings.warn(message, BioevalWarning, stacklevel=3)
+                    warnings.warn(doubt, MessageWarning, stacklevel=3)
                 return
         is_query = self.indices == entry[:, None]
         order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
@@ -186,10 +184,9 @@ class TopKScores(Scores):
             probe_ids=np.where(known, entry, self.probe_ids),
         )
         if known.any():
-            by = f"by the column {column!r}" if column else "by their places"
-            left_out = counted(int(known.sum()), "queries")
-            remark = f"left out of its own list and matches: {left_out} from the gallery ({by})"
-            self._set(_remarks=(remark,))
+            code = "own-queries-left-out"
+            by = f"the column {column!r}" if column else "their places"
+            self._set(_remarks=(Message(code, queries=int(known.sum()), by=by),))
 
     @property
     def _entry_of_query(self) -> np.ndarray:

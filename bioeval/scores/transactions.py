@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
+from bioeval.base.messages import Message
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores
@@ -59,7 +60,7 @@ class TransactionReader(BlockReader):
             block._fused[self._fusion] = block.of_groups(fused, np.zeros((1, 1), dtype=np.int64))
         return block
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self) -> list[Message]:
         """Return findings about failure codes, by the rows of the scores."""
         watch = copy(self._probes.watch)
         back = np.argsort(self._order)

@@ -16,6 +16,7 @@ import scipy
 import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.base.progress import report, stage
 from bioeval.base.random import Stream
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
@@ -27,10 +28,10 @@ from bioeval.stats.few_errors import Placed, around_few, few_along, without_cont
 from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
-from bioeval.stats.verification import CHOSEN, ErrorColumns
+from bioeval.stats.verification import ErrorColumns, no_analytic_interval
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.points import allowed_errors, per_cent
+from bioeval.tallies.points import allowed_errors
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tied_places import place_weights
 
@@ -540,7 +541,7 @@ def closed_set_intervals(
     else:
         low, high = options.independent_limits(dataset["cms_count"].values, attempts)
         rank_one = low[0], high[0]
-        remarks = [options.independence("probes", "of one")]
+        remarks = [options.independence("probes")]
     limits = {"cms": (low, high), "recognition_rate": rank_one}
     return options.added_to(dataset, limits, CLOSED_SET, remarks, inside)
 
@@ -571,7 +572,7 @@ def open_set_intervals(
             by_person = _ProbeSubjects(tally, subjects, *settings)
             remarks = options.few_people(by_person.people)
             if not options.resamples:
-                remarks.append(CHOSEN.format("DIR at a FAR"))
+                remarks.append(no_analytic_interval("dir", "far", "identification"))
         grid = to_internal(dataset["threshold"].values, kind)
         limits = by_person.curves(grid, ranks, inside)
         if larger_is_closer(kind):
@@ -592,7 +593,7 @@ def open_set_intervals(
             "far": options.independent_limits(dataset["fa"].values, impostor),
             "dir_at_far": at_ranks("dir_at_far"),
         }
-        remarks = [options.independence("probes", "of one")]
+        remarks = [options.independence("probes")]
     for name in ("dir", "dir_at_far"):
         low, high = limits[name]
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
@@ -606,8 +607,8 @@ def open_set_intervals(
     return options.added_to(dataset, limits, OPEN_SET, remarks, inside)
 
 
-def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list[str]:
-    """Let DIR at a FAR that the attempts cannot support have the lower limit 0; return a warning.
+def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list[Message]:
+    """Let DIR at a FAR that the attempts cannot support have the lower limit 0; return a message.
 
     There may be no threshold in the data that has this FAR in the population.
     """
@@ -618,8 +619,8 @@ def _without_lower_limit(limits: dict[str, Limits], dataset: xr.Dataset) -> list
     limits["dir_at_far"] = np.where(unlimited[:, None] & ~np.isnan(low), 0.0, low), high
     if not unlimited.any() or np.isnan(low[unlimited]).all():
         return []
-    at = ", ".join(map(per_cent, targets[unlimited].tolist()))
-    return [f"the lower limit of DIR is 0 at FAR {at}: too few non-mated searches to support it"]
+    missed = targets[unlimited].tolist()
+    return [Message("no-lower-limit", targets=missed, task="identification")]
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
@@ -627,13 +628,13 @@ def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> Interv
     return options.for_this_gallery if left_out is None else options.for_new_people
 
 
-def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
-    """Return warnings of intervals not given: too few people, or too many ranks."""
+def _without_limits(left_out: LeftOut, ranks: int) -> list[Message]:
+    """Return messages of intervals not given: too few people, or too many ranks."""
     people, most = left_out.people, left_out.ranks
     if people < FEWEST:
-        return [f"only {people} subjects: intervals for new people need at least {FEWEST}"]
+        return [Message("interval-for-new-people-needs", subjects=people, needed=FEWEST)]
     if most < ranks:
-        return [f"no intervals at ranks above {most:,}: they need more memory"]
+        return [Message("no-interval-above-rank", rank=most)]
     return []
 
 

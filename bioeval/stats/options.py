@@ -147,12 +147,9 @@ class IntervalOptions:
 
         return independent_limits(self.method, errors, attempts, self.confidence)
 
-    def independence(self, attempts: str, those: str) -> str:
-        """Return the warning that limits of independent attempts are too narrow."""
-        return (
-            f"{self.method} intervals assume independent {attempts}; those {those} subject are "
-            "dependent, and the intervals are then too narrow: use subject-bootstrap"
-        )
+    def independence(self, attempts: str) -> Message:
+        """Return the message that limits of independent attempts, or queries, are too narrow."""
+        return Message("dependent-attempts", method=self.method, attempts=attempts)
 
     def added_to(
         self,
@@ -171,12 +168,12 @@ class IntervalOptions:
         attrs = {**self.attrs(), "band": self.band}
         return with_limits(dataset, limits_by_name, names, inside or {}, attrs, remarks)
 
-    def few_people(self, people: int) -> list[str]:
-        """Return a warning where too few subjects make intervals by subject unreliable."""
+    def few_people(self, people: int) -> list[Message]:
+        """Return a message where too few subjects make intervals by subject unreliable."""
         if people < 2:
-            return [f"cannot resample a single subject; {self.method} intervals are undefined"]
+            return [Message("interval-of-one-subject", method=self.method)]
         if people < _FEW:
-            return [f"only {people} subjects: intervals by subject ({self.method}) are too narrow"]
+            return [Message("interval-of-few-subjects", subjects=people, method=self.method)]
         return []
 
     def attrs(self) -> dict[str, str | int | float]:

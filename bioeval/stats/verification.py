@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import names_of, scalar_registry
 from bioeval.results.support import ComparedPeople, RuleOf
@@ -27,17 +28,11 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import open_limits
 from bioeval.tallies.by_subject import MergingSink, MergingSinks, PairCounts, Sinks, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.points import VerificationPoints, per_cent
+from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
     import xarray as xr
-
-#: Why there is no closed form of a rate at a FAR target.
-CHOSEN = (
-    "no analytic interval of {}: the closed form leaves out the choice of the threshold "
-    "on the same data; use subject-bootstrap"
-)
 
 # Bytes of the counts of all pairs of subjects, for closed-form variances.
 _DENSE = 1 << 30
@@ -80,7 +75,7 @@ def verification_intervals(
 
 def _independent(
     dataset: xr.Dataset, options: IntervalOptions
-) -> tuple[dict[str, Limits], list[str]]:
+) -> tuple[dict[str, Limits], list[Message]]:
     """Return intervals that assume independent attempts."""
     genuine = int(dataset[f"{'genuine'}_attempts"])
     impostor = int(dataset["impostor_attempts"])
@@ -94,7 +89,7 @@ def _independent(
     if "far_at_frr" in dataset:
         errors = np.rint(dataset["far_at_frr"].values * impostor)
         limits["far_at_frr"] = options.independent_limits(errors, impostor)
-    return limits, [options.independence("attempts", "that share a")]
+    return limits, [options.independence("attempts")]
 
 
 # ------------------------------------------------------------------------- by subject
@@ -329,8 +324,8 @@ def _resampled(
     tally: VerificationTally,
     attempts: SubjectAttempts,
     options: IntervalOptions,
-) -> tuple[dict[str, Limits], list[str], dict[str, int], dict[str, np.ndarray]]:
-    """Return limits by resampling subjects, warnings, numbers of trials, and bands."""
+) -> tuple[dict[str, Limits], list[Message], dict[str, int], dict[str, np.ndarray]]:
+    """Return limits by resampling subjects, messages, numbers of trials, and bands."""
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = Replicates.of(tally, attempts, grid, options)
     # Percentiles hold rates of few people, and an AUC close to 1, too seldom.
@@ -392,8 +387,8 @@ def _resampled(
 
 def _without_upper_limit(
     limits: dict[str, Limits], dataset: xr.Dataset, tally: VerificationTally
-) -> list[str]:
-    """Let FRR at each FAR that the people cannot support have the upper limit 1; return a warning.
+) -> list[Message]:
+    """Let FRR at each FAR that the people cannot support have the upper limit 1; return a message.
 
     There may be no threshold in the data that has this FAR in the population.
     """
@@ -406,8 +401,7 @@ def _without_upper_limit(
     limits["frr_at_far"] = low, np.where(unlimited, 1.0, high)
     if not unlimited.any():
         return []
-    at = ", ".join(map(per_cent, targets[unlimited].tolist()))
-    return [f"the upper limit of FRR is 1 at FAR {at}: too few people are compared to support it"]
+    return [Message("no-upper-limit", targets=targets[unlimited].tolist())]
 
 
 def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
@@ -494,8 +488,8 @@ def _analytic(
     tally: VerificationTally,
     attempts: SubjectAttempts,
     options: IntervalOptions,
-) -> tuple[dict[str, Limits], list[str], dict[str, int]]:
-    """Return limits by the variance between subjects, warnings, and numbers of trials."""
+) -> tuple[dict[str, Limits], list[Message], dict[str, int]]:
+    """Return limits by the variance between subjects, messages, and numbers of trials."""
     assert tally.points is not None
     thresholds, _ = attempts.thresholds(tally, _wanted(tally))
     most_thresholds = _DENSE // (4 * max(attempts.people, 1) ** 2) - 1
@@ -529,10 +523,15 @@ def _analytic(
         limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
     limits["frr_at_far"] = undefined, undefined
-    chosen = ["FRR at a FAR"]
+    chosen = [no_analytic_interval("frr", "far")]
     if len(tally.points.frr_target):
         undefined = np.full(len(tally.points.frr_target), np.nan)
         limits["far_at_frr"] = undefined, undefined
-        chosen.append("FAR at a FRR")
+        chosen.append(no_analytic_interval("far", "frr"))
     units = {"genuine_subjects": IntervalOptions.trials_of(len(np.unique(people)))}
-    return limits, [*options.few_people(attempts.people), *map(CHOSEN.format, chosen)], units
+    return limits, [*options.few_people(attempts.people), *chosen], units
+
+
+def no_analytic_interval(rate: str, chosen: str, task: str = "verification") -> Message:
+    """Return the message that a rate at a target of the `chosen` one has no closed form."""
+    return Message("no-analytic-interval", rate=rate, chosen=chosen, task=task)

@@ -17,6 +17,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
+from bioeval.base.messages import Message
 from bioeval.base.studies import offered
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded
@@ -52,8 +53,8 @@ def write_counts(
 ) -> None:
     """Write counts of a kind, such as ``"tallies"``; the file appears whole or not at all.
 
-    Contents are made of arrays, numbers, text, lists, tuples, sets of text, dictionaries, and
-    dataclasses of `classes`.
+    Contents are made of arrays, numbers, text, messages, lists, tuples, sets of text, dictionaries,
+    and dataclasses of `classes`.
     """
     arrays: dict[str, np.ndarray] = {}
     packed = {name: _pack(value, name, arrays, classes) for name, value in contents.items()}
@@ -117,6 +118,8 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray], classes: Classes
         return {key: _pack(x, f"{name}.{key}", arrays, classes) for key, x in named.items()}
 
     kind = type(value).__name__
+    if isinstance(value, Message):
+        return {"message": value.entry()}
     if kind in classes or offered("saved", kind):
         return {"class": kind, **packed({x.name: getattr(value, x.name) for x in fields(value)})}
     if isinstance(value, np.ndarray):
@@ -156,4 +159,6 @@ def _unpack(value: Any, arrays: Mapping[str, np.ndarray], classes: Classes) -> A
         return arrays[content]
     if form == "dict":
         return unpacked(content)
+    if form == "message":
+        return Message.of_entry(content)
     return {"tuple": tuple, "set": frozenset}[form](_unpack(content, arrays, classes))

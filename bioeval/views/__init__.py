@@ -5,7 +5,9 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
-    "bioeval.views.messages": ("sentence",),
+    "bioeval.views.messages": ("sentence_about", "sentences", "warn_of_kind"),
+    "bioeval.views.sections.evaluation": ("is_identification",),
+    "bioeval.views.sections.summary": ("figures", "task_of_rates"),
     "bioeval.views.show": ("Shown",),
     "bioeval.views.tasks": (
         "TASKS",
@@ -13,13 +15,15 @@ _NAMES: NamesByModule = {
         "averaged",
         "datasets",
         "report_ranks",
+        "system_of",
         "systems",
         "unit_of",
         "value_of",
     ),
     "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
-    "bioeval.views.writers.lines": ("Lines",),
+    "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
+    "bioeval.views.writers.lines": ("Lines", "written"),
     "bioeval.views.writers.numbers": ("in_six_digits",),
 }
 

@@ -1,7 +1,13 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.views.images import Images as Images
-from bioeval.views.messages import sentence as sentence
+from bioeval.views.messages import (
+    sentence_about as sentence_about,
+    sentences as sentences,
+    warn_of_kind as warn_of_kind,
+)
+from bioeval.views.sections.evaluation import is_identification as is_identification
+from bioeval.views.sections.summary import figures as figures, task_of_rates as task_of_rates
 from bioeval.views.show import Shown as Shown
 from bioeval.views.tasks import (
     TASKS as TASKS,
@@ -9,6 +15,7 @@ from bioeval.views.tasks import (
     averaged as averaged,
     datasets as datasets,
     report_ranks as report_ranks,
+    system_of as system_of,
     systems as systems,
     unit_of as unit_of,
     value_of as value_of,
@@ -22,5 +29,9 @@ from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
 )
-from bioeval.views.writers.lines import Lines as Lines
+from bioeval.views.writers.data import (
+    columns_of_table as columns_of_table,
+    rows_of_table as rows_of_table,
+)
+from bioeval.views.writers.lines import Lines as Lines, written as written
 from bioeval.views.writers.numbers import in_six_digits as in_six_digits

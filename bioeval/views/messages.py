@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import xarray as xr
 
-from bioeval.document import Message, messages_of_result
+from bioeval.base.errors import escaped, printable
+from bioeval.base.messages import Message, MessageWarning, messages_of
+from bioeval.document import messages_of_result
 from bioeval.views.tasks import datasets
 from bioeval.views.writers.lines import Lines
 
@@ -18,11 +22,7 @@ class ResultMessage(NamedTuple):
     code: str
     arguments: Mapping[str, Any]
     sentence: str
-
-
-def sentence(message: Message) -> str:
-    """Return the sentence of a message, in the words of Python and of the lecture."""
-    return Lines().message(message)
+    about: tuple[str, ...] = ()  # the parts of the data, such as a sequence, that it is about
 
 
 def messages(result: Any) -> list[ResultMessage]:
@@ -51,10 +51,41 @@ def messages(result: Any) -> list[ResultMessage]:
     listed = {}
     for _, dataset in datasets(result):
         for message in messages_of_result(dataset):
-            listed[message] = ResultMessage(message.code, message.arguments, lines.message(message))
+            sentence = lines.message(message)
+            listed[message] = ResultMessage(
+                message.code, message.arguments, sentence, message.about
+            )
     return list(listed.values())
 
 
-def sentences(dataset: xr.Dataset) -> list[str]:
-    """Return the sentences of the messages of a dataset, each once."""
-    return list(dict.fromkeys(map(Lines().message, messages_of_result(dataset))))
+def sentences(dataset: xr.Dataset | xr.DataTree) -> list[str]:
+    """Return the sentences of the messages of a dataset, each once, after what they are about."""
+    return list(dict.fromkeys(map(sentence_about, messages_of_result(dataset))))
+
+
+def sentence_about(message: Message, lines: Lines | None = None) -> str:
+    """Return the sentence of a message, after the names of what it is about."""
+    lines = lines or Lines()
+    about = [lines.literal(printable(escaped(name))) for name in message.about]
+    return ": ".join([*about, lines.message(message)])
+
+
+#: The messages of scores that are probably of the other kind.
+_WRONG_KIND = ("kind-wrong", "farthest-from-itself")
+
+
+def warn_of_kind(message: Message | None) -> None:
+    """Issue a warning at the user's line if a message says that the kind is probably wrong."""
+    if message is None or message.code not in _WRONG_KIND:
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence_about(message), MessageWarning, stacklevel=level)
+
+
+def warn_of_kinds(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset, after a warning if its messages say that the kind is probably wrong."""
+    for message in messages_of(dataset.attrs):
+        warn_of_kind(message)
+    return dataset

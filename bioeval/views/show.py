@@ -45,7 +45,7 @@ def show(results: Any) -> None:
     >>> import bioeval as be
     >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
     >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
-    Scores probe-against-gallery...
+    Data      Scores probe-against-gallery...
     """
     from bioeval.views.tables.registry import table_of
 

@@ -80,7 +80,7 @@ def test_an_object_shows_itself(name):
     assert all(source.startswith("data:image/png;base64,"[:20]) for source in sources)
     assert "http" not in re.sub(r"https?://\S+", "", found.text)
     colours = set(re.findall(r"(?<!-)color:([^;\"]+)", page)) | set(
-        re.findall(r"background:([^;\"]+)", page)
+        re.findall(r"background:([^;}\"]+)", page)
     )
     assert colours <= {"inherit", "transparent"}  # of the page, light or dark
     assert len(re.sub(r"base64,[^\"]+", "", page)) < 8000

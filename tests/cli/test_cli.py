@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from report_text import Answer
+from result_messages import codes
 from twins import crossed
 
 import bioeval as be
@@ -460,8 +461,8 @@ def test_json(scores, capsys):
     assert at_far["1"] == float(tree["open_set"].dir_at_far.isel(far_target=0).sel(rank=1))
     assert document["protocol"] == "course-all-vs-all"
     assert document["enrolled_subjects"] == 4
-    shown = {w["message"] for w in document["warnings"] if "open_set" in w["tasks"]}
-    assert shown == set(tree["open_set"].attrs["warnings"].splitlines())
+    shown = {x["code"] for x in document["messages"] if "open_set" in x["tasks"]}
+    assert shown == {message.code for message in be.messages(tree["open_set"])}
 
 
 @pytest.mark.slow
@@ -812,17 +813,14 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
-    advice = "distance is probably the wrong kind: --kind similarity reverses them"
+    advice = "state similarity as --kind"
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith(
-        "Warning: distances; EER about 100 % in a sample of the scores (24 genuine,"
-    )
-    assert "an evaluation counts all): worse than chance" in out
+    assert out.startswith("Warning: the scores, of kind distance, are worse than chance (EER 100 %")
     assert out.count(advice) == 1
     assert run("run", "x.npz", "--json") == 0
-    first = json.loads(capsys.readouterr().out)["warnings"][0]
-    assert first["message"].endswith(advice)
+    first = json.loads(capsys.readouterr().out)["messages"][0]
+    assert first["code"] == "farthest-from-itself" and first["sentence"].endswith(advice)
     assert first["tasks"] == ["verification/single", "verification/multi"]
 
 
@@ -841,17 +839,16 @@ def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
     be.save(shuffled, tmp_path / "x.npz")
     found = be.check_data(shuffled)["kind"]
     assert found.severity == "warning" and "chance" in found.message
-    said = f"{found.message}; {found.remedy}"
+    said = found.message.partition(";")[0]
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith(f"Warning: {said}") and "probably the wrong kind" not in out
+    assert out.startswith(f"Warning: {said}") and "other kind" not in out
     assert run("run", "x.npz", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["warnings"][0]["message"] == said
-    assert not any("kind_doubt" in task for task in document["tasks"].values())
+    first = json.loads(capsys.readouterr().out)["messages"][0]
+    assert first["code"] == found.verdict.code
     assert run("report", "x.npz", "--out", "x.html", "--folds", "0", "--interval", "none") == 0
     page = (tmp_path / "x.html").read_text()
-    assert said in page and "wrong kind" not in page
+    assert said in page and "other kind" not in page
 
 
 def test_a_result_of_fused_attempts_near_chance_advises_no_other_kind():
@@ -859,8 +856,7 @@ def test_a_result_of_fused_attempts_near_chance_advises_no_other_kind():
     rng = np.random.default_rng(5)
     values = rng.random((400, 400))
     found = be.verification(be.Scores(values, np.repeat(np.arange(200), 2)), templates="multi")
-    assert found.eer > 0.58 and "check the labels" in found.warnings
-    assert "wrong kind" not in found.warnings
+    assert found.eer > 0.58 and "no-better-than-chance" in codes(found)
 
 
 @pytest.fixture

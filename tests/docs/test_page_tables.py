@@ -13,9 +13,7 @@ from bioeval.base.studies import shipped_manifests
 from bioeval.views.plots.registry import PLOTS
 
 
-@pytest.mark.parametrize(
-    "name", ["variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"]
-)
+@pytest.mark.parametrize("name", page_tables.PAGES)
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page_tables.filled(page) == page, (
@@ -47,6 +45,16 @@ def test_a_study_that_is_gone_leaves_no_hole(name, monkeypatch):
     assert all(f"# {heading}\n" in left for heading in ("Decide", "Look into", "Attacks"))
     monkeypatch.setattr(page_tables, "shipped_manifests", dict)
     assert "Look into" not in page_tables.filled(page)
+
+
+@pytest.mark.all_studies
+def test_messages_of_a_study_that_is_gone_are_not_on_their_page(monkeypatch):
+    page = (ROOT / "docs" / "messages.md").read_text(encoding="utf-8")
+    rest = {name: study for name, study in shipped_manifests().items() if name != "zoo"}
+    monkeypatch.setattr(page_tables, "shipped_manifests", lambda: rest)
+    assert "### too-few-halves\n" in page
+    left = page_tables.filled(page)
+    assert "### too-few-halves\n" not in left and "### too-few-people\n" in left
 
 
 def test_every_study_has_a_heading():

@@ -11,6 +11,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
+from result_messages import arguments
 
 import bioeval as be
 from bioeval.cli import main
@@ -105,12 +106,14 @@ def test_the_points_of_two_systems_are_compared():
 
 def test_targets_that_genuine_attempts_cannot_support_are_said():
     ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
-    (message,) = [x for x in ds.attrs["warnings"].splitlines() if "FAR at" in x]
-    assert message == (
-        "30 people are too few to measure FAR at FRR 50 % (needs 60 people: rule of 30); "
-        "FRR 10 % (needs 300 people: rule of 30), and to support FAR at "
-        "FRR 0.1 % (fewer attempts than 1 / FRR: the same as at FRR = 0)"
-    )
+    few = arguments(ds, "too-few-people")
+    assert (few["people"], few["targets"], few["needed"]) == (30, [0.5, 0.1], [60, 300])
+    (below,) = [
+        x.arguments
+        for x in be.messages(ds)
+        if x.code == "target-below-one-error" and x.arguments["chosen"] == "frr"
+    ]
+    assert below["targets"] == [0.001]
 
 
 def test_they_are_of_verification_by_all_templates():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
+from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -85,7 +86,7 @@ def check(result, whole) -> set[str]:
     for name in bounded:
         low, high = (result[f"{name}_at_{end}"].values for end in ("least", "most"))
         assert (low <= whole[name].values).all() and (whole[name].values <= high).all(), name
-        assert name in result.warnings
+        assert name in arguments(result, "points-within-bounds")["points"]
     np.testing.assert_array_equal(result.zero_frr_threshold, whole.zero_frr_threshold)
     np.testing.assert_array_equal(result.far_target, whole.far_target)
     for name in ("frr_at_far", "threshold_at_far"):
@@ -230,7 +231,7 @@ def test_forced_misses_have_bounds():
         bounded = check(ds, whole[node].to_dataset())
         assert bounded >= {"eer", "auc", "frr_at_far", "min_cost"}
         assert ds.eer_at_least <= ds.eer_at_most < ds.eer_at_least + 0.02
-        assert "d_prime" not in ds and "refine_tally" in ds.warnings
+        assert "d_prime" not in ds and "points-within-bounds" in codes(ds)
     summary = result.parts[SINGLE].scalars(SINGLE).plain(())
     assert summary["eer_at_least"] <= summary["eer_at_most"] and "eer" not in summary
 

@@ -14,6 +14,7 @@ from bioeval.base import studies
 from bioeval.base.manifest import StudyManifest
 from bioeval.evaluation.task_counts import TaskCounts, kind_of
 from bioeval.results.dataset import Scalars
+from bioeval.views.messages import sentences
 
 PACKAGE = Path(bioeval.__file__).parent
 
@@ -79,7 +80,7 @@ def test_counts_without_intervals_say_so_beside_other_warnings(known):
     for form, start in {"galleries": "means over drawn", "folded queries": "counts that"}.items():
         counts = TaskCounts(SimpleNamespace(form=form), {})
         result = counts.with_intervals(before, None, None, None)
-        *other_parts, last = result.attrs["warnings"].split("\n")
+        *other_parts, last = sentences(result)
         assert other_parts == [known] * bool(known)
         assert last.startswith(start)
         assert last.endswith("have no confidence intervals")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from optional import optional_import
+from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -293,33 +294,30 @@ def test_where_there_are_too_many_ranks_the_first_hundred_are_reported_with_a_no
     values = np.broadcast_to(np.arange(float(n)), (2, n))
     wide = be.Scores(values, [0, 1], np.arange(n) // 2)
     ds = be.open_set(wide)
-    assert len(ds["rank"]) == 100 and "ranks 1 to 100 of 2100" in ds.attrs["warnings"]
+    assert len(ds["rank"]) == 100 and arguments(ds, "not-all-ranks")["ranks"] == 2100
     assert len(be.open_set(wide, thresholds=[1.0, 2.0])["rank"]) == n
-    assert "ranks 1 to" not in be.open_set(wide, max_rank=7).attrs["warnings"]
+    assert "not-all-ranks" not in codes(be.open_set(wide, max_rank=7))
     assert len(be.closed_set(wide)["rank"]) == n
 
 
 # ------------------------------------------------------------------------------- remarks
 
 
-def test_warnings_are_an_attribute_one_a_line():
-    assert be.closed_set(scores()).attrs["warnings"] == ""
+def test_messages_have_codes():
+    assert codes(be.closed_set(scores())) == []
     labels = scores().probe_labels
     lonely = [*labels[:19], "single"]
     closed = be.closed_set(be.Scores(scores().values, lonely))
-    assert closed.attrs["warnings"] == "1 probe without a usable mate left out"
+    assert arguments(closed, "probes-without-mate") == {"probes": 1}
     twice = be.closed_set(be.Scores(scores().values, labels, labels.copy()))
-    assert "probe and gallery labels are the same list" in twice.attrs["warnings"]
+    assert "same-labels-twice" in codes(twice)
     one_each = be.closed_set(be.Scores(scores().values, np.arange(20), np.arange(20)))
-    assert one_each.attrs["warnings"] == ""  # no probe would have a mate without gallery_labels
+    assert codes(one_each) == []  # no probe would have a mate without gallery_labels
     unenrolled_probes = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
-    lines = unenrolled_probes.attrs["warnings"].splitlines()
-    assert any("no probe's subject is in the gallery" in line for line in lines)
-    assert any("no genuine attempt" in line for line in lines)
-    sessions = be.verification(scores(probe_meta=CAMERAS)).attrs["warnings"]
-    assert "pairs of the same session are counted" in sessions
+    assert {"no-mate-in-gallery", "no-genuine-attempt"} <= set(codes(unenrolled_probes))
+    assert "same-session-counted" in codes(be.verification(scores(probe_meta=CAMERAS)))
     one_session = {"session": ["1"] * 20}
-    assert "session" not in be.closed_set(scores(probe_meta=one_session)).attrs["warnings"]
+    assert codes(be.closed_set(scores(probe_meta=one_session))) == []
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from result_messages import arguments
 
 import bioeval as be
-from bioeval.results.support import ComparedPeople, RuleOf, support_warnings
+from bioeval.results.support import ComparedPeople, RuleOf, support_messages
 from bioeval.scores.provenance import pairs_of_people
 
 
@@ -46,20 +47,30 @@ def test_a_pair_of_people_counts_once():
 
 def test_the_warning_says_people_first_and_attempts_where_these_are_fewer():
     of = ComparedPeople.among
-    (said,) = support_warnings([0.01, 0.001], 12_480, True, "FRR", of(40))
-    assert said == (
-        "40 people (780 pairs of them) are too few to measure FRR at FAR 1 % (needs 78 people with "
-        "3,000 pairs: rule of 30), and to support FRR at FAR 0.1 % (needs 78 people with 3,000 "
-        "pairs: rule of 3)"
-    )
-    (said,) = support_warnings([0.001], 2_000, False, "FRR", of(5_000))  # few of them compared
-    assert said == (
-        "2,000 impostor attempts are too few to support FRR at FAR 0.1 % (3,000 needed: rule of 3)"
-    )
+    measured, supported = support_messages([0.01, 0.001], 12_480, True, "frr", of(40))
+    about = {"people": 40, "pairs": 780, "needed": [3000], "needed_people": [78]}
+    for message, rule, target in ((measured, 30, 0.01), (supported, 3, 0.001)):
+        assert message.code == "too-few-pairs-of-people"
+        assert message.arguments.items() >= {**about, "rule": rule, "targets": [target]}.items()
+    (few,) = support_messages([0.001], 2_000, False, "frr", of(5_000))  # few of them compared
+    assert few.code == "too-few-attempts"
+    assert few.arguments.items() >= {"attempts": 2000, "needed": [3000], "rule": 3}.items()
     sides = ComparedPeople.of_sides((20, 100, 120))
-    (said,) = support_warnings([0.001], 8_000, False, "FRR", sides)
-    assert "120 people (2,000 pairs of them)" in said and "needs 3,000 pairs of people:" in said
-    assert not support_warnings([0.1], 12_480, True, "FRR", of(40))
+    (few,) = support_messages([0.001], 8_000, False, "frr", sides)
+    assert few.arguments.items() >= {"people": 120, "pairs": 2000, "needed": [3000]}.items()
+    assert not support_messages([0.1], 12_480, True, "frr", of(40))
+
+
+def test_targets_of_one_rule_are_one_message():
+    people = ComparedPeople.among(40)
+    (message,) = support_messages([0.001, 0.0005], 12_480, True, "frr", people)
+    assert message.arguments["targets"] == [0.001, 0.0005]
+    assert message.arguments["needed"] == [3000, 6000]
+    (below,) = support_messages([1e-6], 2_000, False, "dir")
+    assert below.code == "target-below-one-error" and below.arguments["needed"] == [3_000_000]
+    genuine = support_messages([0.5, 0.1], 90, False, "far", ComparedPeople.among(30), "frr")
+    assert [x.code for x in genuine] == ["too-few-people"]
+    assert genuine[0].arguments.items() >= {"people": 30, "needed": [60, 300]}.items()
 
 
 def test_every_place_gives_the_same_number_of_people():
@@ -76,8 +87,9 @@ def test_every_place_gives_the_same_number_of_people():
     (message,) = (x for x in be.messages(study) if x.code == "target-not-shown")
     assert message.arguments["needed"] == {"people": 25, "pairs": 300}
     whole = be.verification(scores, far_targets=[0.01], auc=False)
-    assert "9 people (36 pairs of them) are too few" in whole.attrs["warnings"]
-    assert "needs 25 people with 300 pairs: rule of 3" in whole.attrs["warnings"]
+    few = arguments(whole, "too-few-pairs-of-people")
+    assert (few["people"], few["pairs"], few["rule"]) == (9, 36, 3)
+    assert (few["needed"], few["needed_people"]) == ([300], [25])
     found = be.check_data(scores, far_targets=[0.01], read_scores=False)["people"]
     assert "25 people with 300 pairs (rule of 3)" in found.remedy
 

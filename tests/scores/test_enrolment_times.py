@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from result_messages import arguments
 from twins import assert_all_tasks, floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -192,7 +193,8 @@ def test_a_subject_that_is_not_enrolled_yet_makes_no_mated_search():
     assert found.fa.values.tolist() == [0, 2]
     assert found.dir.sel(rank=1).values.tolist() == [1, 1]
     assert found.attrs["impostors"] == "unenrolled"
-    assert "enrolled at its time: 1 to 2 of 2" in found.attrs["warnings"]
+    at_the_time = arguments(found, "enrolled-at-the-time")
+    assert at_the_time == {"least": 1, "most": 2, "templates": 2, "mean": 1.5}
     single = be.verification(scores, thresholds=[1, 5])
     assert (single.genuine_attempts, single.impostor_attempts) == (2, 4)
     with pytest.raises(ProtocolError, match="2 of 4 probes"):
@@ -292,7 +294,8 @@ def test_what_has_no_times_is_refused():
         be.gallery_size(over, [1])
     never = be.Scores(np.ones((3, 3)), [0, 0, 1], probe_meta={"seen_at": [1, 2, 3]},
                       exclude="not-enrolled")  # fmt: skip
-    assert "neither enrolled_at nor" in be.closed_set(never).attrs["warnings"]
+    lacking = arguments(be.closed_set(never), "enrolment-times-not-used")
+    assert lacking["columns"] == ["enrolled_at", "withdrawn_at"]
 
 
 def test_whole_numbers_are_exact():

@@ -12,7 +12,8 @@ from optional import optional_import
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores.failure_codes import LEAST_COMPARISONS
+from bioeval.base.messages import messages_of
+from bioeval.scores.failure_codes import APART, LEAST_COMPARISONS, NEGATIVE
 
 WHO = np.repeat(np.arange(12), 3)
 
@@ -23,22 +24,29 @@ def distances(seed: int = 0, who: np.ndarray = WHO) -> np.ndarray:
     return np.linalg.norm(templates[:, None] - templates[None], axis=2)
 
 
-def notes(ds: Any) -> list[str]:
-    lines = str(ds.attrs["warnings"]).splitlines()
-    return [
-        line.partition("; if comparisons failed")[0] for line in lines if "failed there" in line
-    ]
+CODES = ("constant-rows", "constant-columns", "value-at-the-end")
+
+
+def notes(ds: Any) -> list[tuple[str, dict[str, Any]]]:
+    found = be.messages(ds)
+    return [(x.code, dict(x.arguments)) for x in found if x.code in CODES]
+
+
+def constant(what: str, *places: int, value: float) -> tuple[str, dict[str, Any]]:
+    """The message that rows or columns have one value."""
+    first = list(places[:3])
+    return f"constant-{what}", {"number": len(places), "first": first, "values": [value]}
 
 
 def constant_by_hand(values: np.ndarray) -> tuple[list[int], list[int]]:
     """Return the rows and columns of a square matrix whose finite scores are all the same."""
 
-    def constant(line: np.ndarray, itself: int) -> bool:
+    def is_constant(line: np.ndarray, itself: int) -> bool:
         finite = [x for k, x in enumerate(line.tolist()) if k != itself and np.isfinite(x)]
         return len(finite) >= LEAST_COMPARISONS and len(set(finite)) == 1
 
-    rows = [i for i, line in enumerate(values) if constant(line, i)]
-    return rows, [j for j, line in enumerate(values.T) if constant(line, j)]
+    rows = [i for i, line in enumerate(values) if is_constant(line, i)]
+    return rows, [j for j, line in enumerate(values.T) if is_constant(line, j)]
 
 
 def forms(values: np.ndarray, folder: Any) -> Iterator[Any]:
@@ -93,7 +101,7 @@ def test_attempts_units_and_warnings_do_not_depend_on_how_a_matrix_is_held(
         results = [evaluate(scores) for evaluate in EVALUATIONS.values()]
         leaves = [leaf for ds in results for leaf in getattr(ds, "leaves", [ds])]
         assert all(bool(notes(ds)) == bool(rows or columns) for ds in leaves)
-        found.append([(_whole_numbers(ds), ds.attrs["warnings"]) for ds in leaves])
+        found.append([(_whole_numbers(ds), be.messages(ds)) for ds in leaves])
     assert all(one == found[0] for one in found)
 
 
@@ -110,28 +118,20 @@ def test_constant_rows_and_columns_by_hand(data, n, with_nan, similarity):
     scores = be.Scores(
         values, np.arange(n) // 2, nan="exclude", kind="similarity" if similarity else "distance"
     )
-    said = []
-    for what, places in zip(("row", "column"), expected, strict=True):
-        listed = ", ".join(map(str, places[:3]))
-        if places:
-            one = len(places) == 1
-            said.append(f"{what} {listed}" if one else f"{len(places)} {what}s ({listed})")
-    hold = "holds" if sum(map(len, expected)) == 1 else "hold"
-    text = [f"{' and '.join(said)} {hold} one value in every comparison: -7"] if said else []
+    lines_of = zip(("rows", "columns"), expected, strict=True)
+    messages = [constant(what, *places, value=-7) for what, places in lines_of if places]
     for ds in (be.verification(scores), be.closed_set(scores, unmated="skip")):
-        assert [line for line in notes(ds) if "one value" in line] == text
+        assert [note for note in notes(ds) if note[0].startswith("constant")] == messages
 
 
 def test_what_a_mask_or_a_selection_leaves_out_is_not_seen():
     values = distances()
     values[:, 7] = 99
-    assert notes(be.verification(be.Scores(values, WHO))) == [
-        "column 7 holds one value in every comparison: 99"
-    ]
+    assert notes(be.verification(be.Scores(values, WHO))) == [constant("columns", 7, value=99)]
     others = np.delete(np.arange(36), 7)
     assert not notes(be.verification(be.Scores(values, WHO).select(others, others)))
     moved = be.Scores(values, WHO).select(gallery=others[::-1][:30].tolist() + [7])
-    assert notes(be.verification(moved)) == ["column 30 holds one value in every comparison: 99"]
+    assert notes(be.verification(moved)) == [constant("columns", 30, value=99)]
     mask = np.where(WHO[:, None] == WHO, 2, 1)
     mask[:, 7] = 0
     assert not notes(be.verification(be.Scores(values, WHO, mask=mask)))
@@ -147,25 +147,23 @@ def test_a_value_far_from_all_others(value):
     hit = np.random.default_rng(1).random(values.shape) < 0.03
     np.fill_diagonal(hit, False)
     values[hit] = value
-    places = ", ".join(f"({i}, {j})" for i, j in np.argwhere(hit)[:3])
-    text = (
-        f"{hit.sum()} of 1,260 sampled comparisons have the score {value:g}, far from all others "
-        f"(first row, column: {places})"
-    )
-    assert notes(be.verification(be.Scores(values, WHO))) == [text]
+    places = [f"row {i} column {j}" for i, j in np.argwhere(hit)[:3]]
+    how = {"how": "far from all others"}
+    of_all = {"shared": hit.sum(), "compared": 1260, "places": places, **how}
+
+    def at_the_end(value: float, about: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+        return [("value-at-the-end", {"value": value, **about})]
+
+    assert notes(be.verification(be.Scores(values, WHO))) == at_the_end(value, of_all)
     turned = be.Scores(-values, WHO, kind="similarity")
-    assert notes(be.closed_set(turned)) == [text.replace(f"{value:g},", f"{-value:g},")]
+    assert notes(be.closed_set(turned)) == at_the_end(-value, of_all)
     # On the side of what is accepted impostors alone are looked at, and all are counted.
-    assert notes(be.verification(be.Scores(-values, WHO))) == [
-        text.replace(f"{value:g},", f"{-value:g},")
-    ]
+    assert notes(be.verification(be.Scores(-values, WHO))) == at_the_end(-value, of_all)
     assert not notes(be.closed_set(be.Scores(values, WHO, kind="order")))
     listed = be.Scores.from_pairs(values.ravel(), (WHO[:, None] == WHO).ravel())
-    first = ", ".join(map(str, np.flatnonzero(hit.ravel())[:3]))
-    assert notes(be.verification(listed)) == [
-        f"{hit.sum()} of 1,296 pairs have the score {value:g}, far from all others "
-        f"(first pair: {first})"
-    ]
+    first = [f"pair {i}" for i in np.flatnonzero(hit.ravel())[:3]]
+    of_list = {"shared": hit.sum(), "compared": 1296, "places": first, **how}
+    assert notes(be.verification(listed)) == at_the_end(value, of_list)
 
 
 def test_a_negative_distance():
@@ -173,10 +171,11 @@ def test_a_negative_distance():
     hit = np.random.default_rng(1).random(values.shape) < 0.03
     np.fill_diagonal(hit, False)
     values[hit] = -1
-    (note,) = notes(be.verification(be.Scores(values, WHO)))
-    assert note.startswith(f"{hit.sum()} of 1,260 sampled comparisons have the score -1, the only")
-    (note,) = notes(be.verification(be.Scores(values - 3, WHO)))  # others are negative, too
-    assert "the score -4, apart from all others" in note
+    ((_, about),) = notes(be.verification(be.Scores(values, WHO)))
+    expected = {"shared": hit.sum(), "compared": 1260, "value": -1, "how": NEGATIVE}
+    assert about.items() >= expected.items()
+    ((_, about),) = notes(be.verification(be.Scores(values - 3, WHO)))  # others are negative, too
+    assert about.items() >= {"value": -4, "how": APART}.items()
     # The score of a copy may be that of copies, which an evaluation does not look for.
     values[hit] = 0
     assert not notes(be.verification(be.Scores(values, WHO)))
@@ -208,11 +207,13 @@ def test_each_compared_system_and_each_merged_part_says_so():
     values[:, 7] = 99
     failed, right = be.Scores(values, WHO, name="A"), be.Scores(distances(), WHO, name="B")
     compared = be.compare(right, failed, replicates=100)
-    assert notes(compared) == ["A: column 7 holds one value in every comparison: 99"]
+    assert notes(compared) == [constant("columns", 7, value=99)]
+    (of_one,) = [x for x in messages_of(compared.attrs) if x.code == "constant-columns"]
+    assert of_one.about == ("A",)
     both = be.tally(failed.select(probes=range(18))).merge(
         be.tally(failed.select(probes=range(18, 36)))
     )
-    assert notes(both.dataset("closed_set")) == ["column 7 holds one value in every comparison: 99"]
+    assert notes(both.dataset("closed_set")) == [constant("columns", 7, value=99)]
 
 
 def test_computed_distances_have_no_sentinels():

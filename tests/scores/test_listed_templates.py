@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 from naive_lists import attempts, in_both_orders
+from result_messages import arguments
 
 import bioeval as be
+from bioeval.base.messages import Message
 from bioeval.scores import columns, listed_templates
 
 
@@ -68,8 +70,8 @@ def test_the_attempts_are_those_of_the_definition(monkeypatch, rules, small):
         assert found.genuine.tolist() == genuine[expected].tolist()
         assert [*map(tuple, found.pair_templates.tolist())] == [templates[i] for i in expected]
         both, pairs = in_both_orders(templates)
-        said = " ".join(found._remarks)
-        noted = f"of {pairs} pairs {both} " in said or f"of 1 pair {both} " in said
+        orders = {"both": both, "pairs": pairs}
+        noted = Message("some-in-both-orders", **orders) in found._remarks
         assert noted == (0 < both < pairs and "unordered" not in rules)
     assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
     assert ("different scores" in seen) == ("repeated" not in rules.get("keep", ()))
@@ -83,14 +85,14 @@ def test_what_is_left_out_is_said():
         [0.1, 0.7, 0.1, 0.0, 0.7], [1, 0, 1, 1, 0], templates=PAIRS, subjects=None
     )
     assert found.values.tolist() == [0.1, 0.7, 0.7]
-    said = be.verification(found).warnings
-    assert "1 pair is listed again with the same score, and each counts once" in said
-    assert '1 comparison of a template with itself is left out; `keep="self"` counts them' in said
-    assert "of 2 pairs 1 is listed in both orders and count as two attempts" in said
+    ds = be.verification(found)
+    assert arguments(ds, "repeated-pairs") == {"pairs": 1}
+    assert arguments(ds, "self-comparisons-left-out") == {"comparisons": 1}
+    assert arguments(ds, "some-in-both-orders") == {"both": 1, "pairs": 2}
     once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert once.values.tolist() == [0.1, 0.7]
-    assert "1 pair is listed in both orders and taken once" in once._remarks
+    assert Message("both-orders-once", pairs=1, rounded=0) in once._remarks
 
 
 def test_numbers_of_pairs_in_errors():
@@ -124,7 +126,8 @@ def test_numbers_of_pairs_in_errors():
 def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
     found = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], templates=pairs, unordered=True)
-    assert found.values.tolist() == [1, 5] and "differ by rounding alone" in found._remarks[0]
+    assert found.values.tolist() == [1, 5]
+    assert found._remarks == (Message("both-orders-once", pairs=1, rounded=1),)
     with pytest.raises(be.DataError, match="different scores"):
         be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], templates=pairs, unordered=True)
 
@@ -142,12 +145,12 @@ def test_classes_contradict_subjects():
         scores.at_pairs([0, 0], [1, 2], [True, True])
 
 
-@pytest.mark.parametrize(("kind", "score", "at"), [
-    ("distance", np.inf, "no"), ("distance", -np.inf, "every"), ("similarity", np.inf, "every"),
+@pytest.mark.parametrize(("kind", "score", "end"), [
+    ("distance", np.inf, "far"), ("distance", -np.inf, "near"), ("similarity", np.inf, "near"),
 ])  # fmt: skip
-def test_infinite_scores_are_said(kind, score, at):
+def test_infinite_scores_are_said(kind, score, end):
     found = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
-    assert found._remarks == (f"1 score is infinite (pair 1): accepted at {at} finite threshold",)
+    assert found._remarks == (Message(f"infinitely-{end}-scores", scores=1, first="pair 1"),)
     assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind)._remarks == ()
 
 
@@ -170,7 +173,7 @@ def test_a_table_of_templates_shows_what_sorting_does(monkeypatch, cells):
     scores = np.abs(pairs[:, 0] - pairs[:, 1]) + 0.5
     found = be.Scores.from_pairs(scores, genuine, templates=listed)
     assert found.values.tolist() == scores[pairs[:, 0] != pairs[:, 1]].tolist()
-    assert f"of {number} pairs {both} are listed in both orders" in " ".join(found._remarks)
+    assert Message("some-in-both-orders", both=both, pairs=number) in found._remarks
     once = be.Scores.from_pairs(scores, genuine, templates=listed, unordered=True)
     assert len(once.values) == number
     turned = next(k for k, (i, j) in enumerate(listed) if i != j and (j, i) in listed)

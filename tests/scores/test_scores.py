@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 from optional import optional_import
+from result_messages import arguments
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
@@ -296,8 +297,8 @@ def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_p
     labels = np.repeat(np.arange(20), 4)
     values = stored(name, d, tmp_path)
     here, there = (be.verification(be.Scores(x, labels), far_targets=[0.001]) for x in (d, values))
-    assert "(190 pairs of them)" in here.attrs["warnings"]
-    assert there.attrs["warnings"] == here.attrs["warnings"]
+    assert arguments(here, "too-few-pairs-of-people")["pairs"] == 190
+    assert be.messages(there) == be.messages(here)
     assert there.expected_false_accepts.equals(here.expected_false_accepts)
     d[0, 41] += 1
     (tmp_path / "other").mkdir()
@@ -531,7 +532,7 @@ def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
     scores = be.Scores(d, ["a", "b"], ["a", "b"], nan="exclude")
     ds = be.open_set(scores, thresholds=[1.0])
     assert (ds.genuine_attempts, ds.target_probes, ds.non_target_probes) == (1, 2, 0)
-    assert "1 enrolled probe without a usable mate" in ds.attrs["warnings"]
+    assert arguments(ds, "enrolled-without-mate") == {"probes": 1}
     with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
         be.closed_set(scores)
     assert be.closed_set(scores, unmated="skip").skipped == 1

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
+from result_messages import arguments
 from strategies import examples_of
 
 import bioeval as be
@@ -181,7 +182,7 @@ def test_a_row_of_sentinels_is_named_by_its_row():
     values[7] = -1
     who, visit = np.arange(40) % 10, np.arange(40) // 20
     ds = be.verification(be.Scores(values, who, probe_meta={"visit": visit}), attempts="visit")
-    assert "row 7 holds one value" in ds.attrs["warnings"]
+    assert arguments(ds, "constant-rows")["first"] == [7]
 
 
 def test_the_command_line(tmp_path, capsys):

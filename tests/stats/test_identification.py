@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
+from result_messages import arguments
 from strategies import examples_of
 
 import bioeval as be
@@ -284,7 +285,7 @@ def test_the_gallery_stays():
     ds = be.closed_set(few, interval="subject-bootstrap")
     assert ds.attrs["interval_method"] == "subject-bootstrap"
     assert ds.attrs["interval_for"] == "this gallery"
-    assert "only 4 subjects" in ds.attrs["warnings"]
+    assert arguments(ds, "interval-of-few-subjects")["subjects"] == 4
     found = be.ranks(few).identification_rank.values.reshape(4, 2) == 1
     # Of 4 people, who are too few to show what correlates within them.
     low, high = naive_few_errors.clopper_pearson(found.mean(), 4, 0.95)
@@ -365,4 +366,4 @@ def test_a_far_that_the_searches_cannot_support_leaves_dir_without_a_lower_limit
     ds = be.open_set(scores, far_targets=[0.2, 0.01], interval=interval, replicates=100)
     assert (ds.dir_at_far_low.sel(far_target=0.01, rank=1) == 0) and ds.impostor_attempts < 300
     assert ds.dir_at_far_low.sel(far_target=0.2, rank=1) > 0
-    assert "lower limit of DIR is 0 at FAR 1 %" in ds.attrs["warnings"]
+    assert arguments(ds, "no-lower-limit")["targets"] == [0.01]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from result_messages import arguments, codes
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
@@ -242,7 +243,7 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
         assert (f"{name}_low" in ds) == there
         if there and method == "analytic":  # it would leave out the choice of the threshold
             assert np.isnan(ds[f"{name}_low"]).all() and np.isnan(ds[f"{name}_high"]).all()
-            assert "choice of the threshold" in ds.attrs["warnings"]
+            assert "no-analytic-interval" in codes(ds)
         elif there:
             assert (ds[f"{name}_low"] <= ds[name] + 1e-12).all()
             assert (ds[name] <= ds[f"{name}_high"] + 1e-12).all()
@@ -263,7 +264,7 @@ def test_wilson_is_over_the_attempts_of_the_class(scores):
     low, high = stats.wilson(ds.fr.values, int(ds.genuine_attempts), 0.9)
     np.testing.assert_array_equal(ds.frr_low, low)
     np.testing.assert_array_equal(ds.gar_low, 1 - high)
-    assert "independent" in ds.attrs["warnings"]
+    assert arguments(ds, "dependent-attempts")["method"] == "wilson"
 
 
 def test_given_thresholds_have_the_bootstrap_of_their_own_counts(scores):
@@ -291,7 +292,7 @@ def test_without_errors_ends_are_open():
     assert (ds.eer_low, ds.eer_high) == (0, pytest.approx(max(high)))
     # Of 30 people there are 435 pairs, too few for a FAR of 0.1 %.
     np.testing.assert_allclose(ds.frr_at_far_high, [high[0], high[0], 1, 1])
-    assert "upper limit of FRR is 1 at FAR 0.1 %" in ds.attrs["warnings"]
+    assert 0.001 in arguments(ds, "no-upper-limit")["targets"]
     assert (ds.far_high > 0).all() and (ds.frr_high > 0).all()
 
 
@@ -340,11 +341,11 @@ def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
 @pytest.mark.cases(1)
 def test_few_people(method):
     one = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
-    assert "a single subject" in one.attrs["warnings"]
+    assert "interval-of-one-subject" in codes(one)
     assert np.isnan(one.frr_low).all() and np.isnan(one.far_high).all()
     square = np.array([[0, 1, 3, 4], [1, 0, 2, 5], [3, 2, 0, 1], [4, 5, 1, 0.0]])
     two = be.verification(be.Scores(square, ["a", "a", "b", "b"]), interval=method)
-    assert "only 2 subjects" in two.attrs["warnings"]
+    assert arguments(two, "interval-of-few-subjects")["subjects"] == 2
     assert not np.isnan(two.frr_low).any()
 
 

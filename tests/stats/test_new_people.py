@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from result_messages import arguments
 from strategies import examples_of
 from twins import floats, one_thread  # noqa: F401
 
@@ -113,7 +114,7 @@ def test_ranks_without_room_have_no_limits(monkeypatch):
     monkeypatch.setattr(left_out, "MOST_PAIRS", 100)
     fewer = be.closed_set(scores, **BY_SUBJECT)
     some = int(np.isfinite(fewer.cms_low).sum())
-    assert 1 < some < 10 and f"no intervals at ranks above {some}" in fewer.attrs["warnings"]
+    assert 1 < some < 10 and arguments(fewer, "no-interval-above-rank") == {"rank": some}
     for name in ("cms_low", "cms_high"):
         np.testing.assert_array_equal(fewer[name][:some], closed[name][:some])
         assert np.isnan(fewer[name][some:]).all()
@@ -222,7 +223,8 @@ def test_two_people_are_too_few():
     scores = be.simulate(2, 4, random_state=0)
     for task, names in ((be.open_set, ("far", "dir", "eer")), (be.closed_set, ("cms",))):
         ds = task(scores, **BY_SUBJECT)
-        assert "only 2 subjects: intervals for new people need at least 3" in ds.attrs["warnings"]
+        few = arguments(ds, "interval-for-new-people-needs")
+        assert few == {"subjects": 2, "needed": 3}
         assert all(np.isnan(ds[f"{name}_{end}"]).all() for name in names for end in ("low", "high"))
 
 

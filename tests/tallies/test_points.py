@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
+from result_messages import codes
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
@@ -178,9 +179,9 @@ def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
 @pytest.mark.parametrize(
     ("impostors", "genuine", "expected"),
     [
-        (20, 5, "same as at FAR = 0"),
-        (200, 5, "rule of 3"),
-        (2000, 5, "rule of 30"),
+        (20, 5, ("target-below-one-error", None)),
+        (200, 5, ("too-few-attempts", 3)),
+        (2000, 5, ("too-few-attempts", 30)),
         (40_000, 5, None),
     ],
 )
@@ -190,8 +191,9 @@ def test_targets_beyond_the_data_are_named(impostors, genuine, expected):
         np.concatenate([rng.normal(0, 1, genuine), rng.normal(3, 1, impostors)]),
         np.arange(genuine + impostors) < genuine,
     )
-    warnings = be.verification(scores, far_targets=[0.01 if impostors != 200 else 0.012]).warnings
-    assert (warnings == "") if expected is None else (expected in warnings)
+    ds = be.verification(scores, far_targets=[0.01 if impostors != 200 else 0.012])
+    found = [(x.code, x.arguments.get("rule")) for x in be.messages(ds)]
+    assert found == ([] if expected is None else [expected])
 
 
 @pytest.mark.slow
@@ -215,7 +217,8 @@ def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
     assert (both_ways.expected_false_accepts * 2 == each.expected_false_accepts).all()
     # 30 people are 435 pairs, whatever their templates: 1,740 pairs of these, in one or two orders.
     for ds in (both_ways, each):
-        assert "30 people (435 pairs of them) are too few to measure FRR at FAR 1 %" in ds.warnings
+        few = [x.arguments for x in be.messages(ds) if x.code == "too-few-pairs-of-people"]
+        assert [(x["people"], x["pairs"]) for x in few] == [(30, 435)] * len(few) and few
 
 
 def test_a_tally_alone_gives_bounds_that_hold():
@@ -231,7 +234,7 @@ def test_a_tally_alone_gives_bounds_that_hold():
     assert bounds.eer_at_least <= whole.eer <= bounds.eer_at_most
     assert bounds.auc_at_least <= whole.auc <= bounds.auc_at_most
     assert bounds.eer_at_most - bounds.eer_at_least < 0.01
-    assert "second pass over the scores" in bounds.warnings
+    assert "points-not-found" in codes(bounds)
     refined = refine_tally(merged, parts).dataset("verification/single")
     for name in ("eer", "eer_threshold", "auc", "eer_hull", "zero_far", "zero_frr"):
         np.testing.assert_equal(float(refined[name]), float(whole[name]))

@@ -13,6 +13,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
+from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, places_among, release, united
 from bioeval.scores.formats.format import ReadOptions, say
@@ -200,7 +201,7 @@ def as_matrix(
         )
     notes = []
     if written < len(values):
-        notes.append(f"{len(values) - written:,} pairs are listed more than once, with one score")
+        notes.append(Message("repeated-pairs-in-matrix", pairs=len(values) - written))
     if square:
         lone = mask[cells[::-1]] == Mask.IGNORE
         number = int(lone.sum())
@@ -209,18 +210,14 @@ def as_matrix(
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
             written = int((mask != Mask.IGNORE).sum())
             if number:
-                notes.append(f"`unordered`: {number:,} pairs give their score to the other order")
+                notes.append(Message("score-of-both-orders", pairs=number))
         elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
-            notes.append(
-                f"{number:,} of {len(values):,} pairs are listed in one order only: searches and "
-                "multi-template attempts miss the other order; `unordered` takes each score for "
-                "both orders"
-            )
+            notes.append(Message("pairs-in-one-order", one_order=number, pairs=len(values)))
     holes = matrix.size - written
     if square:
         holes -= shape[0]
     if holes:
-        notes.append(f"{holes:,} of {matrix.size:,} comparisons are not listed, and excluded")
+        notes.append(Message("not-listed", missing=holes, comparisons=matrix.size))
     labels: dict[str, Any] = {}
     probe_meta, gallery_meta = _metadata(path, probe, options), _metadata(path, gallery, options)
     if probe.subjects is not None and gallery.subjects is not None:
@@ -275,7 +272,7 @@ class _PairRows:
     rows: np.ndarray | None
     genuine: np.ndarray
     subjects: Two | None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     reading: tuple[str, ...] = ()
 
     @property
@@ -407,10 +404,7 @@ def _templates(pairs: _PairRows) -> CodedSides | None:
     if names is None:
         sides = layout.templates or ()
         if layout.names_templates and any(pairs.table.text[i].too_many_names for i in sides):
-            pairs.notes.append(
-                f"names more than {MOST_NAMES:,} templates: pairs that are listed again and "
-                "comparisons of a template with itself were not looked for"
-            )
+            pairs.notes.append(Message("too-many-names", most=MOST_NAMES))
         return None
     names = _kept_sides(pairs, names)
     if not layout.numbers_sides and are_subjects(names, pairs.genuine):

@@ -25,6 +25,7 @@ from bioeval.scores.embeddings import (
     as_embeddings,
     average_embeddings,
     describe_metric,
+    own_metric,
 )
 from bioeval.scores.formats.archive import open_array, write_npy
 from bioeval.scores.formats.files import (
@@ -235,7 +236,8 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     origin = describe_metric(metric, features)
     if names:
         origin += f", means by {' and '.join(names)} of {len(values)} embeddings"
-    return listed._with(_origin=origin, _pair_ids=np.column_stack([pairs.a, pairs.b]))
+    pair_ids = np.column_stack([pairs.a, pairs.b])
+    return listed._with(_origin=origin, _metric=own_metric(metric), _pair_ids=pair_ids)
 
 
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import Kind
+from bioeval.base.messages import Message
 from bioeval.scores.columns import PIECE, places_among, release, united
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
@@ -31,7 +32,7 @@ class JoinedTrials:
 
     rows: np.ndarray
     genuine: np.ndarray
-    notes: list[str]  # on what was left out
+    notes: list[Message]  # on what was left out
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,10 @@ def _only_genuine(wanted: _Pairs, listed: _Pairs) -> JoinedTrials:
     import pandas as pd
 
     known, name = pd.unique(listed.numbers), listed.file.path.name
-    notes = [f"the {len(known):,} pairs of {name} are genuine, all others impostors"]
+    notes = [Message("only-genuine-pairs-listed", pairs=len(known), file=name)]
     again = len(listed.numbers) - len(known)
     if again:
-        notes.append(f"{again:,} lines of {name} list a pair again")
+        notes.append(Message("trials-repeated", lines=again, file=name))
     genuine = pd.Index(known).get_indexer(wanted.numbers) >= 0
     return JoinedTrials(np.arange(len(genuine)), genuine, notes)
 
@@ -162,12 +163,12 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
 
     lines = np.flatnonzero(~pd.Series(listed.numbers).duplicated().to_numpy())
     index = pd.Index(listed.numbers[lines])
-    again, notes = len(listed.numbers) - len(lines), []
+    again, notes = len(listed.numbers) - len(lines), list[Message]()
     if again:
         other = genuine != genuine[lines][index.get_indexer(listed.numbers)]
         input_name = "gives a pair another class than a line before"
         _refuse(other, listed.file, input_name, "; give each pair one class")
-        notes = [f"{again:,} lines of {listed.file.path.name} list a pair again"]
+        notes = [Message("trials-repeated", lines=again, file=listed.file.path.name)]
     place = index.get_indexer(wanted.numbers)
     lacking = np.zeros(len(listed.numbers), dtype=bool)
     lacking[lines] = True
@@ -178,14 +179,15 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
     return JoinedTrials(rows, genuine[lines][place[rows]], notes)
 
 
-def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[str]:
-    """Return a note on lines that are left out; raise where they may not be, or are all lines."""
+def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
+    """Return a message on lines that are left out; raise where they may not be, or are all."""
     if not skip or missing.all():
         advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
         _refuse(missing, file, f"has {have}", advice)
     if not missing.any():
         return []
-    return [f"{missing.sum():,} lines of {file.path.name} are left out: they have {have}"]
+    lines = int(missing.sum())
+    return [Message("lines-left-out", lines=lines, file=file.path.name, have=have)]
 
 
 def _numbered(
@@ -247,9 +249,9 @@ def refuse_same(path: Path, values: np.ndarray, other: Path, other_values: np.nd
         )
 
 
-def in_order(trials: Path) -> str:
-    """Return the note that scores without names are in the order of the trials."""
-    return f"the scores are taken to be in the order of the trials of {trials.name}"
+def in_order(trials: Path) -> Message:
+    """Return the message that scores without names are in the order of the trials."""
+    return Message("in-order-of-trials", file=trials.name)
 
 
 def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:

@@ -42,7 +42,7 @@ from bioeval.studies.assurance.promise import (
     shares_for_guarantee,
 )
 from bioeval.tallies import Templates, is_symmetric, require_values, to_internal, to_user
-from bioeval.views import sentence
+from bioeval.views import sentence_about
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
@@ -143,7 +143,7 @@ class Assured:
     @property
     def reason(self) -> str:
         """Why no threshold can be promised; empty where one is."""
-        return "" if self.refusal is None else sentence(self.refusal)
+        return "" if self.refusal is None else sentence_about(self.refusal)
 
     @property
     def messages(self) -> list[Message]:
@@ -484,7 +484,7 @@ def check_claim(
     if name == "frr":
         means = _means_of_frr(shares, distance, is_symmetric(scores))
     elif shares.refusal is not None:
-        raise ProtocolError(f"FAR cannot be assured: {sentence(shares.refusal)}")
+        raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
         means = shares.means(np.array([0]))
     if name == "far" and shares.exact:

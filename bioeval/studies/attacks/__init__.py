@@ -105,8 +105,9 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
     ),
     nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad", "mmpmr": "morphing"},
     views=(
-        View(("presentation attack",), "pad"),
-        View(("vulnerability",), "vulnerability"),
-        View(("morphing",), "morphing"),
+        View(("presentation attack",), "pad_section", "section"),
+        View(("vulnerability",), "vulnerability_section", "section"),
+        View(("morphing",), "morphing_section", "section"),
     ),
+    messages="messages.MESSAGES",
 )

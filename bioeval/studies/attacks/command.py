@@ -44,7 +44,7 @@ from bioeval.cli import (
 )
 @shared_options(far=True)
 @output_options(
-    "results.nc, summary.json, table.txt, species.csv, curves.csv and far_targets.csv",
+    "results.nc, summary.json, table.txt, curves.csv and a CSV file of each table",
     "draw DET curves, IAPAR by species, and the scores of the three classes",
     report=True,
 )
@@ -65,14 +65,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
         attacks = run.read(presented, mates=False) if presented else None
         scores = run.read()
         dataset = run.count(vulnerability, scores, attacks, **run.options)
-        species, targets = rows_over(dataset, "species"), rows_over(dataset, "far_target")
-        document = {**run.document(dataset), "species": species, "far_targets": targets}
-        csv = {
-            "species.csv": species,
-            "far_targets.csv": targets,
-            "curves.csv": rows_over(dataset, "threshold", "species"),
-        }
-        run.finish(dataset, document, csv)
+        run.finish(dataset, csv={"curves.csv": rows_over(dataset, "threshold", "species")})
 
 
 def _levels(text: str) -> dict[str, float]:
@@ -126,7 +119,9 @@ def _levels(text: str) -> dict[str, float]:
 @shared_options(interval=True)
 @option("--name NAME", "Name of the detector.  [the file's name]")
 @output_options(
-    "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
+    "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
+    "draw the plots",
+    report=True,
 )
 def pad_command(
     data: str,
@@ -181,18 +176,12 @@ def pad_command(
             name=run.name,
             **run.options,
         )
-        species, curve = rows_over(dataset, "species"), rows_over(dataset, "threshold")
+        curve = rows_over(dataset, "threshold")
         for i, name in enumerate(dataset["species"].values):
             rates = dataset["apcer_of_species"].values[:, i].tolist()
             for row, rate in zip(curve, rates, strict=True):
                 row[f"apcer {name}"] = rate
-        document = {
-            **run.document(dataset),
-            "apcer_targets": rows_over(dataset, "apcer_target"),
-            "species": species,
-        }
-        csv = {"curve.csv": curve, "species.csv": species}
-        run.finish(dataset, document, csv)
+        run.finish(dataset, csv={"curve.csv": curve})
 
 
 @click.command("morphing", cls=Command)
@@ -215,7 +204,9 @@ def pad_command(
     ["subject-bootstrap", "subject-bootstrap-logit"],
 )
 @output_options(
-    "results.nc, summary.json, table.txt, curve.csv and map.csv", "draw the plots", report=True
+    "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
+    "draw the plots",
+    report=True,
 )
 @shared_options(interval=True, names=True, reading=True)
 def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any) -> None:
@@ -251,14 +242,4 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
             over = []
         run.name = ", ".join(names)
         dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
-        curve = rows_over(dataset, *over, "threshold")
-        document = {**run.document(dataset)}
-        if over:
-            document["systems"] = rows_over(dataset, *over)
-        if bona_fide:
-            document["far_targets"] = rows_over(dataset, *over, "far_target")
-        csv = {"curve.csv": curve}
-        if "map" in dataset:
-            document["map"] = rows_over(dataset, "attempts", "systems")
-            csv["map.csv"] = document["map"]
-        run.finish(dataset, document, csv)
+        run.finish(dataset, csv={"curve.csv": rows_over(dataset, *over, "threshold")})

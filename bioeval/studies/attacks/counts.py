@@ -15,7 +15,7 @@ from bioeval import DataError, Scores
 from bioeval.base import Argument, counted, received, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, are_pairs, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
-from bioeval.tallies import EqualError, ErrorCurve, Rule, linear_grid, per_cent, to_user
+from bioeval.tallies import EqualError, ErrorCurve, Rule, linear_grid, to_user
 
 #: The species that count up to an attack potential: the level of each, and the largest level.
 Potential = tuple[Mapping[str, Any], Any]
@@ -152,15 +152,11 @@ class DetectionRule:
             'bpcer=X with a rate from 0 to 1, such as ("apcer", 0.05)'
         )
 
-    @property
-    def words(self) -> str:
-        """A description of the chosen point."""
-        return {
-            "fixed": f"the threshold {self.value:g}",
-            "apcer": f"the smallest BPCER with APCER at most {per_cent(self.value)}",
-            "bpcer": f"the smallest APCER with BPCER at most {per_cent(self.value)}",
-            "d_eer": "the detection equal error rate",
-        }[self.name]
+    def __str__(self) -> str:
+        """Return the rule as :meth:`parse` reads it."""
+        if self.name == "d_eer":
+            return self.name
+        return f"{self.name}={self.value!r}"
 
 
 def presentations_of(

@@ -22,26 +22,12 @@ from bioeval.base import (
     require_choice,
     require_list,
     rows_reported_to,
-    short_name,
 )
-from bioeval.results import (
-    Block,
-    FactList,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Variables,
-    Warnings,
-    about_attrs,
-    build,
-    percent,
-)
+from bioeval.document import Message
+from bioeval.results import Variables, about_attrs, build
 from bioeval.scores import BlockReader, Progress, knows_people, require_scores, require_subjects
 from bioeval.stats import IntervalOptions, QuadraticForms
 from bioeval.studies.attacks.counts import GenuineAttempts, RateBootstrap, spaced_thresholds
-from bioeval.studies.attacks.words import rate_with_limits, thresholds_in_one_precision
 from bioeval.tallies import (
     FAR_TARGETS,
     Rule,
@@ -228,7 +214,7 @@ def morphing(
     if not single:
         attrs["system"] = ", ".join(systems)
     if options is not None:
-        attrs |= {"interval_method": options.method, "confidence": options.confidence}
+        attrs |= options.attrs()
     return build(made, NAMES, coordinates, attrs)
 
 
@@ -470,18 +456,15 @@ def _potential(morphs: Mapping[str, _Morphs], at: Mapping[str, float]) -> np.nda
     return (of_morph[:, None] >= systems[:, None]).sum(axis=2) / reached.shape[1]
 
 
-def _doubts(systems: Sequence[_Morphs], people: list[list[str]]) -> Iterator[str]:
+def _doubts(systems: Sequence[_Morphs], people: list[list[str]]) -> Iterator[Message]:
     """Yield warnings of unequal numbers of attempts and of few people."""
     low = min(x.least for x in systems)
     high = max(x.most for x in systems)
     if low < high:
-        yield (
-            f"contributors have {low:,} to {high:,} attempts: mmpmr grows with their number; the "
-            f"first {counted(low, 'attempts')} of each count for map"
-        )
+        yield Message("contributors-differ-in-attempts", least=low, most=high)
     number = len(set().union(*people))
     if number < _FEW:
-        yield f"{counted(number, 'contributors')} in all: results depend on few people"
+        yield Message("few-contributors", contributors=number)
 
 
 NAMES = {
@@ -509,76 +492,3 @@ for _rate in (
 ):
     for _side, _word in (("low", "lower"), ("high", "upper")):
         NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield MMPMR of each system, and the morphing attack potential."""
-    ds = results[""]
-    yield Title("Morphing attacks")
-    each = {str(ds.attrs["system"]): ds}
-    if "system" in ds.dims:
-        each = {str(x): ds.sel(system=x) for x in ds["system"].values.tolist()}
-    least, most = int(ds["attempts_min"].min()), int(ds["attempts_max"].max())
-    attempts = f"{least:,}"
-    if most > least:
-        attempts += f" to {most:,}"
-    facts = [
-        ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, each))),
-        ("Over", counted(int(ds["morphs"]), "morphs")),
-        ("Attempts", f"{attempts} per contributor (MMPMR grows with this number)"),
-    ]
-    yield FactList(facts)
-    yield Sentence()
-    rows: list[list[Any]] = []
-    targets = ds["far_target"].values.tolist() if "far_target" in ds else []
-    for name, one in each.items():
-        label = short_name(name)
-        if "threshold_used" in ds:
-            at = float(one["threshold_used"])
-            used = f"threshold used, {ds.attrs['chosen_on']}"
-            mmpmr = rate_with_limits(one, "mmpmr_at_threshold")
-            cells = [label, used, at, mmpmr]
-            if targets:
-                cells.append("")
-            rows.append(cells)
-            label = ""
-        for i, target in enumerate(targets):
-            at = float(one["threshold_at_far"][i])
-            mmpmr = rate_with_limits(one, "mmpmr_at_far", i)
-            rmmr = rate_with_limits(one, "rmmr_at_far", i)
-            rows.append([label, f"FAR at most {100 * target:g} %", at, mmpmr, rmmr])
-            label = ""
-    if rows:
-        heads = ["system", "chosen by", "threshold", "MMPMR"]
-        if targets:
-            heads.append("RMMR")
-        yield Table(heads, thresholds_in_one_precision(rows, 2), reworded="")
-        if "rmmr_at_far" in ds:
-            yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
-    else:
-        yield Sentence("MMPMR at some thresholds; bona fide scores would choose one at a FAR.")
-        places = np.unique(np.linspace(0, ds.sizes["threshold"] - 1, 6).round().astype(int))
-        heads = ["threshold"]
-        rows = [[float(ds["threshold"][i])] for i in places.tolist()]
-        for name, one in each.items():
-            system = f"{short_name(name)}: " if len(each) > 1 else ""
-            for rate, head in (("mmpmr", "MMPMR"), ("mmpmr_prod", "ProdAvg")):
-                heads.append(f"{system}{head}")
-                for row, i in zip(rows, places.tolist(), strict=True):
-                    row.append(percent(float(one[rate][i])))
-        yield Table(heads, thresholds_in_one_precision(rows, 0), reworded="")
-    if "map" in ds:
-        yield Sentence()
-        yield Title("Morphing attack potential")
-        heads = [counted(x, "systems") for x in ds["systems"].values.tolist()]
-        rows = []
-        for attempt, potential in zip(ds["attempts"].values, ds["map"].values, strict=True):
-            rows.append([counted(int(attempt), "attempts"), *map(percent, potential.tolist())])
-        yield Table(["at least", *heads], rows, reworded="")
-    if "interval_method" in ds.attrs:
-        level = 100 * float(ds.attrs["confidence"])
-        yield Note(
-            f"In brackets {level:g} % intervals over people, {ds.attrs['interval_method']}",
-            exact=True,
-        )
-    yield Warnings(results)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,28 +15,12 @@ from bioeval.base import (
     Argument,
     Name,
     RandomState,
-    counted,
-    larger_is_closer,
     require_array,
     require_choice,
     require_numbers,
-    short_name,
 )
-from bioeval.results import (
-    Block,
-    FactList,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Variables,
-    Warnings,
-    along,
-    build,
-    percent,
-    threshold_text,
-)
+from bioeval.document import Message, message_attrs
+from bioeval.results import Variables, along, build
 from bioeval.stats import IntervalOptions
 from bioeval.studies.attacks.counts import (
     DetectionRule,
@@ -47,13 +30,8 @@ from bioeval.studies.attacks.counts import (
     presentations_of,
     spaced_thresholds,
 )
-from bioeval.studies.attacks.scores import BONA_FIDE
-from bioeval.studies.attacks.words import (
-    in_order_of_scores,
-    rate_with_limits,
-    thresholds_in_one_precision,
-)
-from bioeval.tallies import check_thresholds, per_cent, to_internal, to_user
+from bioeval.studies.attacks.scores import BONA_FIDE, in_order_of_scores
+from bioeval.tallies import check_thresholds, to_internal, to_user
 
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
@@ -140,7 +118,7 @@ def pad(
         largest over the species, ``apcer_pooled`` over all attack presentations, and ``bpcer``.
         Over ``apcer_target``: ``threshold_at_apcer`` and ``bpcer_at_apcer``. Scalars ``d_eer`` and
         ``d_eer_threshold``. Over ``species``: ``presentations_of_species``,
-        ``non_responses_of_species``, ``apnrr_of_species``; scalars ``bona_fide``,
+        ``non_responses_of_species``, ``apnrr_of_species``, ``in_apcer``; scalars ``bona_fide``,
         ``bona_fide_non_responses``, ``bpnrr``. With `threshold` ``threshold_used``,
         ``apcer_of_species_at_threshold``, ``apcer_at_threshold``, ``apcer_pooled_at_threshold``,
         ``bpcer_at_threshold`` and ``acer``, their mean, which ISO/IEC 30107-3 does not have.
@@ -223,17 +201,16 @@ def pad(
         attrs |= {"resampled": " and ".join(units)}
         attrs |= {"apcer_interval": KORN_GRAUBARD, "interval_for": _NEW[tuple(units)]}
     if math.isnan(data.d_eer.eer):
-        warnings.append("d_eer is not defined (NaN): APCER and BPCER do not cross")
+        warnings.append(Message("d-eer-undefined"))
     about = {
         "task": "presentation attack detection",
         "system": name,
         "kind": kind,
         "non_response": non_response,
-        "apcer_over": ", ".join(compress(data.species, data.counted)),
         "potential": "" if potential is None else str(potential[1]),
         **attrs,
         "bioeval_version": __version__,
-        "warnings": "\n".join(warnings),
+        **message_attrs(warnings),
     }
     species = np.array(data.species, dtype=str)
     coordinates = {"threshold": grid, "species": species, "apcer_target": targets}
@@ -265,6 +242,7 @@ def _responses(data: Presentations) -> Variables:
             presentations_of_species=number,
             non_responses_of_species=silent,
             apnrr_of_species=silent / number,
+            in_apcer=data.counted.astype(np.int64),
         ),
         "bona_fide": bona_fide,
         "bona_fide_non_responses": none,
@@ -274,33 +252,36 @@ def _responses(data: Presentations) -> Variables:
 
 def _doubts(
     data: Presentations, targets: np.ndarray, instruments: np.ndarray | None
-) -> Iterator[str]:
+) -> Iterator[Message]:
     """Yield warnings of species that are small or without a response."""
     positive = targets[targets > 0]
     least = 3 / float(positive.min()) if len(positive) else 0.0
-    small, silent, few_objects = [], [], []
+    small, silent, few_objects = {}, [], {}
     for i, name in enumerate(data.species):
         here = data.codes == i
         number = int(here.sum())
         if number < least:
-            small.append(f"{name!r} ({number:,})")
+            small[name] = number
         if not data.of(i, answered=True):
-            silent.append(repr(name))
+            silent.append(name)
         if instruments is not None:
             objects = len(np.unique(instruments[here]))
             if objects < LEAST_INSTRUMENTS:
-                few_objects.append(f"{name!r} ({objects:,} in {number:,} presentations)")
+                few_objects[name] = objects
     if small:
-        yield (
-            f"fewer than {math.ceil(least):,} presentations (3 / APCER) cannot show an APCER of "
-            f"{per_cent(positive.min())}, even without an error: {', '.join(small)}"
+        yield Message(
+            "too-few-presentations",
+            rate="APCER",
+            target=float(positive.min()),
+            needed=math.ceil(least),
+            species=small,
         )
     if silent:
-        yield f"apcer is without species that have no response: {', '.join(silent)}"
+        yield Message("species-without-response", species=silent)
     if not data.of(BONA_FIDE, answered=True):
-        yield "no bona fide presentation has a response"
+        yield Message("no-bona-fide-response")
     if few_objects:
-        yield f"fewer than {LEAST_INSTRUMENTS} instruments of a species: {', '.join(few_objects)}"
+        yield Message("few-instruments", needed=LEAST_INSTRUMENTS, species=few_objects)
 
 
 def _chosen(
@@ -309,10 +290,10 @@ def _chosen(
     dev: Any,
     kind: str,
     potential: Any,
-    warnings: list[str],
+    warnings: list[Message],
 ) -> tuple[float | None, dict[str, str | int | float]]:
     """Return the distance that a rule chooses, and where it was chosen."""
-    source, chosen_on = data, "the same data; errors there are optimistic"
+    source, chosen_on, written = data, "the same data; errors there are optimistic", str(rule)
     if rule.name == "fixed":
         rule = replace(rule, value=to_user(rule.value, kind))
         chosen_on = "given"
@@ -323,17 +304,11 @@ def _chosen(
         source = presentations_of(scores, species, kind, data.non_response, potential, "dev: ")
         chosen_on = "the development set"
     at = source.chosen(rule)
-    words = rule.words
-    if rule.name == "fixed":
-        words = f"the threshold {float(to_user(rule.value, kind)):g}"
     if at is None:
-        warnings.append(f"no threshold: there is no operating point for {words}")
+        warnings.append(Message("no-point-for-rule", rule=written))
     elif math.isnan(at):
-        warnings.append(
-            "the threshold rejects all attempts and is infinite, because some scores are"
-        )
-    attrs: dict[str, str | int | float] = {"chosen_on": chosen_on, "threshold_rule": rule.name}
-    return at, attrs | {"threshold_rule_in_words": words}
+        warnings.append(Message("detection-rejects-all"))
+    return at, {"chosen_on": chosen_on, "threshold_rule": written}
 
 
 def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables:
@@ -399,6 +374,7 @@ NAMES = {
     "apnrr_of_species": Name(
         "proportion of attack presentations of a species without a response", iso="APNRR"
     ),
+    "in_apcer": Name("1 where apcer, the largest, is over the species, else 0"),
     "bona_fide": Name("bona fide presentations"),
     "bona_fide_non_responses": Name("bona fide presentations without a response"),
     "bpnrr": Name("proportion of bona fide presentations without a response", iso="BPNRR"),
@@ -414,98 +390,3 @@ for _rate in list(NAMES):
     if _rate.startswith(("apcer", "bpcer", "d_eer")) and _rate not in _CHOSEN:
         for _side, _word in (("low", "lower"), ("high", "upper")):
             NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the errors by species, at APCER targets, and at the threshold."""
-    ds = results[""]
-    attrs, species = ds.attrs, ds["species"].values.tolist()
-    attacks = int(ds["presentations_of_species"].sum())
-    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
-    yield Title("Presentation attack detection")
-    facts = [
-        ("Detector", str(attrs["system"])),
-        (
-            "Over",
-            f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
-            f"{counted(attacks, 'attack presentations')} of {len(species)} species",
-        ),
-        ("Scores", f"{attrs['kind']}; bona fide at or {side} the threshold"),
-        ("No response", _NO_RESPONSE[str(attrs["non_response"])]),
-        ("APCER is", "the largest over " + _of_all(str(attrs["apcer_over"]), attrs, len(species))),
-    ]
-    yield FactList(facts)
-    yield Sentence()
-    used = "threshold_used" in ds
-    if used:
-        at = float(ds["threshold_used"])
-        yield Title(f"At the threshold {threshold_text(at)}")
-        chosen = "given"
-        if attrs["chosen_on"] != "given":
-            chosen = f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
-        yield Note(chosen, exact=True)
-        no_measure = "ACER (no measure of ISO/IEC 30107-3; kept for older papers)"
-        rows = [
-            ["APCER", rate_with_limits(ds, "apcer_at_threshold")],
-            ["BPCER", rate_with_limits(ds, "bpcer_at_threshold")],
-            ["APCER, pooled", rate_with_limits(ds, "apcer_pooled_at_threshold")],
-            [no_measure, percent(float(ds["acer"]))],
-        ]
-        yield Table(["", "rate"], rows, reworded="")
-        yield Sentence()
-    yield Title("Attack instrument species")
-    heads = ["species", "presentations", "APNRR"]
-    if used:
-        heads.append("APCER at the threshold")
-    rows = []
-    for i, one in enumerate(species):
-        cells = [
-            f"{int(ds['presentations_of_species'][i]):,}",
-            percent(float(ds["apnrr_of_species"][i])),
-        ]
-        if used:
-            cells.append(rate_with_limits(ds, "apcer_of_species_at_threshold", i))
-        rows.append([short_name(str(one)), *cells])
-    cells = ["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"]))]
-    if used:
-        cells.append("-")
-    rows.append(cells)
-    yield Table(heads, rows, reworded="")
-    yield Sentence("APNRR of bona fide presentations is BPNRR.")
-    yield Sentence()
-    yield Title("Operating points, chosen on these data")
-    points = []
-    points.append(["D-EER", float(ds["d_eer_threshold"]), rate_with_limits(ds, "d_eer")])
-    for i, target in enumerate(ds["apcer_target"].values.tolist()):
-        label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
-        at = float(ds["threshold_at_apcer"][i])
-        points.append([label, at, rate_with_limits(ds, "bpcer_at_apcer", i)])
-    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), reworded="")
-    if "interval_method" in attrs:
-        level = 100 * float(attrs["confidence"])
-        yield Note(
-            f"In brackets: {level:g} % intervals for {attrs['interval_for']}, by resampling "
-            f"{attrs['resampled']}: {attrs['apcer_interval']}; of pooled APCER "
-            f"{attrs['interval_method']}",
-            exact=True,
-        )
-    yield Warnings(results)
-
-
-_NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
-
-
-def _of_all(named: str, attrs: Mapping[str, Any], species: int) -> str:
-    if attrs["potential"]:
-        return f"the species of potential {attrs['potential']} or less: {named}"
-    if named.count(", ") + 1 == species:
-        return "all species"
-    return named
-
-
-def _named(target: float) -> str:
-    """Return ``" (BPCER20)"`` for the target 0.05."""
-    whole = round(1 / target) if target else 0
-    if whole and abs(1 / target - whole) < 1e-9 * whole:
-        return f" (BPCER{whole})"
-    return ""

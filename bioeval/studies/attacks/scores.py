@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, PairScores, Scores
-from bioeval.base import Argument, counted, nearest_name, received, require_text
+from bioeval.base import (
+    Argument,
+    counted,
+    larger_is_closer,
+    nearest_name,
+    received,
+    require_text,
+)
+from bioeval.document import Message
 from bioeval.scores import (
     are_pairs,
     codes_of,
@@ -22,6 +30,11 @@ from bioeval.scores import (
 
 #: The code of a bona fide presentation.
 BONA_FIDE = -1
+
+
+def in_order_of_scores(kind: str) -> slice:
+    """Return what puts values at increasing distances in the order of increasing scores."""
+    return slice(None, None, -1) if larger_is_closer(kind) else slice(None)
 
 
 def _row_meta(scores: Scores) -> Mapping[str, np.ndarray]:
@@ -67,12 +80,12 @@ class AttackedScores:
     species: np.ndarray
     bona_fide_rows: np.ndarray
     attack_rows: np.ndarray
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
 
 def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
     """Return bona fide presentations and attacks, checked."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     if attacks is None:
         _require_labels(scores)
         species = column_of(scores, attack)
@@ -119,7 +132,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     return AttackedScores(bona_fide, attack_scores, species, bona, rows, notes)
 
 
-def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
+def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     """Return the attacks of a list without species, as bob writes them: those that are not genuine.
 
     The species is the name of the real subject, without a leading ``attack/``, if no pair claims
@@ -148,10 +161,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
     spoofs = spoofs._with(attack=np.array(names))
     if not genuine:
         return spoofs, ()
-    return spoofs, (
-        f"{counted(genuine, 'genuine pairs')} of the attacks' list left out: those of the other "
-        "list count",
-    )
+    return spoofs, (Message("genuine-pairs-of-attack-list-left-out", pairs=genuine),)
 
 
 def _require_labels(scores: Scores) -> None:

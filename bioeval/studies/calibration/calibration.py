@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,33 +14,16 @@ from bioeval import DataError, Scores
 from bioeval.base import (
     Argument,
     Name,
-    counted,
     names_of,
     noun_of,
-    printable,
     received,
     reported_to,
     require_numbers,
     scalar_registry,
 )
+from bioeval.document import Message
 from bioeval.evaluation import attempts_within
-from bioeval.results import (
-    Block,
-    FactList,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Variables,
-    Warnings,
-    about_attrs,
-    along,
-    build,
-    excluded,
-    number,
-    rate,
-)
+from bioeval.results import Variables, about_attrs, along, build, rate
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, template_columns
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies import Templates, to_user, trivial_cost
@@ -166,7 +149,7 @@ def calibration_dataset(
     variables["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
     variables["genuine_attempts"] = len(counts.genuine)
     variables["impostor_attempts"] = counts.impostor_attempts
-    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, variables))
+    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _messages(counts, variables))
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
@@ -247,28 +230,20 @@ def _weights(
     return prior * costs[0] / trivial, (1 - prior) * costs[1] / trivial
 
 
-def _warnings(counts: CalibrationCounts, variables: Variables) -> list[str]:
-    """Return the warnings of costs that are high, infinite or not defined."""
+def _messages(counts: CalibrationCounts, variables: Variables) -> list[Message]:
+    """Return the messages of costs that are high, infinite or not defined."""
     messages = []
     if "cllr" not in variables:
-        messages.append(
-            f"the scores are {noun_of(counts.about.kind, plural=True)}, not log-likelihood ratios: "
-            "only the minima are given; a calibrator that has learnt from other people makes "
-            "ratios of them"
-        )
+        nouns = noun_of(counts.about.kind, plural=True)
+        messages.append(Message("scores-are-no-ratios", scores=nouns))
     elif variables["cllr"] > 1:
-        messages.append(
-            "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
-        )
+        messages.append(Message("cllr-above-1"))
     genuine, impostor = counts.infinite
     if "cllr" in variables and (genuine or impostor):
-        messages.append(
-            f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
-            f"{counted(impostor, 'impostor attempts')} with inf"
-        )
+        messages.append(Message("cllr-infinite", genuine=genuine, impostor=impostor))
     for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
         if not there:
-            messages.append(f"there is no {name} attempt: no cost is defined")
+            messages.append(Message("no-attempts-for-costs", attempts=name))
     return messages
 
 
@@ -396,71 +371,3 @@ def _equalised(
     place = np.searchsorted(thresholds, bayes)
     cost = miss + np.multiply.outer(beta, accept)
     return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
-
-
-_COSTS = {
-    "Cllr, bits": "cllr",
-    "minimum Cllr, bits": "min_cllr",
-    "calibration loss, bits": "calibration_loss",
-    "Cprimary, mean over the priors": "c_primary",
-    "minimum Cprimary": "min_c_primary",
-}
-
-#: Columns by their headings: the variable, what it is multiplied by, and its format.
-_BY_PRIOR = {
-    "threshold": ("bayes_threshold", 1, ".4f"),
-    "FAR, %": ("far_at_bayes", 100, ".3f"),
-    "FRR, %": ("frr_at_bayes", 100, ".3f"),
-    "actual": ("act_dcf", 1, ".4f"),
-    "minimum": ("min_dcf", 1, ".4f"),
-}
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield Cllr of each system, and decision costs by prior."""
-    yield Title("Calibration")
-    facts = []
-    for name, ds in results.items():
-        made = f": {printable(str(ds.attrs['origin']))}" if ds.attrs["origin"] else ""
-        genuine = int(ds["genuine_attempts"])
-        impostor = int(ds["impostor_attempts"])
-        facts.append((name, f"{noun_of(str(ds.attrs['kind']), plural=True)}{made}"))
-        facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
-    left_out = excluded({name: ds.attrs for name, ds in results.items()})
-    yield FactList([*facts, ("Excluded", left_out)], indented=True)
-    yield Sentence()
-    ratios = any("cllr" in ds for ds in results.values())
-    rows = []
-    for label, name in _COSTS.items():
-        if ratios or name.startswith("min_"):
-            values = [number(float(ds.get(name, np.nan)), ".4f") for ds in results.values()]
-            rows.append([label, *values])
-    yield Table(["", *results], rows, reworded="")
-    for name, ds in results.items():
-        yield Sentence()
-        miss = float(ds.attrs["cost_miss"])
-        false = float(ds.attrs["cost_false_accept"])
-        yield Sentence(
-            f"{name}: normalised decision cost, a miss costs {miss:g} and a false accept {false:g}"
-        )
-        heads = ["prior"]
-        rows = [[f"{prior:g}"] for prior in ds["prior"].values.tolist()]
-        for head, (name, scale, digits) in _BY_PRIOR.items():
-            if name not in ds:
-                continue
-            heads.append(head)
-            for row, value in zip(rows, ds[name].values.tolist(), strict=True):
-                row.append(number(scale * value, digits))
-        yield Table(heads, rows)
-    yield Sentence()
-    actual = "Actual: at the Bayes threshold. " if ratios else ""
-    yield Note(
-        "Minimum: after the best monotone map, or at the best threshold, on these data "
-        f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
-        indented=False,
-    )
-    columns = {str(ds.attrs.get("equalised", "")) for ds in results.values()}
-    for column in sorted(columns - {""}):
-        text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
-        yield Note(text, indented=False)
-    yield Warnings(results, reworded=False)

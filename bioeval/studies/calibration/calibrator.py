@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval import BioevalWarning, DataError, Scores
+from bioeval import DataError, Scores
 from bioeval.base import (
     counted,
     larger_is_closer,
@@ -26,11 +26,13 @@ from bioeval.base import (
     require_choice,
     require_number,
 )
+from bioeval.document import Message, MessageWarning
 from bioeval.partition import Parameters
 from bioeval.scores import are_pairs, require_scores, without_attacks
 from bioeval.studies.calibration.counts import CalibrationCounts, count_for_calibration
 from bioeval.studies.calibration.derived_rows import derived
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread
+from bioeval.views import sentence_about
 
 
 class ScoreTransformer(Parameters, ABC):
@@ -64,11 +66,11 @@ class ScoreTransformer(Parameters, ABC):
 
         return BaseEstimator().__sklearn_tags__()
 
-    def _remark(self, remarks: Iterable[str]) -> None:
+    def _remark(self, remarks: Iterable[Message]) -> None:
         """Warn of a finding of `fit`, and keep it for the results of the new scores."""
         self.remarks_ = tuple(remarks)
-        for text in self.remarks_:
-            warnings.warn(text, BioevalWarning, stacklevel=3)
+        for message in self.remarks_:
+            warnings.warn(sentence_about(message), MessageWarning, stacklevel=3)
 
     def _fitted(self, name: str) -> Any:
         """Return what `fit` has learnt, or raise :class:`DataError`."""
@@ -88,11 +90,7 @@ def transforms_scores(estimator: Any) -> bool:
 #: Weight of the squared weights of standardised scores, where the classes are separable.
 PENALTY = 1e-6
 
-SEPARABLE = (
-    "the genuine and impostor scores of the training data are separable: the logistic regression "
-    f"has no finite solution, and a penalty of {PENALTY:g} on its squared weights keeps them "
-    "finite; ratios far from 0 rest on the penalty, not on data"
-)
+SEPARABLE = Message("training-scores-separable")
 
 # Newton's method converges in about ten steps where there is a minimum.
 _STEPS = 60
@@ -355,10 +353,8 @@ class Calibrator(ScoreTransformer):
             if self.separable_:
                 remarks.append(SEPARABLE)
             if (self.slope_ > 0) != larger_is_closer(X.kind):
-                remarks.append(
-                    f"of the training scores, {noun_of(X.kind, plural=True)}, genuine ones are the "
-                    "farther: calibration turns their order round; check `kind`"
-                )
+                scores = noun_of(X.kind, plural=True)
+                remarks.append(Message("calibration-turns-order", scores=scores))
         else:
             steps = _Steps(count_for_calibration(X, laplace=self.ends == "laplace"))
             self._map = steps

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from bioeval import BioevalWarning, __version__
 from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 @click.command("calibration", cls=Command)
@@ -39,7 +35,10 @@ if TYPE_CHECKING:
     "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
 )
 @option("--save FILE", "Write the calibrated scores, as .npz.", name="save_to")
-@output_options("results.nc, summary.json and table.txt", "draw Bayes error and three others")
+@output_options(
+    "results.nc, summary.json, table.txt and a CSV file of each table",
+    "draw Bayes error and three others",
+)
 @shared_options(templates=True, fusion=True, name=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
@@ -86,7 +85,7 @@ def command(data: str, **options: Any) -> None:
         run.require_defined(costs, systems.values())
         run.finish(
             datasets,
-            _document(datasets, data, how),
+            more=how,
             overlaid=True,
             nodes=lambda called: called.replace("/", "-"),
         )
@@ -94,30 +93,11 @@ def command(data: str, **options: Any) -> None:
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
-    import warnings
-
+    from bioeval.document import Message
     from bioeval.studies.calibration.calibrator import Calibrator
 
-    with warnings.catch_warnings():  # the table has them
-        warnings.simplefilter("ignore", BioevalWarning)
-        calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
-        made = calibrator.fit(train).transform(scores)
+    calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
+    made = calibrator.fit(train).transform(scores)
     if train is scores:
-        remark = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
-        return made._with(_remarks=(*made._remarks, remark))
+        return made._with(_remarks=(*made._remarks, Message("calibrated-on-same-scores")))
     return made
-
-
-def _document(datasets: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
-    """Return all results but the curves."""
-    from bioeval.results import Scalars
-
-    rows = {}
-    for called, dataset in datasets.items():
-        shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"prior"}]
-        rows[called] = {
-            **{key: dataset.attrs[key] for key in ("fingerprint", "kind", "origin", "templates")},
-            **Scalars.of_dataset(dataset[shown]).plain([]),
-            "warnings": str(dataset.attrs["warnings"]).splitlines(),
-        }
-    return {"bioeval": __version__, "file": file, **how, "systems": rows}

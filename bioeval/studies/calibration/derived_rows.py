@@ -88,4 +88,4 @@ def derived(
             values[low : low + step] = rows[low : low + step]
         rows.verify()
         made = first.with_values(values, kind)
-    return made._with(_origin=origin, _is_derived=True)
+    return made._with(_origin=origin, _metric="", _is_derived=True)

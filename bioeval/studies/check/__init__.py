@@ -27,5 +27,5 @@ bioeval check reid.npz --protocol market1501
 # Check tracks against their ground truth
 bioeval check gt.txt tracker.txt
 """,
-    views=(View((), "tables", "FindingsTable", of="DataCheck", is_class=True),),
+    views=(View((), "section", "section", of="DataCheck"),),
 )

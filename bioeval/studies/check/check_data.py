@@ -5,14 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, starmap
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bioeval import PairScores, Protocol, Scores
-from bioeval.base import counted, larger_is_closer, noun_of, require_flag, rows_reported_to
+from bioeval.base import larger_is_closer, noun_of, require_flag, rows_reported_to
+from bioeval.document import (
+    Count,
+    Enumeration,
+    Number,
+    Score,
+    Text,
+    as_json,
+    is_doubt,
+    messages_of,
+    say,
+)
 from bioeval.evaluation import compared, resolve_card
 from bioeval.results import KindVerdict
 from bioeval.scores import (
@@ -33,6 +44,7 @@ from bioeval.studies.check.findings import (
     is_or_are,
     listed,
     place_in_words,
+    worded,
 )
 from bioeval.studies.check.kernel import (
     FAILED,
@@ -126,7 +138,7 @@ def with_kind_finding(
     The check knows more than the results: whether each template is nearest to itself. The scores
     are read only where results are in doubt.
     """
-    doubtful = [node for node in tree.subtree if KindVerdict.ATTRIBUTE in node.attrs]
+    doubtful = [node for node in tree.subtree if any(map(is_doubt, messages_of(node.attrs)))]
     if not doubtful:
         return tree
     card = resolve_card(scores, protocol)
@@ -140,11 +152,11 @@ def with_kind_finding(
         return tree
     if finding.severity == "ok":
         return tree
-    message = f"{finding.message}; {finding.remedy}"
+    assert finding.verdict is not None
     for node in doubtful:
-        lines = str(node.attrs["warnings"]).splitlines()
-        lines = [message if line == node.attrs[KindVerdict.ATTRIBUTE] else line for line in lines]
-        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KindVerdict.ATTRIBUTE: message}
+        known = messages_of(node.attrs)
+        found = [finding.verdict if is_doubt(message) else message for message in known]
+        node.attrs = {**node.attrs, "messages": as_json(found)}
     return tree
 
 
@@ -287,10 +299,11 @@ class _EqualLines(NamedTuple):
     side: str
     places: np.ndarray
 
-    def in_words(self, scores: Scores) -> str:
+    def in_words(self, scores: Scores) -> Text:
         """Return the places of the lines, with the names of their templates."""
         meta = {"row": scores.probe_meta, "column": scores.gallery_meta}[self.side]
-        return f"{self.side}s {listed(place_in_words(i, meta) for i in self.places.tolist())}"
+        places = listed(place_in_words(i, meta) for i in self.places.tolist())
+        return say("{side}s {places}", side=self.side, places=places)
 
 
 def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Finding:
@@ -310,19 +323,22 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
         return Finding("duplicates", "ok", "no two rows are equal")
     extra = sum(len(lines.places) - 1 for lines in groups)
     where = listed(lines.in_words(scores) for lines in mixed or groups)
-    message = f"{counted(extra, 'templates')} {is_or_are(extra)} there more than once"
-    message += " (equal rows or columns)"
+    message = say(
+        "{extra:count templates} {are} there more than once (equal rows or columns)",
+        extra=extra,
+        are=is_or_are(extra),
+    )
     if mixed and knows_people(scores):
         side, places = mixed[0]
         labels = {"row": scores.probe_labels, "column": scores.gallery_labels}[side][places]
-        whose = " and ".join(dict.fromkeys(repr(plain(label)) for label in labels))
+        whose = list(dict.fromkeys(repr(plain(label)) for label in labels))
         return Finding(
             "duplicates",
             "error",
-            f"{message}, under different labels: {whose}",
+            say("{message}, under different labels: {labels:names}", message=message, labels=whose),
             count=extra,
-            where=where,
-            remedy="correct the labels, or leave the copies out: they count as the nearest "
+            places=where,
+            advice="correct the labels, or leave the copies out: they count as the nearest "
             "impostors",
         )
     return Finding(
@@ -330,8 +346,8 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
         "warning",
         message,
         count=extra,
-        where=where,
-        remedy="leave the copies out: they are compared with each other, and flatter the system",
+        places=where,
+        advice="leave the copies out: they are compared with each other, and flatter the system",
     )
 
 
@@ -346,14 +362,20 @@ def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) 
     return Finding(
         "duplicates",
         "error",
-        f"{counted(len(pairs), 'pairs')} of templates {_have(len(pairs))} equal rows but for "
-        f"{2 * limit:.3g}, under different labels: {label!r} and {other_label!r}",
+        say(
+            "{pairs:count pairs} of templates {have} equal rows but for {limit}, under different "
+            "labels: {labels:names}",
+            pairs=len(pairs),
+            have=_have(len(pairs)),
+            limit=Number(2 * limit, digits=3),
+            labels=[repr(label), repr(other_label)],
+        ),
         count=len(pairs),
-        where=listed(
-            f"rows {', '.join(place_in_words(i, scores.probe_meta) for i in pair)}"
+        places=listed(
+            say("rows {rows}", rows=listed(place_in_words(i, scores.probe_meta) for i in pair))
             for pair in ordered
         ),
-        remedy="correct the labels, or leave the copies out: they count as the nearest impostors",
+        advice="correct the labels, or leave the copies out: they count as the nearest impostors",
     )
 
 
@@ -381,63 +403,83 @@ def distance_finding(
 
 
 def genuine_copies(
-    scores: Scores, number: int, copies: Copies, where: str, detail: str, fault: bool
+    scores: Scores, number: int, copies: Copies, where: Text, detail: str, fault: bool
 ) -> Finding:
     """Return the finding about genuine comparisons at the distance of a copy, or near it."""
-    at_distance = f"{_have(number)} {_of_copy(scores)}"
-    if copies.near_genuine:
-        limit = f"{copies.genuine_limit:.3g}"
-        at_distance = f"{is_or_are(number)} within {limit} of {_of_copy(scores)}"
     return Finding(
         "zero-distance",
         "warning" if fault else "note",
-        f"{counted(number, 'genuine comparisons')}{detail} {at_distance}",
+        say(
+            "{number:count genuine comparisons}{detail} {at_distance}",
+            number=number,
+            detail=detail,
+            at_distance=_at_distance(
+                scores, number, copies.genuine_limit if copies.near_genuine else None
+            ),
+        ),
         count=number,
-        where=where,
-        remedy="leave copies of a template out; they are not attempts",
+        places=where,
+        advice="leave copies of a template out; they are not attempts",
     )
 
 
-def copy_finding(scores: Scores, copies: Copies, compared: int, where: str) -> Finding:
+def _at_distance(scores: Scores, number: int, limit: float | None) -> Text:
+    """Return the verb of comparisons at the distance of a copy, or within a limit of it."""
+    copy = "distance 0" if scores.kind == "distance" else "similarity 1"
+    if limit is None:
+        return f"{_have(number)} {copy}"
+    within = Number(limit, digits=3)
+    return say("{are} within {limit} of {copy}", are=is_or_are(number), limit=within, copy=copy)
+
+
+def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> Finding:
     """Return the finding about impostor comparisons at the distance of a copy."""
     number = copies.exact + len(copies.near)
     if math.isnan(copies.limit):
         return Finding("zero-distance", "ok", "not checked: the score of a copy is not known")
     if not number:
         return Finding("zero-distance", "ok", "no two templates are at the distance of a copy")
-    message = f"{_have(number)} {_of_copy(scores)}"
-    if copies.near:
-        message = f"{is_or_are(number)} within {copies.limit:.3g} of {_of_copy(scores)}"
+    equal = ""
     if copies.proven:
-        equal = "equal" if copies.exact else "nearly equal"
-        message += f", and their rows are {equal}: copies of one template"
+        nearly = "" if copies.exact else "nearly "
+        equal = f", and their rows are {nearly}equal: copies of one template"
     return Finding(
         "zero-distance",
         "error" if copies.proven else "warning",
-        f"{number:,} of {counted(compared, 'impostor comparisons')} {message}",
+        say(
+            "{number:count} of {compared:count impostor comparisons} {at_distance}{equal}",
+            number=number,
+            compared=compared,
+            at_distance=_at_distance(scores, number, copies.limit if copies.near else None),
+            equal=equal,
+        ),
         count=number,
-        where=where,
-        remedy="inspect these templates: their labels differ, but their scores are those of one "
+        places=where,
+        advice="inspect these templates: their labels differ, but their scores are those of one "
         "person; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
     )
-
-
-def _of_copy(scores: Scores) -> str:
-    return "distance 0" if scores.kind == "distance" else "similarity 1"
 
 
 def _have(number: int) -> str:
     return "has" if number == 1 else "have"
 
 
-def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
+def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[Text]:
     """Return cells in words, with their labels and names."""
-    named = []
+    named = list[Text]()
     for i, j in cells:
-        row = place_in_words(i, scores.probe_meta)
-        text = f"row {row}, column {place_in_words(j, scores.gallery_meta)}"
+        text = say(
+            "row {row}, column {column}",
+            row=place_in_words(i, scores.probe_meta),
+            column=place_in_words(j, scores.gallery_meta),
+        )
         if knows_people(scores):
-            text += f" ({plain(scores.probe_labels[i])!r}, {plain(scores.gallery_labels[j])!r})"
+            text = say(
+                "{place} ({probe:name}, {gallery:name})",
+                place=text,
+                probe=repr(plain(scores.probe_labels[i])),
+                gallery=repr(plain(scores.gallery_labels[j])),
+            )
         named.append(text)
     return named
 
@@ -478,7 +520,9 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     hits = [np.flatnonzero(values == end.value) for end in ends]
     places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
-        zip(ends, map(len, hits), strict=True), counted(len(values), "pairs"), _listed_pairs(places)
+        zip(ends, map(len, hits), strict=True),
+        Count(len(values), noun="pairs"),
+        _listed_pairs(places),
     ) or Finding("sentinels", "ok", "no value at an end is shared by many")
     if scores.kind == "order":
         return
@@ -519,12 +563,14 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     yield Finding("label-errors", "ok", "not looked for in a list of pairs: it takes a matrix")
 
 
-def _listed_pairs(places: Iterable[int]) -> str:
-    return listed(map("pair {}".format, places))
+def _listed_pairs(places: Iterable[int]) -> Text:
+    return listed(say("pair {place:name}", place=int(i)) for i in places)
 
 
-def _listed_cells(cells: Iterable[Iterable[int]]) -> str:
-    return listed(starmap("row {}, column {}".format, cells))
+def _listed_cells(cells: Iterable[Iterable[int]]) -> Text:
+    return listed(
+        say("row {row:name}, column {column:name}", row=int(i), column=int(j)) for i, j in cells
+    )
 
 
 # The most scores of a class by which the kind is judged.
@@ -547,16 +593,30 @@ def kind_finding(
     number = len(genuine) + len(impostor)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
-    sample = None
+    in_sample = ""
     if not all_read or len(genuine) + len(impostor) < number:
-        sample = len(genuine), len(impostor)
+        in_sample = (
+            f"; the sample has {len(genuine):,} genuine and {len(impostor):,} impostor scores, "
+            "and an evaluation counts all"
+        )
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))
     verdict = KindVerdict.of(
-        eer, scores.kind, people, diagonal=diagonal, origin=scores._origin, sample=sample
+        eer,
+        scores.kind,
+        people,
+        diagonal=diagonal,
+        metric=scores._metric,
+        sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
-    return Finding("kind", verdict.severity, verdict.message, count=count, remedy=verdict.remedy)
+    return Finding(
+        "kind",
+        verdict.severity,
+        say("{verdict}{in_sample}", verdict=worded(verdict.message), in_sample=in_sample),
+        count=count,
+        verdict=verdict.message,
+    )
 
 
 def ties_finding(sample: np.ndarray) -> Finding:
@@ -565,32 +625,43 @@ def ties_finding(sample: np.ndarray) -> Finding:
     if len(values) < 2:
         return Finding("ties", "ok", "too few scores to look for ties")
     tied = float(counts[counts > 1].sum() / counts.sum())
-    message = f"{100 * tied:.3g} % of {len(sample):,} scores share their value with another"
+    message = say(
+        "{tied:rate} of {number:count scores} share their value with another",
+        tied=tied,
+        number=len(sample),
+    )
     if tied <= _TIED:
         return Finding("ties", "ok", message)
     top = int(np.argmax(counts))
-    where = f"{values[top]:.6g} is {100 * counts[top] / counts.sum():.3g} % of them"
-    message += f", {len(values):,} distinct scores"
-    remedy = (
-        "ties change ranks and thresholds: choose their treatment with `ties` (pessimistic "
+    where = say(
+        "{value:score} is {share:rate} of them",
+        value=float(values[top]),
+        share=float(counts[top] / counts.sum()),
+    )
+    message = say("{message}, {number:count distinct scores}", message=message, number=len(values))
+    advice = say(
+        "ties change ranks and thresholds: choose their treatment with {arg.ties} (pessimistic "
         "by default)"
     )
     if step := lattice_step(values, LEAST_LATTICE):
-        message += f" in steps of {step:.6g}"
+        message = say("{message} in steps of {step:score}", message=message, step=step)
     elif values[0] >= 0 and lattice_step(values, LEAST_LATTICE, 2):
-        message += ", square roots of equal steps"
+        message = say("{message}, square roots of equal steps", message=message)
     elif len(values) < min(_COARSE, len(sample) // 4):
-        remedy = "quantised scores have few thresholds; give them with more digits. " + remedy
+        advice = say(
+            "quantised scores have few thresholds; give them with more digits. {advice}",
+            advice=advice,
+        )
         return Finding(
             "ties",
             "warning",
             message,
             count=int(counts[counts > 1].sum()),
-            where=where,
-            remedy=remedy,
+            places=where,
+            advice=advice,
         )
     return Finding(
-        "ties", "note", message, count=int(counts[counts > 1].sum()), where=where, remedy=remedy
+        "ties", "note", message, count=int(counts[counts > 1].sum()), places=where, advice=advice
     )
 
 
@@ -607,9 +678,9 @@ _DAMAGED = 0.05
 _CUT_OFF_REMEDY = (
     "scores are cut off there, or failed comparisons have this score: inspect some of them"
 )
-_FAILED_REMEDY = (
-    'choose how to treat failed comparisons: `nan="reject"` (as attempts at an infinite '
-    'distance) or `nan="exclude"` (no attempt)'
+_FAILED_REMEDY = say(
+    "choose how to treat failed comparisons: {arg.nan=reject} (as attempts at an infinite "
+    "distance) or {arg.nan=exclude} (no attempt)"
 )
 
 
@@ -642,37 +713,41 @@ def _failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates without any other."""
     number, nearest = int(scanned.counts[FAILED]), int(scanned.counts[NEAREST])
     lost = (scanned.rows[:, 0] > scanned.rows[:, 1]) & (scanned.rows[:, 2] > 1)
-    places = []
+    places = list[Text]()
     for i in np.flatnonzero(lost)[:SHOWN].tolist():
-        places.append(f"all of row {place_in_words(i, scores.probe_meta)}")
+        places.append(say("all of row {row}", row=place_in_words(i, scores.probe_meta)))
     places.append(_listed_cells(scanned.cells(FAILED)))
     infinite = int(scanned.counts[FARTHEST]) + nearest
     return failures(scores, number, listed(places), infinite, nearest)
 
 
-def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: int) -> Finding:
+def failures(scores: Scores, failed: int, where: Text, infinite: int, nearest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
     if failed:
-        message = f"{counted(failed, 'comparisons')} failed (NaN)"
+        message = say("{failed:count comparisons} failed (NaN)", failed=failed)
         if scores.nan == "raise":
             return Finding(
-                "failed", "error", message, count=failed, where=where, remedy=_FAILED_REMEDY
+                "failed", "error", message, count=failed, places=where, advice=_FAILED_REMEDY
             )
         meaning = {"reject": "rejected at every threshold", "exclude": "left out"}[scores.nan]
-        return Finding("failed", "note", f"{message}, and are {meaning}", count=failed, where=where)
+        message = say("{message}, and are {meaning}", message=message, meaning=meaning)
+        return Finding("failed", "note", message, count=failed, places=where)
     if nearest:
         return Finding(
             "failed",
             "warning",
-            f"{counted(nearest, 'comparisons')} are infinitely near",
+            say("{nearest:count comparisons} are infinitely near", nearest=nearest),
             count=nearest,
-            remedy="they are accepted at every finite threshold: check that they are meant to be",
+            advice="they are accepted at every finite threshold: check that they are meant to be",
         )
     if infinite:
         return Finding(
             "failed",
             "note",
-            f"{counted(infinite, 'comparisons')} infinitely far: accepted at no finite threshold",
+            say(
+                "{infinite:count comparisons} infinitely far: accepted at no finite threshold",
+                infinite=infinite,
+            ),
             infinite,
         )
     return Finding("failed", "ok", "every comparison has a finite score")
@@ -688,16 +763,20 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
-        they_hold = f"{len(lines):,} rows or columns hold"
+        they_hold: Text = say("{lines:count} rows or columns hold", lines=len(lines))
         if len(lines) == 1:
             they_hold = f"{lines[0]} holds"
         return Finding(
             "sentinels",
             "error",
-            f"{they_hold} one value in every comparison: {listed(map('{:.6g}'.format, values))}",
+            say(
+                "{they_hold} one value in every comparison: {values}",
+                they_hold=they_hold,
+                values=listed(map(Score, values.tolist())),
+            ),
             count=len(lines),
-            where=listed(lines),
-            remedy=scanned.reader.watch.REMEDY,
+            places=listed(lines),
+            advice=worded(scanned.reader.watch.REMEDY),
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
@@ -711,18 +790,26 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
                 hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
     return end_finding(
         zip(ends, map(len, hits), strict=True),
-        counted(seen.compared, "sampled comparisons"),
+        Count(seen.compared, noun="sampled comparisons"),
         _listed_cells(chain.from_iterable(hits)),
     ) or Finding(
         "sentinels", "ok", "no constant row or column, no extreme value that many scores share"
     )
 
 
-def end_finding(ends: Iterable[tuple[Any, int]], compared: str, where: str) -> Finding | None:
+def end_finding(ends: Iterable[tuple[Any, int]], compared: Count, where: Text) -> Finding | None:
     """Return the finding of values at the ends of the range, with their numbers; else None."""
     messages, severities, total, remedy = [], [], 0, ""
     for end, number in ends:
-        messages.append(f"{number:,} of {compared} have the score {end.value:.6g}, {end.how}")
+        messages.append(
+            say(
+                "{number:count} of {compared} have the score {value:score}, {how}",
+                number=number,
+                compared=compared,
+                value=float(end.value),
+                how=end.how,
+            )
+        )
         severities.append(end.severity)
         total += number
         remedy = end.REMEDY
@@ -732,10 +819,10 @@ def end_finding(ends: Iterable[tuple[Any, int]], compared: str, where: str) -> F
     return Finding(
         "sentinels",
         severity,
-        "; ".join(messages),
+        Enumeration(messages, ";"),
         count=total,
-        where=where,
-        remedy=_CUT_OFF_REMEDY if severity == "note" else remedy,
+        places=where,
+        advice=_CUT_OFF_REMEDY if severity == "note" else worded(remedy),
     )
 
 
@@ -771,30 +858,37 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
     sign = sign_of(scores.kind)
-    forth = f"{0.0 + sign * scanned.forth[k, j]:.6g}"
-    back = f"{0.0 + sign * scanned.back[k, j]:.6g}"
-    where = f"row {scanned.lines[k]}, column {j}: {forth}, the other way round {back}"
-    message = f"{number:,} of {of:,} comparisons differ from those the other way round"
+    where = say(
+        "row {row:name}, column {column:name}: {forth:score}, the other way round {back:score}",
+        row=int(scanned.lines[k]),
+        column=int(j),
+        forth=float(0.0 + sign * scanned.forth[k, j]),
+        back=float(0.0 + sign * scanned.back[k, j]),
+    )
+    message = say(
+        "{number:count} of {of:count comparisons} differ from those the other way round",
+        number=number,
+        of=of,
+    )
     if gap.max() <= _ROUNDING * scale:
-        return Finding(
-            "symmetry", "note", f"{message}, by rounding alone", count=number, where=where
-        )
+        message = say("{message}, by rounding alone", message=message)
+        return Finding("symmetry", "note", message, count=number, places=where)
     if number <= _DAMAGED * of:
         return Finding(
             "symmetry",
             "warning",
-            f"{message}; all others agree",
+            say("{message}; all others agree", message=message),
             count=number,
-            where=where,
-            remedy="these comparisons may be damaged: make them again",
+            places=where,
+            advice="these comparisons may be damaged: make them again",
         )
     return Finding(
         "symmetry",
         "note",
         message,
         count=number,
-        where=where,
-        remedy="both directions are attempts, as a comparison that is not symmetric makes them",
+        places=where,
+        advice="both directions are attempts, as a comparison that is not symmetric makes them",
     )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import __version__
 from bioeval.base import hooks
 from bioeval.cli import (
     Command,
@@ -110,19 +109,9 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
             checked = check_data(
                 scores, protocol, far_targets=far_targets, progress=run.stages.counting
             )
-        rows = checked.records()
-        for row in rows:
-            row |= {name: run.reword(x) for name, x in row.items() if isinstance(x, str)}
-        document = {
-            "bioeval": __version__,
-            "file": data,
-            "data": checked.data,
-            "protocol": checked.protocol,
-            "misleads": checked.misleads,
-            "findings": rows,
-        }
+        more: dict[str, Any] = {"misleads": checked.misleads}
         if tracks is not None:
-            document["result"] = second
-        run.save(document, None, run.table(checked), csv={"findings.csv": rows})
+            more["result"] = second
+        run.finish(checked, more=more)
     if checked.misleads:
         click.get_current_context().exit(1)

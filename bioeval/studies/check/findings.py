@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bioeval.base import counted, panel
+from bioeval.document import Count, Enumeration, Label, Message, Text, say
 from bioeval.scores import NAME_COLUMNS
+from bioeval.views import Shown, written
+
+#: What the rates of findings are of.
+TASK = "verification"
 
 #: From harmless to serious; with an error, a result of the data would mislead.
 SEVERITIES = ("ok", "note", "warning", "error")
@@ -24,26 +28,47 @@ class Finding:
     check : str
         What was looked at, such as ``"duplicates"``.
     severity : {"ok", "note", "warning", "error"}
-    message : str
+    sentence, message : Text, str
         What was found.
     count : int
         In how many places; 0 where nothing was found.
-    where : str
+    places, where : Text, str
         The first places: rows, columns, labels or names.
-    remedy : str
+    advice, remedy : Text, str
         What to do; empty where nothing need be done.
     """
 
     check: str
     severity: str
-    message: str
+    sentence: Text
     count: int = 0
-    where: str = ""
-    remedy: str = ""
+    verdict: Message | None = None  # of the kind: what results say of it
+    places: Text = ""
+    advice: Text = ""
+
+    @property
+    def message(self) -> str:
+        """What was found, as plain text."""
+        return written(self.sentence, TASK)
+
+    @property
+    def where(self) -> str:
+        """The first places, as plain text."""
+        return written(self.places, TASK)
+
+    @property
+    def remedy(self) -> str:
+        """What to do, as plain text."""
+        return written(self.advice, TASK)
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the finding as plain values."""
+        names = "check", "severity", "message", "count", "where", "remedy"
+        return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True)
-class DataCheck:
+@dataclass(frozen=True, repr=False)
+class DataCheck(Shown):
     """The findings of a check of data; see :func:`bioeval.check_data`.
 
     Attributes
@@ -77,48 +102,49 @@ class DataCheck:
 
     def records(self) -> list[dict[str, Any]]:
         """Return the findings as plain values."""
-        return list(map(asdict, self.findings))
+        return [finding.as_record() for finding in self.findings]
 
-    def in_words(self) -> str:
-        """Return the number of findings of each severity, the most serious first."""
+    @property
+    def numbers(self) -> Text:
+        """The number of findings of each severity, the most serious first."""
         parts = []
         for severity in reversed(SEVERITIES[1:]):
             number = len(self.of(severity))
             if number:
-                parts.append(counted(number, f"{severity}s"))
-        return ", ".join(parts) or "nothing found"
+                parts.append(Count(number, noun=f"{severity}s"))
+        return Enumeration(parts, "") if parts else "nothing found"
 
-    def _repr_html_(self) -> str:
-        """Return the findings as a table for a notebook, the most serious first."""
-        ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))
-        rows = []
-        for x in ordered:
-            texts = filter(None, (x.message, x.where, x.remedy))
-            rows.append((x.severity, x.check, "\n".join(texts)))
-        head = [("data", self.data), ("protocol", self.protocol), ("found", self.in_words())]
-        return panel(
-            "Check of data", head, table=(("severity", "check", "what, where, to do"), rows)
-        )
+    def in_words(self) -> str:
+        """Return the number of findings of each severity as plain text."""
+        return written(self.numbers)
 
-    def __str__(self) -> str:
-        lines = [f"{x.severity}: {x.check}: {x.message}" for x in self.findings]
-        return "\n".join([f"{self.data}: {self.in_words()}", *lines])
+    def __repr__(self) -> str:
+        return f"<DataCheck: {self.in_words()}; print shows it>"
 
 
-def listed(places: Iterable[object], most: int = 3) -> str:
-    """Return the first places as a text."""
-    texts = list(map(str, places))
+def listed(places: Iterable[Text | int], most: int = 3) -> Text:
+    """Return the first places."""
+    texts = [Label(place) if isinstance(place, int) else place for place in places]
+    if not texts:
+        return ""
     if len(texts) > most:
         texts[most:] = ["..."]
-    return ", ".join(texts)
+    return Enumeration(texts, "")
 
 
-def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> str:
+def worded(remark: str | Message) -> Text:
+    """Return a remark of the core, with the names of arguments in it."""
+    if isinstance(remark, Message):
+        return remark
+    return Message("", sentence=remark) if remark else ""
+
+
+def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:
     """Return the place of a template, with its name where a column of the metadata has names."""
     for column in NAME_COLUMNS:
         if column in meta:
-            return f"{place} ({meta[column][place]})"
-    return str(place)
+            return say("{place:name} ({name:name})", place=place, name=meta[column][place])
+    return Label(place)
 
 
 def is_or_are(number: int) -> str:

@@ -22,16 +22,23 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from bioeval import PairScores, Scores
-from bioeval.base import counted
+from bioeval.base import Argument
+from bioeval.document import Count, Enumeration, Label, Number, Rate, Text, say
 from bioeval.results import ComparedPeople, RuleOf
 from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
-from bioeval.studies.check.findings import Finding, is_or_are, listed, place_in_words
-from bioeval.tallies import per_cent
+from bioeval.studies.check.findings import (
+    Finding,
+    is_or_are,
+    listed,
+    place_in_words,
+    worded,
+)
 
 # Labels that stand for no person, in lower case.
 _PLACEHOLDERS = {"", "-1", "nan", "none", "null", "n/a", "na", "unknown", "?", "unlabeled"}
@@ -87,57 +94,89 @@ def _samples(scores: Scores) -> Finding:
     sides = [("", codes_of(scores).gallery)]
     if scores.layout == "probe-against-gallery":
         sides = [("gallery: ", codes_of(scores).gallery), ("probes: ", codes_of(scores).probe)]
-    messages: list[str] = []
+    messages: list[Text] = []
     single = 0
     for side, codes in sides:
         _, sizes = np.unique(codes, return_counts=True)
         if not messages:
             single = int((sizes == 1).sum())
-        spread = f"{sizes.min()} to {sizes.max()} templates each (median {np.median(sizes):g})"
-        if sizes.min() == sizes.max():
-            spread = counted(int(sizes[0]), "templates") + " each"
-        messages.append(f"{side}{counted(len(sizes), 'subjects')} with {spread}")
-    message = "; ".join(messages)
+        spread = say("{number:count templates} each", number=int(sizes[0]))
+        if sizes.min() < sizes.max():
+            spread = say(
+                "{least:count} to {most:count templates} each (median {median})",
+                least=int(sizes.min()),
+                most=int(sizes.max()),
+                median=Number(float(np.median(sizes)), digits=6),
+            )
+        messages.append(
+            say(
+                "{side}{subjects:count subjects} with {spread}",
+                side=side,
+                subjects=len(sizes),
+                spread=spread,
+            )
+        )
+    message: Text = Enumeration(messages, ";")
     genuine, impostor = scores._comparisons()
     names = codes_of(scores).values
     if not genuine:
         why = "every subject has one template"
-        remedy = "give several templates of each subject"
+        remedy: Text = "give several templates of each subject"
         if scores.layout != "all-against-all":
             why = "no probe's subject is in the gallery"
             remedy = "check that both sides use the same labels"
             probe_type, gallery_type = scores.probe_labels.dtype, scores.gallery_labels.dtype
             if probe_type != gallery_type:
-                remedy += f": they are {probe_type} and {gallery_type}"
+                remedy = say(
+                    "{remedy}: they are {probe:name} and {gallery:name}",
+                    remedy=remedy,
+                    probe=str(probe_type),
+                    gallery=str(gallery_type),
+                )
         return Finding(
             "samples",
             "error",
-            f"{message}; {why}: there is no genuine comparison: FRR is not defined",
+            say(
+                "{message}; {why}: there is no genuine comparison: {frr} is not defined",
+                message=message,
+                why=why,
+            ),
             count=scores.shape[0],
-            remedy=remedy,
+            advice=remedy,
         )
     if not impostor:
         return Finding(
             "samples",
             "error",
-            f"{message}; there is no impostor comparison: FAR is not defined",
+            say(
+                "{message}; there is no impostor comparison: {far} is not defined",
+                message=message,
+            ),
             count=scores.shape[0],
-            remedy="give templates of several subjects",
+            advice="give templates of several subjects",
         )
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
         return Finding(
             "samples",
             "note",
-            f"{message}; {counted(single, 'subjects')} with one template",
+            say(
+                "{message}; {single:count subjects} with one template",
+                message=message,
+                single=single,
+            ),
             count=single,
-            where=listed(repr(plain(x)) for x in names[sizes == 1]),
-            remedy="they make impostor comparisons alone, and are left out of closed-set "
+            places=listed(Label(repr(plain(x))) for x in names[sizes == 1]),
+            advice="they make impostor comparisons alone, and are left out of closed-set "
             "identification",
         )
     unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
-        message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
+        message = say(
+            "{message}; {probes:count probes} of subjects that are not enrolled",
+            message=message,
+            probes=unenrolled,
+        )
     return Finding("samples", "ok", message)
 
 
@@ -154,26 +193,37 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
-    message = f"{scores._layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
+    message = say(
+        "{layout}, {rows:count} x {columns:count}",
+        layout=scores._layout_in_words.replace("-", " "),
+        rows=m,
+        columns=n,
+    )
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
-        message += "; probe and gallery labels are the same list"
+        nearest = ""
         if self_compared:
-            message += ", and each probe is nearest to the template in its own place"
+            nearest = ", and each probe is nearest to the template in its own place"
         return Finding(
             "layout",
             "warning" if self_compared else "note",
-            message,
+            say(
+                "{message}; probe and gallery labels are the same list{nearest}",
+                message=message,
+                nearest=nearest,
+            ),
             count=m,
-            remedy="if these are the same templates, leave `gallery_labels` out: else each is "
-            "compared with itself, a genuine attempt that never fails",
+            advice=say(
+                "if these are the same templates, leave {arg.gallery_labels} out: else each is "
+                "compared with itself, a genuine attempt that never fails"
+            ),
         )
     if sizes.max() == 1 and scores.layout == "probe-against-gallery":
         return Finding(
             "layout",
             "note",
-            f"{message}; the gallery has one template of each subject",
+            say("{message}; the gallery has one template of each subject", message=message),
             count=n,
-            remedy="single- and multi-template verification are the same, and so are ranks of "
+            advice="single- and multi-template verification are the same, and so are ranks of "
             "templates and of subjects",
         )
     return Finding("layout", "ok", message)
@@ -193,10 +243,11 @@ def _spelling(label: object) -> str:
     return text
 
 
-def _shown(labels: Sequence[object]) -> str:
+def _shown(labels: Sequence[object]) -> Text:
     """Return labels of one spelling so that they look different."""
     forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
-    return " and ".join(map(repr if len(forms) == len(labels) else ascii, labels))
+    texts = map(repr if len(forms) == len(labels) else ascii, labels)
+    return Enumeration(list(map(Label, texts)))
 
 
 def _labels(scores: Scores) -> Finding:
@@ -213,17 +264,19 @@ def _labels(scores: Scores) -> Finding:
         return Finding(
             "labels",
             "warning",
-            f"{counted(len(variants), 'labels')} in several spellings, counted as different "
-            "subjects",
+            say(
+                "{variants:count labels} in several spellings, counted as different subjects",
+                variants=len(variants),
+            ),
             count=len(variants),
-            where=listed(variants),
-            remedy="if they are the same people, write their labels alike: their genuine pairs are "
+            places=listed(variants),
+            advice="if they are the same people, write their labels alike: their genuine pairs are "
             "counted as impostors",
         )
     odd, templates = [], 0
     for label, number in zip(codes.values.tolist(), size.tolist(), strict=True):
         if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS:
-            odd.append(repr(plain(label)))
+            odd.append(Label(repr(plain(label))))
             templates += number
     if odd:
         return Finding(
@@ -231,12 +284,11 @@ def _labels(scores: Scores) -> Finding:
             "warning",
             "labels for unknown people are counted as one subject",
             count=templates,
-            where=listed(odd),
-            remedy="leave these templates out, mask them, or evaluate under a re-identification "
-            "card "
-            "to remove junk",
+            places=listed(odd),
+            advice="leave these templates out, mask them, or evaluate under a re-identification "
+            "card to remove junk",
         )
-    return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
+    return Finding("labels", "ok", say("{labels:count distinct labels}", labels=len(present)))
 
 
 def _names(scores: Scores) -> Finding:
@@ -252,15 +304,22 @@ def _names(scores: Scores) -> Finding:
             looked.append(column)
             repeated = _repeated(meta[column])
             if repeated:
-                where = (f"{name!r} ({side}s {listed(x)})" for name, x in repeated.items())
+                where = [
+                    say("{name:name} ({side}s {rows})", name=repr(name), side=side, rows=listed(x))
+                    for name, x in repeated.items()
+                ]
                 return Finding(
                     "names",
                     "warning",
-                    f"{len(repeated):,} values of {column} {is_or_are(len(repeated))} there more "
-                    "than once",
+                    say(
+                        "{values:count} values of {column:name} {are} there more than once",
+                        values=len(repeated),
+                        column=column,
+                        are=is_or_are(len(repeated)),
+                    ),
                     count=sum(map(len, repeated.values())) - len(repeated),
-                    where=listed(where),
-                    remedy="leave the repetitions out, unless these are several templates of one "
+                    places=listed(where),
+                    advice="leave the repetitions out, unless these are several templates of one "
                     "file",
                 )
     shared = _on_both_sides(scores)
@@ -270,12 +329,13 @@ def _names(scores: Scores) -> Finding:
             "warning",
             "templates of the same name are on both sides, and are compared",
             count=len(shared),
-            where=listed(map(repr, shared)),
-            remedy="take them out of one side: a template that is compared with itself never fails",
+            places=listed(Label(repr(name)) for name in shared),
+            advice="take them out of one side: a template that is compared with itself never fails",
         )
-    message = "templates have no names"
+    message: Text = "templates have no names"
     if looked:
-        message = f"all values of {listed(dict.fromkeys(looked))} differ"
+        columns = listed(map(Label, dict.fromkeys(looked)))
+        message = say("all values of {columns} differ", columns=columns)
     return Finding("names", "ok", message)
 
 
@@ -312,20 +372,28 @@ def _metadata(scores: Scores) -> Finding:
         number = len(np.unique(scores.probe_meta[name].astype(str)))
         if number < 2 or name in scores.exclude or not _share(scores, name):
             continue
-        remedy = f'`exclude="{name}"` leaves them out'
-        if name == "camera":
-            remedy += ", or a card of re-identification"
         return Finding(
             "metadata",
             "note",
-            f"templates of {number} {name}s; genuine pairs of the same {name} are counted "
-            "too, and flatter the system",
+            say(
+                "templates of {number}; genuine pairs of the same {name} are counted too, and "
+                "flatter the system",
+                number=Count(number, noun=f"{name}s"),
+                name=name,
+            ),
             count=number,
-            where=name,
-            remedy=remedy,
+            places=name,
+            advice=say(
+                "{exclude} leaves them out{card}",
+                exclude=Argument("exclude", name),
+                card=", or a card of re-identification" if name == "camera" else "",
+            ),
         )
-    known = ", ".join(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
-    return Finding("metadata", "ok", f"columns: {known}" if known else "no metadata")
+    known = list(map(Label, dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])))
+    message: Text = "no metadata"
+    if known:
+        message = say("columns: {columns}", columns=Enumeration(known, ""))
+    return Finding("metadata", "ok", message)
 
 
 def _share(scores: Scores, column: str) -> bool:
@@ -343,15 +411,23 @@ def _share(scores: Scores, column: str) -> bool:
 def _pairs(scores: PairScores) -> Finding:
     """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
-    message = f"{counted(genuine, 'genuine pairs')}, {counted(impostor, 'impostor pairs')}"
+    message = say(
+        "{genuine:count genuine pairs}, {impostor:count impostor pairs}",
+        genuine=genuine,
+        impostor=impostor,
+    )
     if not genuine or not impostor:
         lacking = "impostor" if genuine else "genuine"
         return Finding(
             "samples",
             "error",
-            f"{message}; a rate of {lacking} attempts is not defined",
+            say(
+                "{message}; a rate of {lacking} attempts is not defined",
+                message=message,
+                lacking=lacking,
+            ),
             count=scores.shape[0],
-            remedy=f"give {lacking} pairs too",
+            advice=f"give {lacking} pairs too",
         )
     return Finding("samples", "ok", message)
 
@@ -359,7 +435,8 @@ def _pairs(scores: PairScores) -> Finding:
 def _list(scores: Scores) -> Iterator[Finding]:
     """Yield findings about the lines of a list, if its templates have names."""
     if scores._remarks:
-        yield Finding("list", "note", "; ".join(scores._remarks), len(scores._remarks))
+        remarks = Enumeration(list(map(worded, scores._remarks)), ";")
+        yield Finding("list", "note", remarks, len(scores._remarks))
     elif are_pairs(scores) and scores._templates is not None:
         yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
 
@@ -368,49 +445,72 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     """Return the finding about the number of people that the FAR targets need."""
     subjects = len(scores.subjects) if are_pairs(scores) or knows_people(scores) else 0
     people = ComparedPeople.of_scores(scores)
-    message = counted(impostors, "impostor pairs")
+    numbers = [Count(impostors, noun="impostor pairs")]
     if subjects:
-        message = f"{counted(subjects, 'subjects')}, {message}"
+        numbers.insert(0, Count(subjects, noun="subjects"))
+    message = Enumeration(numbers, "")
     short, rough = [], []
     for far in far_targets:
         if not RuleOf(3).supports(far, impostors, people):
             short.append(far)
         elif not RuleOf(30).supports(far, impostors, people):
             rough.append(far)
-    remedy = "see bioeval sample-size"
+    remedy: Text = "see bioeval sample-size"
     if short or rough:
         rule = RuleOf(3) if short else RuleOf(30)
         least = min(short or rough)
         wanted = rule.needed(least, impostors, people)
-        remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"
+        remedy = say(
+            "{far} {least:rate} needs at least {wanted} (rule of {rule}); {remedy}",
+            least=least,
+            wanted=wanted,
+            rule=str(rule),
+            remedy=remedy,
+        )
     if short:
-        message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
-        return Finding("people", "note", message, count=len(short), remedy=remedy)
+        too_few = say(
+            "{message}: too few for {far} {targets}, even without a {false accept} (rule of 3)",
+            message=message,
+            targets=_rates(short),
+        )
+        return Finding("people", "note", too_few, count=len(short), advice=remedy)
     if 0 < subjects < _FEW:
         return Finding(
             "people",
             "note",
-            f"{message}: fewer than {_FEW} people cannot represent a population",
+            say(
+                "{message}: fewer than {few:count} people cannot represent a population",
+                message=message,
+                few=_FEW,
+            ),
             count=subjects,
-            remedy=remedy,
+            advice=remedy,
         )
     if rough:
-        message += f": fewer than 30 errors are expected at FAR {_named(rough)} (rule of 30)"
-        return Finding("people", "note", message, count=len(rough), remedy=remedy)
+        expected = say(
+            "{message}: fewer than 30 errors are expected at {far} {targets} (rule of 30)",
+            message=message,
+            targets=_rates(rough),
+        )
+        return Finding("people", "note", expected, count=len(rough), advice=remedy)
     if 0 < subjects < _ROUGH:
         return Finding(
             "people",
             "note",
-            f"{message}: intervals over few people are rough",
+            say("{message}: intervals over few people are rough", message=message),
             count=subjects,
-            remedy=remedy,
+            advice=remedy,
         )
-    enough_for = f": enough for FAR {_named(far_targets)}" if far_targets else ""
-    return Finding("people", "ok", message + enough_for)
+    if not far_targets:
+        return Finding("people", "ok", message)
+    enough = say(
+        "{message}: enough for {far} {targets}", message=message, targets=_rates(far_targets)
+    )
+    return Finding("people", "ok", enough)
 
 
-def _named(far_targets: Sequence[float]) -> str:
-    return ", ".join(map(per_cent, far_targets))
+def _rates(targets: Sequence[float]) -> Enumeration:
+    return Enumeration(list(map(Rate, targets)), "")
 
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
@@ -469,21 +569,34 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     suspects = suspect_templates(BlockReader(scores), medians)
     number, rows = len(suspects.rows), np.sort(suspects.rows).tolist()
     if not number:
-        message = "no template has scores of its own label and of others"
+        message: Text = "no template has scores of its own label and of others"
         if suspects.judged:
-            judged = counted(suspects.judged, "templates")
-            message = f"{judged} compared: none is much nearer to another subject than to its own"
+            message = say(
+                "{judged:count templates} compared: none is much nearer to another subject than "
+                "to its own",
+                judged=suspects.judged,
+            )
         return Finding("label-errors", "ok", message)
-    least = "at least " if number == MOST_NAMED else ""
+    least: Literal["", "at least"] = "at least" if number == MOST_NAMED else ""
     row, are, their = ("row", "is", "its") if number == 1 else ("rows", "are", "their")
     return Finding(
         "label-errors",
         "warning" if suspects.certain else "note",
-        f"{least}{counted(number, 'templates')} {are} much nearer to another label than to "
-        f"{their} own, of {suspects.judged:,} compared",
+        say(
+            "{templates} {are} much nearer to another label than to {their} own, of "
+            "{judged:count} compared",
+            templates=Count(number, noun="templates", bound=least),
+            are=are,
+            their=their,
+            judged=suspects.judged,
+        ),
         count=number,
-        where=f"{row} {listed((place_in_words(i, scores.probe_meta) for i in rows), 10)}",
-        remedy="inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
+        places=say(
+            "{row} {places}",
+            row=row,
+            places=listed((place_in_words(i, scores.probe_meta) for i in rows), 10),
+        ),
+        advice="inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
         "--worst 20, gives the label that each is nearest to",
     )
 

@@ -21,6 +21,7 @@ from bioeval.cli import (
     output_options,
     shared_options,
 )
+from bioeval.views import sentences
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -278,7 +279,9 @@ def _curves(
 def _document(comparison: xr.Dataset, a: str, b: str) -> dict[str, Any]:
     """Return the comparison as one document."""
     attrs = dict(comparison.attrs)
-    version, warnings = attrs.pop("bioeval_version"), str(attrs.pop("warnings"))
+    version = attrs.pop("bioeval_version")
+    for name in ("warnings", "messages"):
+        attrs.pop(name)
     columns = {
         name: comparison[name].values.tolist() for name in ("measure", *comparison.data_vars)
     }
@@ -293,5 +296,5 @@ def _document(comparison: xr.Dataset, a: str, b: str) -> dict[str, Any]:
         "file_b": b,
         **attrs,
         "measures": measures,
-        "warnings": warnings.splitlines(),
+        "warnings": sentences(comparison),
     }

@@ -22,6 +22,7 @@ from bioeval.base import (
     require_choice,
     rows_reported_to,
 )
+from bioeval.document import Message, message_attrs
 from bioeval.evaluation import distributable
 from bioeval.protocol import OpenSet, with_exclusions
 from bioeval.results import KindVerdict, along, build
@@ -57,6 +58,7 @@ from bioeval.tallies import (
     check_targets,
     per_cent,
 )
+from bioeval.views import warn_of_kind
 
 COMPARISON = {
     "measure": Name("measure that two systems are compared by"),
@@ -532,10 +534,8 @@ class _Comparison:
             "conclusions": "\n".join(sentences),
             "verdicts": "\n".join(verdicts),
             "bioeval_version": __version__,
-            "warnings": "\n".join([*doubts, *self._warnings()]),
+            **message_attrs([*doubts, *self._warnings()]),
         }
-        if doubts:
-            attrs[KindVerdict.ATTRIBUTE] = "\n".join(doubts)
         return build(variables, COMPARISON | MARGINS, coordinates, attrs)
 
     def _data(self) -> dict[str, str | int | float]:
@@ -557,7 +557,7 @@ class _Comparison:
             "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         }
 
-    def _doubts(self) -> list[str]:
+    def _doubts(self) -> list[Message]:
         """Return the doubts about the kind of the scores of each system."""
         people, fused = self.first.people, self.first.details.get("templates") == "multi"
         doubts = []
@@ -565,15 +565,14 @@ class _Comparison:
             for name, system, eer in zip(
                 self.names, (self.first, self.second), measure.values[:, 0].tolist(), strict=True
             ):
-                kind, origin = system.scores.kind, system.scores._origin
-                doubt = KindVerdict.doubt(
-                    eer, kind, people, fused=fused, origin=origin, system=name
-                )
-                if doubt:
-                    doubts.append(doubt)
+                kind, metric = system.scores.kind, system.scores._metric
+                doubt = KindVerdict.doubt(eer, kind, people, fused=fused, metric=metric)
+                if doubt is not None:
+                    doubts.append(doubt.concerning(name))
+                    warn_of_kind(doubts[-1])
         return doubts
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self) -> list[str | Message]:
         """Return the other warnings, those of one system with its name."""
         first, second = self.first, self.second
         a, b = first.scores, second.scores
@@ -583,7 +582,10 @@ class _Comparison:
         warnings = [*self.apart, *self.interval.few_people(first.people), *dict.fromkeys(remarks)]
         for name, system in zip(self.names, (first, second), strict=True):
             notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
-            warnings += [f"{name}: {note}" for note in notes]
+            for note in notes:
+                warnings.append(
+                    f"{name}: {note}" if isinstance(note, str) else note.concerning(name)
+                )
         if alone := _made_by_one(a, b):
             warnings.append(
                 "the systems have different attempts: one of them alone made "

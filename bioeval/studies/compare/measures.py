@@ -18,8 +18,9 @@ from bioeval.base import (
     scalar_registry,
     stage,
 )
+from bioeval.document import Message, messages_of
 from bioeval.protocol import OpenSet
-from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_warnings
+from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_messages
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
 from bioeval.stats import (
     FEWEST,
@@ -251,24 +252,24 @@ class ComparedSystem:
         return numbers
 
     @property
-    def failure_codes(self) -> Sequence[str]:
-        """Warnings of scores that may be failed comparisons."""
+    def failure_codes(self) -> Sequence[Message]:
+        """Messages of scores that may be failed comparisons."""
         return self.reader.failure_codes
 
     @property
-    def remarks(self) -> list[str]:
-        """Warnings of the targets that the attempts do not support."""
+    def remarks(self) -> list[Message]:
+        """Messages of the targets that the attempts do not support."""
         warnings = []
         if self.claimed is not None and self.impostors:
             people = ComparedPeople.of_tally(self.claimed)
-            warnings += support_warnings(
-                self.targets, self.impostors, self.both_ways, "FRR", people
+            warnings += support_messages(
+                self.targets, self.impostors, self.both_ways, "frr", people
             )
-            warnings += support_warnings(
-                self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
+            warnings += support_messages(
+                self.frr_targets, self.genuine, self.both_ways, "far", people, "frr"
             )
         if self.searched is not None and self.impostor_searches:
-            warnings += support_warnings(self.targets, self.impostor_searches, False, "DIR")
+            warnings += support_messages(self.targets, self.impostor_searches, False, "dir")
         return warnings
 
     def drawn_rank_one(
@@ -608,8 +609,11 @@ class ComparedRetrieval:
         self.counted = measures.counted
         self.people = len(np.unique(codes_of(scores).probe[self.counted]))
         self.attempts = (int(dataset["queries"]),)
-        self.remarks = str(dataset.attrs["warnings"]).splitlines()
-        self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
+        self.remarks = [
+            *filter(None, str(dataset.attrs["warnings"]).splitlines()),
+            *messages_of(dataset.attrs),
+        ]
+        self.failure_codes: tuple[Message, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))
         self._named = partial(_named, cut=cut, ranks=dataset.sizes["rank"])

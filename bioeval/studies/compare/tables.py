@@ -12,10 +12,11 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from bioeval.base import POINTS_OF_PARTS, Scalar, counted, scalar_registry
-from bioeval.results import KindVerdict, Scalars, excluded, expanded, number
+from bioeval.document import is_doubt, messages_of_result
+from bioeval.results import Scalars, excluded, expanded, number
 from bioeval.studies.compare.measures import THIS_GALLERY
 from bioeval.tallies import per_cent
-from bioeval.views import averaged, term_translator
+from bioeval.views import averaged, sentence_about, term_translator
 from bioeval.views.tables import (
     fusion_in_words,
     grid,
@@ -24,7 +25,6 @@ from bioeval.views.tables import (
     plain_table,
     warned,
     warnings,
-    with_joined_targets,
 )
 
 # Columns of a verdict beside its row; with less, it has a line of its own.
@@ -68,7 +68,8 @@ class ComparisonTable:
         attrs, width = self.dataset.attrs, options.max_width
         yield Text("Comparison of two systems", style="bold")
         yield indented(grid(self._header()))
-        doubts = str(attrs.get(KindVerdict.ATTRIBUTE, "")).splitlines()
+        messages = messages_of_result(self.dataset)
+        doubts = [sentence_about(message) for message in messages if is_doubt(message)]
         for doubt in doubts:
             yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
         yield Text("")
@@ -95,9 +96,9 @@ class ComparisonTable:
         yield Text("")
         yield Text(caption(self.dataset), style="dim")
         lines = []
-        for line in str(attrs["warnings"]).splitlines():
-            if line not in doubts:
-                lines.append(self._translate(with_joined_targets(line)))
+        for message in messages:
+            if not is_doubt(message):
+                lines.append(self._translate(sentence_about(message)))
         yield from warned(lines)
 
     def _header(self) -> Iterator[tuple[str, str]]:

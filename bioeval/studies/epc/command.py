@@ -15,7 +15,6 @@ from bioeval.cli import (
     option,
     option_group,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -37,10 +36,8 @@ sets_options = option_group(
 )
 
 
-def evaluate_sets(
-    study: Callable[..., Any], over: str, defined: str, arguments: Mapping[str, Any]
-) -> None:
-    """Evaluate each system on its two sets, over one dimension of the result."""
+def evaluate_sets(study: Callable[..., Any], defined: str, arguments: Mapping[str, Any]) -> None:
+    """Evaluate each system on its two sets; one of the values `defined` must be defined."""
     options = dict(arguments)
     files = options.pop("files")
     dev = options.pop("dev")
@@ -59,20 +56,16 @@ def evaluate_sets(
         names = run.names(test)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
-        datasets, documents, rows = {}, {}, []
+        datasets, sets = {}, []
         for called, dev_file, test_file in zip(names, dev, test, strict=True):
             development = run.read(dev_file)
             tested = run.read(test_file).replace(name=called)
             ds = run.count(study, development, tested, **run.options)
             run.require_defined([ds[defined]], [development, tested])
-            curve = rows_over(ds, over)
-            rows += [{"system": called, **row} for row in curve]
             datasets[called] = ds
-            documents[called] = {**run.document(ds, test_file), "dev": dev_file, "curve": curve}
-        if len(datasets) == 1:
-            run.finish(ds, documents[called], {"curve.csv": curve})
-            return
-        run.finish(datasets, {"systems": documents}, {"curve.csv": rows}, overlaid=True)
+            sets.append({"system": called, "dev": dev_file, "test": test_file})
+        results = datasets if len(datasets) > 1 else ds
+        run.finish(results, more={"file": test[0], "sets": sets}, overlaid=True)
 
 
 @click.command("epc", cls=Command)
@@ -88,7 +81,7 @@ def epc_command(**options: Any) -> None:
     """
     from bioeval.studies.epc.epc import epc
 
-    evaluate_sets(epc, "alpha", "hter", options)
+    evaluate_sets(epc, "hter", options)
 
 
 @click.command("epsc", cls=Command)
@@ -117,4 +110,4 @@ def epsc_command(**options: Any) -> None:
     """
     from bioeval.studies.epc.epc import epsc
 
-    evaluate_sets(epsc, "omega", "hter_w", options)
+    evaluate_sets(epsc, "hter_w", options)

@@ -6,7 +6,7 @@ Of expected performance and spoofability, attacks are weighed among the negative
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,26 +25,13 @@ from bioeval.base import (
     require_number,
     rows_reported_to,
 )
-from bioeval.results import (
-    Block,
-    DataHeader,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Warnings,
-    about_attrs,
-    along,
-    build,
-    percent,
-    rate,
-    threshold_text,
-)
+from bioeval.document import Message
+from bioeval.results import about_attrs, along, build, rate
 from bioeval.scores import (
     BlockReader,
     FusionRule,
     Progress,
+    Provenance,
     leaves_out_attacks,
     require_scores,
     threads_for,
@@ -52,7 +39,6 @@ from bioeval.scores import (
 from bioeval.studies.attacks.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.studies.attacks.counts import AttackAttempts, attack_attempts
 from bioeval.studies.attacks.scores import parted
-from bioeval.studies.attacks.words import thresholds_in_one_precision
 from bioeval.tallies import (
     Attempts,
     Claim,
@@ -192,7 +178,7 @@ def epc(
         ),
         **attempts,
     }
-    remarks = [f"development set: {note}" for note in dev_reader.about.notes]
+    remarks = of_development(dev_reader.about)
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
     attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
@@ -202,28 +188,43 @@ def epc(
 
 def _of_one_system(
     alphas: np.ndarray, dev_cost: np.ndarray, far: np.ndarray, frr: np.ndarray
-) -> list[str]:
+) -> list[Message]:
     """Warn that the sets may be of different systems if the threshold has no effect."""
     i = int(np.argmin(np.abs(alphas - 0.5)))
     hter = (far[i] + frr[i]) / 2
     if not (hter >= _USELESS and 2 * dev_cost[i] <= hter / 2):
         return []
     return [
-        f"at the threshold for alpha {alphas[i]:g} the test set has FAR {100 * far[i]:.4g} % and "
-        f"FRR {100 * frr[i]:.4g} %, the development set a weighted error of "
-        f"{200 * dev_cost[i]:.4g} %: both may be of different systems, or of different scales"
+        Message(
+            "sets-of-different-systems",
+            alpha=float(alphas[i]),
+            test_far=float(far[i]),
+            test_frr=float(frr[i]),
+            dev_error=float(2 * dev_cost[i]),
+        )
     ]
 
 
-def without_attempts(attempts: Mapping[str, Any]) -> list[str]:
+def of_development(about: Provenance) -> list[str | Message]:
+    """Return the notes on the development set, as those of that set."""
+    of_set = list[str | Message]()
+    for note in about.notes:
+        if isinstance(note, Message):
+            of_set.append(note.concerning("development set"))
+        else:
+            of_set.append(f"development set: {note}")
+    return of_set
+
+
+def without_attempts(attempts: Mapping[str, Any]) -> list[Message]:
     """Warn of classes without attempts, by the names of their numbers."""
     remarks = []
     for name, number in attempts.items():
         if number:
             continue
         part = "development" if name.startswith("dev") else "test"
-        attempt = name.removeprefix("dev_").removesuffix("s").replace("_", " ")
-        remarks.append(f"no {attempt} in the {part} set: rates are not defined (NaN)")
+        attempt = name.removeprefix("dev_").removesuffix("_attempts")
+        remarks.append(Message("set-without-attempts", set=part, attempts=attempt))
     return remarks
 
 
@@ -252,56 +253,6 @@ def errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.
         fa[known] = tally.given.at_most(at[known])
         fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
     return fa, fr
-
-
-# Points that are shown of a longer curve.
-_SHOWN = 11
-
-
-def _rows_at_weights(
-    results: ResultsBySystem, weight: str, rates: Sequence[str]
-) -> list[list[Any]]:
-    """Return threshold and rates of a system at some weights, or the first rate of several."""
-    first = next(iter(results.values()))
-    if len(results) == 1:
-        shown = [first[rate] for rate in rates]
-    else:
-        shown = [ds[rates[0]] for ds in results.values()]
-    rows = []
-    number = first.sizes[weight]
-    places = np.linspace(0, number - 1, min(number, _SHOWN)).round().astype(int)
-    for i in np.unique(places).tolist():
-        row: list[Any] = [f"{weight} {float(first[weight][i]):g}"]
-        if len(results) == 1:
-            row.append(float(first["threshold"][i]))
-        row += [percent(float(rate[i]), unit="") for rate in shown]
-        rows.append(row)
-    return rows
-
-
-def _minimised(cost: str, several: bool) -> Note:
-    """Return what the thresholds minimise, and on which data."""
-    each = " of each system" if several else ""
-    return Note(
-        f"Thresholds minimise {cost} on the development set{each}; errors are of the test set"
-    )
-
-
-def epc_blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the errors of a system at some weights, or HTER of several side by side."""
-    several = len(results) > 1
-    yield Title("Expected performance")
-    yield DataHeader(results)
-    yield _minimised("alpha FAR + (1 - alpha) FRR", several)
-    yield Sentence()
-    rows = _rows_at_weights(results, "alpha", ("hter", "far", "frr"))
-    if several:
-        yield Sentence("HTER, %, on the test set")
-        yield Table([" ", *results], rows, reworded="")
-    else:
-        rows = thresholds_in_one_precision(rows, 1)
-        yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
-    yield Warnings(results)
 
 
 Criterion = Literal["eer", "wer"]
@@ -447,7 +398,7 @@ def epsc(
     )
     attempts |= {f"dev_{name}": n for name, n in search.number.items()}
     variables |= {name: np.int64(n) for name, n in attempts.items()}
-    remarks = [f"development set: {note}" for note in made.about.notes]
+    remarks = of_development(made.about)
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"
     attrs = about_attrs(judged.about, task, remarks) | claim.attrs
@@ -618,28 +569,3 @@ class _Search:
         if i and -excess(i - 1) <= abs(excess(i)):
             i -= 1
         return float(at[i])
-
-
-def epsc_blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the errors of a system at some weights, or the weighted errors of several."""
-    first, several = next(iter(results.values())), len(results) > 1
-    beta = float(first.attrs["beta"])
-    cost = f"{beta:g} far_w + {1 - beta:.12g} FRR"
-    if first.attrs["criterion"] == "eer":
-        cost = f"|{beta:g} far_w - {1 - beta:.12g} FRR|"
-    yield Title("Expected performance and spoofability")
-    yield DataHeader(results)
-    yield _minimised(cost, several)
-    yield Note(f"far_w = {_WEIGHED}, over the attempts of all species")
-    yield Sentence()
-    rates = ("hter_w", "far_w", "frr", "far", "iapar_pooled")
-    rows = _rows_at_weights(results, "omega", rates)
-    if several:
-        yield Sentence("HTER_w = (far_w + FRR) / 2, %, on the test set")
-        yield Table([" ", *results], rows, reworded="")
-    else:
-        heads = [" ", "threshold", "HTER_w, %", "far_w, %", "FRR, %", "FAR, %", "IAPAR pooled, %"]
-        for row in rows:
-            row[1] = threshold_text(row[1])
-        yield Table(heads, rows, reworded="")
-    yield Warnings(results)

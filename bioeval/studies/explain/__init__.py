@@ -30,8 +30,8 @@ bioeval explain scores.npz --probe 17 --report row.html
     hooks={"report_results": "command.ExplainedRows"},
     sections=(PageSection("RowExplanation", whole="page.row_section"),),
     views=(
-        View((), "tables", "ExplanationTable", of="RowExplanation", is_class=True, reworded=False),
-        View((), "tables", "StepsTable", of="StepByStep", is_class=True, reworded=False),
+        View((), "section", "section", of="RowExplanation"),
+        View((), "steps_section", "section", of="StepByStep"),
     ),
     needs=("reid",),
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
 from bioeval.base import Argument, larger_is_closer, nearest_name, received, require_integer
+from bioeval.document import Enumeration, Text, rule_in_words, say
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.scores import (
@@ -48,8 +49,8 @@ from bioeval.studies.explain.results import (
     RowExplanation,
     StepByStep,
     TaskExplanation,
-    amount_text,
     amounts,
+    in_fractions,
     total,
 )
 from bioeval.tallies import (
@@ -84,15 +85,15 @@ def explain_verification(
     group = {c.decides: c.group for c in candidates}
     claimed, enrolled = _claims(counter, i)
     listed = []
-    notes: tuple[str, ...] = (
+    remarks: tuple[Text, ...] = (
         f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",
     )
     for entry in Lister(row, threshold, unit, counter.fusion).entries(candidates, ties):
         times = claimed.get(group[entry.column], 0) if claimed is not None else 1
         if entry.role != LEFT_OUT and not times:
-            entry = replace(entry, role=LEFT_OUT, tied=False, reason="not claimed")
+            entry = replace(entry, role=LEFT_OUT, tied=False, reasons=("not claimed",))
         if entry.role == GENUINE:
-            notes = ()
+            remarks = ()
         listed.append(_counted(entry, times, enrolled))
     rule = _RULES[counter.templates]
     if not knows_people(row.scores):
@@ -111,7 +112,7 @@ def explain_verification(
         unit=unit,
         rule=rule,
         entries=tuple(listed),
-        notes=notes,
+        remarks=remarks,
     )
 
 
@@ -169,17 +170,23 @@ class BestMate:
         """Return what it adds to a counter at each of its ranks."""
         return tuple(Count(name, rank, weight) for rank, weight in self.ranks)
 
-    def says(self, ties: str) -> str:
+    def says(self, ties: str) -> Text:
         """Return the effect of ties on the rank; empty without ties."""
         if not self.tied:
             return ""
-        shares = ", ".join(f"{amount_text(w)} at rank {r}" for r, w in self.expected)
-        tied_entries = "1 entry of another subject is"
-        if self.tied != 1:
-            tied_entries = f"{self.tied} entries of other subjects are"
-        return (
-            f"Tie: {tied_entries} exactly as close as the nearest mate. Ties are {ties}"
-            f"{_TIES[ties]}; the mean over all orders (expected) is {shares}."
+        shares = []
+        for rank, weight in self.expected:
+            shares.append(
+                say("{share} at rank {rank:count}", share=in_fractions(weight), rank=rank)
+            )
+        return say(
+            "Tie: {tied:count entries} of {others} exactly as close as the nearest mate. Ties are "
+            "{ties}{so}; the mean over all orders (expected) is {shares}.",
+            tied=self.tied,
+            others="another subject is" if self.tied == 1 else "other subjects are",
+            ties=ties,
+            so=_TIES[ties],
+            shares=Enumeration(shares, ""),
         )
 
 
@@ -224,7 +231,7 @@ class SearchedRow:
         return lister.entries(candidates, self.ties)
 
     def explained(
-        self, role: str, entries: Sequence[Entry], notes: Sequence[str], *also: Count
+        self, role: str, entries: Sequence[Entry], remarks: Sequence[Text], *also: Count
     ) -> TaskExplanation:
         """Return the explanation of the row in a role of open-set identification."""
         return TaskExplanation(
@@ -234,7 +241,7 @@ class SearchedRow:
             rule=_OPEN_SET[role],
             entries=tuple(entries),
             also=also,
-            notes=tuple(notes),
+            remarks=tuple(remarks),
         )
 
     @property
@@ -283,14 +290,18 @@ def _as_genuine(
     listed = []
     for entry in search.entries(candidates):
         if entry.column == best.candidate.decides and entry.role == GENUINE:
-            reason = f"nearest mate, at rank {rank}" if len(best.ranks) == 1 else "nearest mate"
-            late = " (not first: always a false reject)" if miss == 1 else ""
-            entry = adding(entry, accepted, (Count("fr"),), reason + late)
+            at_rank = f", at rank {rank}" if len(best.ranks) == 1 else ""
+            late: Text = ""
+            if miss == 1:
+                late = say(" (not first: always a {false reject})", task="identification")
+            reason = say("nearest mate{at_rank}{late}", at_rank=at_rank, late=late)
+            entry = adding(entry, accepted, (Count("fr"),), reason)
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
         listed.append(_ahead(entry, best))
-    notes = [*filter(None, [best.says(search.ties)])]
-    return search.explained(GENUINE, listed, notes, Count("genuine_attempts"))
+    ties = best.says(search.ties)
+    remarks = [ties] if ties else []
+    return search.explained(GENUINE, listed, remarks, Count("genuine_attempts"))
 
 
 def _ahead(entry: Entry, best: BestMate) -> Entry:
@@ -307,13 +318,13 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
     left_out = []
     for entry in search.entries(candidates):
         if entry.role == GENUINE:
-            entry = replace(entry, place=None, role=LEFT_OUT, accepted=None, reason=gone)
+            entry = replace(entry, place=None, role=LEFT_OUT, accepted=None, reasons=(gone,))
         entry = replace(entry, tied=False)
         if entry.place is None:
             left_out.append(entry)
             continue
         if placed:
-            entry = replace(entry, reason=entry.reason or "a nearer one decides")
+            entry = replace(entry, reasons=entry.reasons or ("a nearer one decides",))
         else:
             decides = "nearest of all other subjects"
             entry = adding(entry, (Count("fa"),), (Count("gr"),), decides)
@@ -324,11 +335,12 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
     return search.explained(IMPOSTOR, [*placed, *left_out], [], Count("impostor_attempts"))
 
 
-def _unmated(search: SearchedRow) -> str:
+def _unmated(search: SearchedRow) -> Text:
     """Return the outcome of a probe without a usable mate in closed-set identification."""
     unmated, layout = search.options["unmated"], search.row.scores.layout
     if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
-        return "No usable mate is left: the probe is left out of CMS, and counted."
+        left_out = "No usable mate is left: the probe is left out of {cms}, and counted."
+        return say(left_out, task="identification")
     return (
         f"No usable mate is left: under unmated = {unmated}, closed-set identification of these "
         "data is an error."
@@ -348,7 +360,8 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
         for k, entry in enumerate(listed):
             if entry.role == GENUINE and entry.column == best.candidate.decides:
                 adds = best.counts("cms_count")
-                entry = adding(entry, adds, adds, "nearest mate: CMS from this rank on")
+                reason = say("nearest mate: {cms} from this rank on", task="identification")
+                entry = adding(entry, adds, adds, reason)
             elif entry.role == GENUINE:
                 entry = adding(entry, (), (), "a nearer mate decides")
             listed[k] = _ahead(entry, best)
@@ -358,7 +371,7 @@ def explain_closed_set(search: SearchedRow) -> TaskExplanation:
         rule="no threshold: the rank of the nearest mate decides",
         entries=tuple(listed),
         also=(Count(counted),),
-        notes=tuple(filter(None, [note])),
+        remarks=(note,) if note else (),
     )
 
 
@@ -427,7 +440,7 @@ class RowExplainer:
         """Return the explanation of row `i`."""
         scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
         tasks = []
-        notes = []
+        remarks = list[Text]()
         for node, (counter, options) in self.plan.tasks.items():
             if isinstance(counter, VerificationCounter):
                 if self.claim is not None:  # the one claim of the row
@@ -439,7 +452,7 @@ class RowExplainer:
                     )
                 tasks.append(explain_verification(self.cells, i, counter, threshold, self._ties()))
             elif not isinstance(counter, IdentificationCounter):
-                notes.append(
+                remarks.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
                     "template per subject"
                 )
@@ -455,7 +468,7 @@ class RowExplainer:
             query = RowCells(BlockReader(retrieval.scores), self.original, self.card)
             tasks += explain_query(QueryRow(query, i, retrieval.lists))
         if "gom" in searches:
-            notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
+            remarks.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
         named = self.names[i] if self.names[i] != str(i) else ""
         return Explanation(
             probe=i,
@@ -467,9 +480,9 @@ class RowExplainer:
             protocol=self.card.name,
             system=self.original.name or "",
             threshold=None if self.threshold is None else to_user(self.threshold, scores.kind),
-            threshold_is=self.chosen,
+            threshold_source=self.chosen,
             tasks=tuple(tasks),
-            notes=tuple(notes),
+            remarks=tuple(remarks),
         )
 
     def _ties(self) -> str:
@@ -496,7 +509,7 @@ class RowExplainer:
         if knows_people(self.scores) and isinstance(self.claim, str):
             self.claim = known.get(self.claim, self.claim)
 
-    def _threshold(self, threshold: Any) -> tuple[float | None, str]:
+    def _threshold(self, threshold: Any) -> tuple[float | None, Text]:
         """Return the threshold as a distance (None without one), and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
@@ -513,9 +526,10 @@ class RowExplainer:
                 if threshold is not None:
                     raise
                 return None, "none: there are no genuine, or no impostor attempts to choose it on"
-            return (
-                distance,
-                f"where {counter.templates}-template verification has {rule.words}, on these data",
+            return distance, say(
+                "where {templates}-template verification has {rule}, on these data",
+                templates=str(counter.templates),
+                rule=rule_in_words(rule),
             )
         search = self.plan.tasks.get("open_set")
         if search is not None and isinstance(search.counter, IdentificationCounter):
@@ -529,7 +543,7 @@ class RowExplainer:
 
     def _of_open_set(
         self, counter: IdentificationCounter, options: dict[str, Any], rule: str
-    ) -> tuple[float | None, str]:
+    ) -> tuple[float | None, Text]:
         """Return the EER threshold of open-set identification, as a distance."""
         if rule != "eer":
             raise ProtocolError(
@@ -568,16 +582,11 @@ MOST_ROWS, MOST_CELLS = 100, 10_000
 class Explanation(Shown, RowExplanation):
     """Result of :func:`explain`: a :class:`RowExplanation` that can be printed and drawn."""
 
-    def _table(self) -> Any:
-        from bioeval.studies.explain.tables import ExplanationTable
-
-        return ExplanationTable(self)
-
     def __repr__(self) -> str:
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
 
     def _repr_html_(self) -> str:
-        from bioeval.studies.explain.tables import strip_of
+        from bioeval.studies.explain.shown_lists import strip_of
 
         return f"{strip_of(self)}{super()._repr_html_()}"
 
@@ -591,11 +600,6 @@ class Explanation(Shown, RowExplanation):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Steps(Shown, StepByStep):
     """Result of :func:`step_by_step`: a :class:`StepByStep` that prints as text."""
-
-    def _table(self) -> Any:
-        from bioeval.studies.explain.tables import StepsTable
-
-        return StepsTable(self)
 
     def __repr__(self) -> str:
         return f"<Steps of {len(self.walks)} probes; print shows them>"

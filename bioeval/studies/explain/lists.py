@@ -15,6 +15,7 @@ import numpy as np
 
 from bioeval import Protocol, Scores
 from bioeval.base import larger_is_closer
+from bioeval.document import Enumeration, Label, Number, Score, Text, say
 from bioeval.protocol import with_exclusions
 from bioeval.scores import BlockReader, Mask, knows_people, plain, template_names
 from bioeval.studies.explain.results import (
@@ -43,7 +44,7 @@ class Cell:
     genuine: bool  # whether it is genuine: of the probe's subject, or so by the mask
     distance: float | None  # smaller is closer; None where it is not an attempt
     score: float | None  # as given; None where it is never read
-    why: str = ""  # why it is not an attempt, or that it failed
+    why: Text = ""  # why it is not an attempt, or that it failed
 
 
 class RowCells:
@@ -81,6 +82,7 @@ class RowCells:
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()
         probe_position, reasons = int(block.probe_position[row]), None
         cells = []
+        why: Text
         for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
             score, why = raw[column], ""
             if position == probe_position:
@@ -112,27 +114,27 @@ class _Reasons:
         verification = row.card.verification
         self.pairs = "ordered" if verification is None else verification.pairs
 
-    def of(self, column: int) -> str:
+    def of(self, column: int) -> Text:
         """Return the reason of one comparison."""
         if self.masked[column]:
             return "left out by the mask"
         if self.not_enrolled[column]:
             return "not enrolled when the probe is seen"
         if self.excluded[column]:
-            return f"same subject and same {self._shared(column)}"
+            return say("same subject and same {shared}", shared=self._shared(column))
         if self.removed[column]:
             if self.pairs != "ordered":
                 return f"no pair of the rule pairs = {self.pairs}"
             return "removed by the convention of re-identification"
         return FAILED
 
-    def _shared(self, column: int) -> str:
+    def _shared(self, column: int) -> Text:
         """Return the metadata column by which a pair of one subject is left out, with its value."""
         probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
         for name in self.scores._exclude_columns:
             value = plain(probe[name][self.i])
             if value == plain(gallery[name][column]):
-                return f"{name} ({value})"
+                return say("{name:name} ({value:name})", name=name, value=value)
         return "metadata"
 
 
@@ -184,12 +186,12 @@ class Lister:
     def _entry(self, candidate: Candidate) -> Entry:
         """Return a candidate as an entry without a place."""
         score = candidate.cells[0].score
-        reason = candidate.why
+        reasons = [candidate.why]
         if self.unit == "subject":
             score = None
             if candidate.distance is not None:
                 score = self.threshold.sign * candidate.distance + 0.0
-                reason = reason or self._fused(candidate)
+                reasons = [candidate.why or self._fused(candidate)]
         role = IMPOSTOR
         if candidate.distance is None:
             role = LEFT_OUT
@@ -202,10 +204,10 @@ class Lister:
             subject=self.row.subjects[candidate.decides],
             score=score,
             role=role,
-            reason=reason,
+            reasons=tuple(filter(None, reasons)),
         )
 
-    def _fused(self, candidate: Candidate) -> str:
+    def _fused(self, candidate: Candidate) -> Text:
         """Return the templates of which a fused score is made."""
         used = usable(candidate.cells)
         if len(used) < 2:
@@ -214,27 +216,27 @@ class Lister:
         words = {"min": "nearest", "max": "farthest", "kth": f"number {k} by nearness"}
         method_name = words.get(method, method)
         if len(used) > MOST_LISTED:
-            return f"{method_name} of {len(used)} templates"
-        return f"{method_name} of " + ", ".join(
-            f"{self.row.names[c.column]}: {_short(c)}" for c in used
-        )
+            return say("{method} of {used:count templates}", method=method_name, used=len(used))
+        scores = [
+            say("{name}: {score}", name=Label(self.row.names[c.column]), score=_score(c))
+            for c in used
+        ]
+        return say("{method} of {scores}", method=method_name, scores=Enumeration(scores, ""))
 
 
-def _short(cell: Cell) -> str:
-    if cell.score is None or cell.score != cell.score:
-        return "NaN"
-    return f"{cell.score:.6g}"
+def _score(cell: Cell) -> Text:
+    return Score(math.nan if cell.score is None else cell.score)
 
 
 def adding(
-    entry: Entry, accepted: tuple[Count, ...], rejected: tuple[Count, ...], reason: str = ""
+    entry: Entry, accepted: tuple[Count, ...], rejected: tuple[Count, ...], *reasons: Text
 ) -> Entry:
-    """Return an entry that adds to some counters, with a reason put before its own."""
+    """Return an entry that adds to some counters, with reasons put before its own."""
     return replace(
         entry,
         if_accepted=accepted,
         if_rejected=rejected,
-        reason="; ".join(filter(None, (reason, entry.reason))),
+        reasons=(*reasons, *entry.reasons),
     )
 
 
@@ -251,7 +253,7 @@ class Candidate:
     group: int
     genuine: bool
     distance: float | None
-    why: str = ""
+    why: Text = ""
     cells: tuple[Cell, ...] = ()
 
 
@@ -288,8 +290,12 @@ def _subject(cells: tuple[Cell, ...], fusion: str) -> Candidate:
     used, first = usable(cells), cells[0]
     candidate = Candidate(first.column, first.column, first.group, first.genuine, None, "", cells)
     if not used:
-        reasons = "; ".join(dict.fromkeys(cell.why for cell in cells))
-        return replace(candidate, why=f"no template of the subject is left ({reasons})")
+        reasons = list[Text]()
+        for cell in cells:
+            if cell.why not in reasons:
+                reasons.append(cell.why)
+        gone = "no template of the subject is left ({reasons})"
+        return replace(candidate, why=say(gone, reasons=Enumeration(reasons, ";")))
     nearest = decides = min(used, key=lambda cell: (cell.distance, cell.column))
     why, distances = "", [cell.distance for cell in used if cell.distance is not None]
     distance = fused(distances, fusion)
@@ -425,7 +431,8 @@ class QueryRow:
             values = RowReader(scores).block(i, i + 1).values[0]
         cells = []
         for column, distance in enumerate(values.tolist()):
-            identity, score, why = int(lists.identity[column]), raw[0, column].item(), ""
+            identity, score = int(lists.identity[column]), raw[0, column].item()
+            why: Text = ""
             if column == self_column:
                 distance, score, why = None, None, SELF_COMPARISON
             elif not listed[column]:
@@ -439,16 +446,20 @@ class QueryRow:
             cells.append(Cell(column, identity, bool(same_identity[column]), distance, score, why))
         return templates(cells)
 
-    def _removed(self, rule: str, column: int) -> str:
+    def _removed(self, rule: str, column: int) -> Text:
         """Return why the convention removes an entry."""
         lists = self.lists
         if lists.marked[lists.identity[column]] and self.convention.junk == "remove":
             return "junk: removed by the convention"
         meta = lists.scores.gallery_meta
-        camera = f" ({plain(meta['camera'][column])})" if "camera" in meta else ""
+        camera: Text = ""
+        if "camera" in meta:
+            camera = say(" ({camera:name})", camera=plain(meta["camera"][column]))
         if rule == "same-camera":
-            return f"same camera{camera} as the query: removed by the convention"
-        return f"same identity and same camera{camera}: removed by the convention"
+            removed = "same camera{camera} as the query: removed by the convention"
+        else:
+            removed = "same identity and same camera{camera}: removed by the convention"
+        return say(removed, camera=camera)
 
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
@@ -580,7 +591,7 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
     adds: dict[int, list[Count]] = {}
     for match in matches:
         adds[match.candidate.column] = []
-    reasons = {}
+    reasons = dict[int, Text]()
     if matches and role != OF_AP:
         for column, counts in cmc_counts(candidates, matches, convention).items():
             adds[column] += counts
@@ -589,10 +600,17 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
         for match, precision in zip(matches, parts, strict=True):
             column = match.candidate.column
             adds[column].append(Count("average_precision", None, precision / len(matches)))
-            fraction = f"{precision:.3g} ({convention.ap})"
+            fraction = say(
+                "{precision} ({form})", precision=Number(precision, digits=3), form=convention.ap
+            )
             if convention.ap == "sum" and precision == precision:
-                fraction = f"{match.order}/{match.rank(ties)}"
-            reasons[column] = f"match {match.order} of {len(matches)}: precision {fraction}"
+                fraction = say("{order:name}/{rank:name}", order=match.order, rank=match.rank(ties))
+            reasons[column] = say(
+                "match {order:count} of {matches:count}: precision {fraction}",
+                order=match.order,
+                matches=len(matches),
+                fraction=fraction,
+            )
             adds[column] += _cut(match, convention, len(matches))
         if matches:
             last = matches[-1]
@@ -604,15 +622,16 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
     for entry in lister.entries(candidates, "stable" if ties == "expected" else ties):
         if entry.column in adds and entry.place is not None:
             added = tuple(adds[entry.column])
-            entry = adding(entry, added, added, reasons.get(entry.column, ""))
+            reason = [reasons[entry.column]] if entry.column in reasons else []
+            entry = adding(entry, added, added, *reason)
         entries.append(entry)
     also: tuple[Count, ...] = ()
-    notes: list[str] = []
+    remarks: list[Text] = []
     if role != OF_CMC:
-        also, notes = _of_query(query, matches)
+        also, remarks = _of_query(query, matches)
     elif not matches:
-        notes = ["No match is left on this list: the CMC finds none."]
-    notes += _ties(matches, ties)
+        remarks = ["No match is left on this list: the CMC finds none."]
+    remarks += _ties(matches, ties)
     return TaskExplanation(
         task="reid",
         role=role,
@@ -620,7 +639,7 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
         rule=_rule(convention, role),
         entries=tuple(entries),
         also=also,
-        notes=tuple(notes),
+        remarks=tuple(remarks),
     )
 
 
@@ -635,7 +654,7 @@ def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
     return [Count("rank_k_average_precision", None, match.order / rank / over)]
 
 
-def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, ...], list[str]]:
+def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, ...], list[Text]]:
     """Return the contributions of the query besides those of its matches."""
     if matches:
         return (Count("queries"),), []
@@ -652,15 +671,21 @@ def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, .
     return (Count("skipped"),), [f"No match is left ({gone}): it is left out of every mean."]
 
 
-def _ties(matches: Sequence[Match], ties: str) -> list[str]:
+def _ties(matches: Sequence[Match], ties: str) -> list[Text]:
     """Return a note on matches that are tied; none without any."""
     tied = sum(match.tied > 0 for match in matches)
     if not tied:
         return []
-    subject = f"{tied} matches have" if tied != 1 else "1 match has"
     undefined = "; average precision is not defined then (NaN)" if ties == "expected" else ""
     return [
-        f"Tie: {subject} entries of another identity exactly as close. Ties are {ties}{undefined}."
+        say(
+            "Tie: {tied:count matches} {have} entries of another identity exactly as close. Ties "
+            "are {ties}{undefined}.",
+            tied=tied,
+            have="has" if tied == 1 else "have",
+            ties=ties,
+            undefined=undefined,
+        )
     ]
 
 

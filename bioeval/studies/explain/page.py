@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bioeval.base import printable
+from bioeval.document import Text
 from bioeval.studies.explain.plots import RowWalkDisplay
 from bioeval.studies.explain.results import RowExplanation
-from bioeval.studies.explain.tables import (
+from bioeval.studies.explain.shown_lists import (
     ShownList,
     about,
     adds,
@@ -20,7 +21,7 @@ from bioeval.studies.explain.tables import (
     title_of,
     why,
 )
-from bioeval.views import Images, Thumbnail, pictures_of_templates
+from bioeval.views import Images, Thumbnail, pictures_of_templates, written
 
 #: Entries of a list that is also there as a whole, at most.
 MOST_ENTRIES = 400
@@ -31,7 +32,7 @@ def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
     pictures = pictures_of_templates(images, templates_of(explained))
     rows = []
     for task in explained.tasks:
-        rows.append([task.title, adds(task), why(task)])
+        rows.append([task.title, _plain(adds(task)), _plain(why(task))])
     adding = {
         "name": "adds",
         "caption": "What this row adds to the counters",
@@ -44,12 +45,17 @@ def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
         "protocol": explained.protocol,
         "name": f"row-{explained.probe}",
         "image": pictures.get(explained.name),
-        "lines": [(name.capitalize(), printable(text)) for name, text in about(explained)],
+        "lines": [(fact.name, _plain(fact.text)) for fact in about(explained) if fact.text],
         "tables": [*_lists(explained, pictures), adding],
-        "notes": [*notes(explained), *legend([explained])],
+        "notes": list(map(_plain, (*notes(explained), *legend([explained])))),
         "plot": "row_walk",
         "display": RowWalkDisplay.from_results(explained),
     }
+
+
+def _plain(text: Text) -> str:
+    """Return a text in the words of the lecture."""
+    return written(text, "verification")
 
 
 def _lists(
@@ -79,10 +85,12 @@ def _list(
     rows = []
     for line in shown.lines:
         accepted = {None: "", True: "yes", False: "no"}[line.accepted]
-        place = {"text": line.place, "right": True}
-        names = line.template, line.subject, "" if line.score is None else line.score
-        rows.append([place, *names, line.role_text, accepted, *line.cells, line.reason])
-    remarks = [*note, *(f"{text}." for text in shown.left_out)]
+        place = {"text": "..." if line.place is None else str(line.place), "right": True}
+        template = printable(line.template) if line.number == 1 else f"{line.number:,} more"
+        score = "" if line.score is None else line.score
+        row = [place, template, printable(line.subject), score, line.role_text, accepted]
+        rows.append([*row, *map(_plain, (*line.cells, line.reason))])
+    remarks = [*note, *(f"{_plain(text)}." for text in shown.left_out)]
     if shown.conditional:
         remarks.append("a | b: a if accepted, b if rejected.")
     score_head = noun(explained.kind).capitalize()

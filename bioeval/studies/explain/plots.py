@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval.base import larger_is_closer, require_text
+from bioeval.base import larger_is_closer, printable, require_text
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
-from bioeval.studies.explain.tables import ShownList, lists_of, score_text, templates_of
-from bioeval.views import Images, pictures_of_templates
+from bioeval.studies.explain.shown_lists import ShownList, lists_of, score_text, templates_of
+from bioeval.views import Images, pictures_of_templates, written
 from bioeval.views.plots import (
     Display,
     Style,
@@ -213,7 +213,7 @@ class RowWalkDisplay(Display):
         self._words(ax, shown)
         self._labelled(self._score_label(self.walk.kind), "", ax=ax)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
-        below = list(map(_wrapped, shown.left_out))
+        below = [_wrapped(written(text)) for text in shown.left_out]
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
@@ -314,11 +314,11 @@ def _names(shown: ShownList) -> list[str]:
     """Return the names of the entries: place, template and subject."""
     texts = []
     for line in shown.lines:
-        first, second = line.template, line.subject
+        first, second = printable(line.template), printable(line.subject)
         if shown.unit == "subject":
-            first, second = line.subject, f"by {line.template}"
+            first, second = second, f"by {first}"
         if line.number > 1:
-            texts.append(line.template)
+            texts.append(f"...  {line.number:,} more")
         else:
             text = f"{line.place}.  {_cut(first)}"
             if second:
@@ -344,11 +344,11 @@ class WordColumn:
 def _columns(shown: ShownList) -> list[WordColumn]:
     """Return the columns of words: role, counters by task, and reasons where there are any."""
     heads = ["role", *shown.heads]
-    rows = [(line.role_text, *line.cells) for line in shown.lines]
+    rows = [(line.role_text, *map(written, line.cells)) for line in shown.lines]
     if any(line.reason for line in shown.lines):
         heads.append("")
         for k, line in enumerate(shown.lines):
-            rows[k] += (textwrap.shorten(line.reason, 60),)
+            rows[k] += (textwrap.shorten(written(line.reason), 60),)
     columns = []
     start = _GAP
     for k, head in enumerate(heads):
@@ -365,7 +365,7 @@ def _extra(shown: ShownList) -> float:
     """Return the lines of text below a list."""
     rows = int(shown.conditional)
     for text in shown.left_out:
-        rows += 1 + _wrapped(text).count("\n")
+        rows += 1 + _wrapped(written(text)).count("\n")
     return 0.65 * rows
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, NamedTuple
+
+from bioeval.document import Enumeration, Label, Number, Text, say
+from bioeval.views import written
 
 #: Counters as the lecture writes them, by name.
 SYMBOLS = {
@@ -19,7 +22,7 @@ SYMBOLS = {
     "fa_unenrolled": "FA (not enrolled)",
     "gr_unenrolled": "GR (not enrolled)",
     "attempts": "TA",
-    "cms_count": "CMS({rank})",
+    "cms_count": "{cms}({rank})",
     "queries": "queries",
     "cmc_count": "CMC({rank})",
     "average_precision": "AP",
@@ -43,63 +46,86 @@ class Count(NamedTuple):
     amount: float = 1
 
 
-def counter_text(count: Count, *, amount: bool = True) -> str:
+def counter(count: Count, *, amount: bool = True) -> Text:
     """Return a counter as the lecture writes it, such as ``GA`` or ``DI(t, 3)``, with its amount.
 
     Examples
     --------
-    >>> counter_text(Count("ga")), counter_text(Count("di", 3, 0.5))
+    >>> written(counter(Count("ga"))), written(counter(Count("di", 3, 0.5)))
     ('GA', '1/2 DI(t, 3)')
     """
-    name = SYMBOLS.get(count.name, count.name).format(rank=count.rank)
+    name = _symbol(count.name, Label(count.rank))
     if not amount or count.amount == 1:
         return name
-    return f"{amount_text(count.amount)} {name}"
+    return say("{amount} {name}", amount=in_fractions(count.amount), name=name)
 
 
-def amount_text(amount: float) -> str:
-    """Return a number as text, as a fraction where its terms are small.
+def _symbol(name: str, rank: Text) -> Text:
+    """Return the symbol of a counter at a rank, or at several."""
+    symbol = SYMBOLS.get(name, name)
+    if "{" in symbol:
+        return say(symbol, task="identification", rank=rank)
+    return symbol
+
+
+def in_fractions(amount: float) -> Number:
+    """Return a number that is written as a fraction where its terms are small.
 
     Examples
     --------
-    >>> amount_text(2.0), amount_text(1 / 3), amount_text(0.6180339887)
+    >>> written(in_fractions(2.0)), written(in_fractions(1 / 3)), written(in_fractions(0.61803))
     ('2', '1/3', '0.618')
     """
-    if amount != amount:
-        return "NaN"
-    near = Fraction(amount).limit_denominator(100)
-    if abs(near - amount) < 1e-9:
-        return str(near)
-    return f"{amount:.3g}"
+    return Number(amount, digits=3, fraction=True)
 
 
-def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
-    """Return counters with their amounts; many ranks of one counter are summed.
+@functools.lru_cache(maxsize=4096)
+def counts_text(counts: tuple[Count, ...]) -> str:
+    """Return counters with their amounts as plain text, in the lecture's words.
 
     Examples
     --------
-    >>> counts_text([Count("di", 3), Count("fr")])
+    >>> counts_text((Count("di", 3), Count("fr")))
+    'DI(t, 3), FR'
+    """
+    return written(Enumeration(list(counters(counts)), ""))
+
+
+def added(counts: Iterable[Count]) -> Text:
+    """Return counters with their amounts as a sum; empty without any.
+
+    Examples
+    --------
+    >>> written(added([Count("di", 3), Count("fr")]))
     'DI(t, 3) + FR'
-    >>> counts_text(Count("cmc_count", rank, 0.2) for rank in range(1, 6))
-    'CMC(1 to 5)'
+    """
+    texts = {f"term{i}": text for i, text in enumerate(counters(counts))}
+    return say(" + ".join(f"{{{name}}}" for name in texts), **texts) if texts else ""
+
+
+def counters(counts: Iterable[Count]) -> Iterator[Text]:
+    """Yield counters with their amounts; many ranks of one counter are summed.
+
+    Examples
+    --------
+    >>> [written(x) for x in counters(Count("cmc_count", rank, 0.2) for rank in range(1, 6))]
+    ['CMC(1 to 5)']
     """
     by_name: dict[str, list[Count]] = {}
     for count in counts:
         by_name.setdefault(count.name, []).append(count)
-    texts: list[str] = []
     for name, same in by_name.items():
         if len(same) <= MOST_RANKS:
-            texts += map(counter_text, same)
+            yield from map(counter, same)
             continue
         ranks = [count.rank or 0 for count in same]
         amount = sum(count.amount for count in same)
         if abs(amount - round(amount)) < 1e-9:
             amount = round(amount)
-        text = SYMBOLS[name].format(rank=f"{min(ranks)} to {max(ranks)}")
+        text = _symbol(name, say("{least:name} to {most:name}", least=min(ranks), most=max(ranks)))
         if amount != 1:
-            text = f"{amount_text(amount)} {text}"
-        texts.append(text)
-    return joined.join(texts)
+            text = say("{amount} {counter}", amount=in_fractions(amount), counter=text)
+        yield text
 
 
 def total(counts: Iterable[Count]) -> dict[Count, float]:
@@ -121,7 +147,7 @@ class Quotient(NamedTuple):
 
     name: str
     rank: int | None
-    formula: str
+    formula: Text
     part: float
     over: float
 
@@ -137,7 +163,7 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
     def of(name: str) -> float:
         return counts.get(Count(name, None, 0), 0)
 
-    def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
+    def up_to(name: str, counter: str, formula: Text, over: float) -> Iterator[Quotient]:
         last = max((k.rank or 1 for k in counts if k.name == counter), default=1)
         so_far = 0.0
         for rank in range(1, last + 1):
@@ -153,7 +179,8 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
     elif task == "open_set":
         genuine, impostor = of("genuine_attempts"), of("impostor_attempts")
         yield from up_to("dir", "di", "sum of DI(t, k) up to it / TG", genuine)
-        yield Quotient("frr", None, "FR / TG = 1 - DIR(t, 1)", of("fr"), genuine)
+        formula = say("FR / TG = 1 - {dir}(t, 1)", task="identification")
+        yield Quotient("frr", None, formula, of("fr"), genuine)
         yield Quotient("far", None, "FA / TI", of("fa"), impostor)
         yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
     elif task == "closed_set":
@@ -186,7 +213,7 @@ class Entry:
         In the units of the scores; None where it is never read.
     role : str
         ``"genuine"``, ``"impostor"`` or ``"left out"``, which is not an attempt.
-    reason : str
+    reasons, reason : tuple of Text, str
         Why it is left out, why it adds nothing, or what it adds.
     accepted : bool or None
         Whether the score is accepted at the threshold; None without a threshold.
@@ -202,11 +229,16 @@ class Entry:
     subject: str
     score: float | None
     role: str
-    reason: str = ""
+    reasons: tuple[Text, ...] = ()
     accepted: bool | None = None
     if_accepted: tuple[Count, ...] = ()
     if_rejected: tuple[Count, ...] = ()
     tied: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why it is left out, why it adds nothing, or what it adds, as plain text."""
+        return written(Enumeration(self.reasons, ";")) if self.reasons else ""
 
     @property
     def counts(self) -> tuple[Count, ...]:
@@ -270,7 +302,7 @@ class TaskExplanation:
         In order of the list, then those that are left out.
     also : tuple of Count
         What the row adds beside its entries.
-    notes : tuple of str
+    remarks, notes : tuple of Text, tuple of str
         What happens in this row, in sentences.
     """
 
@@ -280,7 +312,12 @@ class TaskExplanation:
     entries: tuple[Entry, ...]
     role: str = ""
     also: tuple[Count, ...] = ()
-    notes: tuple[str, ...] = ()
+    remarks: tuple[Text, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happens in this row, as plain text."""
+        return tuple(map(written, self.remarks))
 
     @property
     def counts(self) -> dict[Count, float]:
@@ -330,9 +367,9 @@ TITLES = {
 def in_words(entry: Entry) -> str:
     """Return the counters that an entry adds to, and on which condition."""
     if not entry.conditional:
-        return counts_text(entry.counts, ", ")
-    yes = counts_text(entry.if_accepted, ", ")
-    no = counts_text(entry.if_rejected, ", ")
+        return counts_text(entry.counts)
+    yes = counts_text(entry.if_accepted)
+    no = counts_text(entry.if_rejected)
     return f"{yes} if accepted, else {no}"
 
 
@@ -351,10 +388,10 @@ class RowExplanation:
     layout, kind, protocol, system : str
     threshold : float or None
         In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
-    threshold_is : str
+    threshold_source, threshold_is : Text, str
         Where it comes from, in words.
     tasks : tuple of TaskWalk
-    notes : tuple of str
+    remarks, notes : tuple of Text, tuple of str
         What is not explained, and why.
     """
 
@@ -367,21 +404,36 @@ class RowExplanation:
     protocol: str
     system: str
     threshold: float | None
-    threshold_is: str
+    threshold_source: Text
     tasks: tuple[TaskExplanation, ...]
-    notes: tuple[str, ...] = ()
+    remarks: tuple[Text, ...] = ()
+
+    @property
+    def threshold_is(self) -> str:
+        """Where the threshold comes from, as plain text."""
+        return written(self.threshold_source, "verification")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not explained, and why, as plain text."""
+        return tuple(map(written, self.remarks))
+
+    @property
+    def heading(self) -> Text:
+        """The probe in words."""
+        names: list[Text] = []
+        if self.name:
+            names.append(Label(self.name))
+        if self.subject:
+            names.append(say("subject {subject:name}", subject=self.subject))
+        if not names:
+            return f"Probe {self.probe}"
+        return say("Probe {probe:name} ({names})", probe=self.probe, names=Enumeration(names, ""))
 
     @property
     def title(self) -> str:
-        """The probe in words."""
-        names = []
-        if self.name:
-            names.append(self.name)
-        if self.subject:
-            names.append(f"subject {self.subject}")
-        if names:
-            return f"Probe {self.probe} ({', '.join(names)})"
-        return f"Probe {self.probe}"
+        """The probe in words, as plain text."""
+        return written(self.heading)
 
     def document(self) -> dict[str, Any]:
         """Return plain values, for JSON."""

@@ -39,7 +39,8 @@ STUDY = StudyManifest(
         ),
     ),
     runners={"partition": "tasks"},
-    views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
+    views=(View((), "section", "section", dim="fold", whole=True),),
+    messages="messages.MESSAGES",
     needs=("assurance", "attacks", "calibration"),
     heading="Decide",
 )

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalWarning, DataError, Protocol, ProtocolError, Scores, partition
+from bioeval import DataError, Protocol, ProtocolError, Scores, partition
 from bioeval.base import (
     Argument,
     Bootstrap,
@@ -23,10 +23,10 @@ from bioeval.base import (
     Kind,
     RandomState,
     computed_here,
-    counted,
     require_choice,
     rows_reported_to,
 )
+from bioeval.document import Message, MessageWarning, message_attrs, messages_of
 from bioeval.evaluation import distributable
 from bioeval.partition import Parameters, SplitterLike
 from bioeval.scores import (
@@ -86,6 +86,7 @@ from bioeval.tallies import (
     count_parts,
     require_values,
 )
+from bioeval.views import sentence_about
 
 
 @leaves_out_attacks
@@ -481,20 +482,23 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    unit = "repeats" if isinstance(splitter, partition.Experiment) else "folds"
-    folds = f"{np.count_nonzero(numbers):,} of {counted(len(numbers), unit)}"
-    overlap = (
-        f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
-        f"(in {folds}): the rates are not those of new people"
-    )
-    message = f"{overlap}. Divide by subject, as SubjectKFold does"
+    repeated = isinstance(splitter, partition.Experiment)
+    overlap = {
+        "subjects": max(numbers),
+        "parts": int(np.count_nonzero(numbers)),
+        "number": len(numbers),
+        "unit": "repeat" if repeated else "fold",
+    }
+    message = Message("subjects-in-both-parts", **overlap)
     for dataset in made:
-        before = str(dataset.attrs["warnings"])
-        if isinstance(splitter, partition.Experiment):
-            message = f"{overlap}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
-        dataset.attrs["warnings"] = "\n".join(filter(None, (message, before)))
+        if "frr_seen" in dataset:
+            message = Message("unseen-subjects-apart", **overlap)
+        elif repeated:
+            message = Message("subjects-in-both-parts-of-experiment", **overlap)
+        found = message_attrs([message, *messages_of(dataset.attrs)])
+        dataset.attrs["messages"] = found["messages"]
     if not isinstance(splitter, Parameters):
-        warnings.warn(message, BioevalWarning, stacklevel=2)
+        warnings.warn(sentence_about(message), MessageWarning, stacklevel=2)
 
 
 def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) -> None:

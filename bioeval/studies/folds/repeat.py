@@ -23,6 +23,7 @@ from bioeval.base import (
     require_text,
     scalar_registry,
 )
+from bioeval.document import Message
 from bioeval.evaluation import TaskCounts
 from bioeval.partition import SplitterLike
 from bioeval.protocol import Search
@@ -456,13 +457,8 @@ def _dataset(
         coordinates["frr_target"] = part.frr_targets
     about = BlockReader(scores).about
     task = task_in_words(part.task, part.templates)
-    warnings = []
-    if len(curves.roles) > 1:
-        warnings.append(
-            "some partitions have unenrolled probes as impostors, and some have none; give "
-            'impostors="leave-subject-out" or "unenrolled" for all'
-        )
-    attrs = about_attrs(about, f"{task}, over partitions", warnings)
+    found = [Message("impostors-differ")] if len(curves.roles) > 1 else []
+    attrs = about_attrs(about, f"{task}, over partitions", found)
     attrs |= {
         "splitter": repr(splitter),
         "partitions": int(np.prod(shape)),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 from bioeval import partition
 from bioeval.base import Name, counted, names_of, rates_of, scalar_registry
+from bioeval.document import Message
 from bioeval.results import (
     ComparedPeople,
     Layout,
@@ -20,7 +21,7 @@ from bioeval.results import (
     about_attrs,
     along,
     build,
-    support_warnings,
+    support_messages,
 )
 from bioeval.scores import Provenance
 from bioeval.stats import ratio
@@ -118,8 +119,13 @@ CORRECTED = (
     "of the mean, corrected for overlapping training parts (Nadeau and Bengio 2003); a heuristic"
 )
 
-# Hint where the spread over folds gives no interval.
-BOUND = '; `interval="subject-bootstrap"` has a bound'
+#: What has a bound where the spread over folds gives no interval, and the message that says so.
+Bound = Literal["", "subjects", "column"]
+_NO_SPREAD = {
+    "": "no-spread-between-parts",
+    "subjects": "no-spread-but-subjects",
+    "column": "no-spread-but-column",
+}
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
@@ -213,7 +219,7 @@ def fold_dataset(
     confidence: float,
     resampled: Sequence[PooledRates | LeftOutRates] = (),
     *,
-    bound: str = BOUND,
+    bound: Bound = "subjects",
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
@@ -292,7 +298,7 @@ def fold_dataset(
         coordinates["far_target"] = options.far_targets
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
     unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
-    warnings = [
+    warnings: list[str | Message] = [
         *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
         *remark,
@@ -515,10 +521,13 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _warnings(
-    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str, bound: str
-) -> list[str]:
-    """Return warnings of rates that are not defined in each fold, or without a spread."""
-    remarks = []
+    ratios: Mapping[str, np.ndarray],
+    there: np.ndarray,
+    options: FoldOptions,
+    unit: str,
+    bound: Bound,
+) -> Iterator[Message]:
+    """Yield messages of rates that are not defined in each fold, or without a spread."""
     number = int(there.sum())
     if options.task != "verification":
         bound = ""
@@ -530,37 +539,28 @@ def _warnings(
             values = values[..., 0]
         missing = int(np.isnan(values[there]).sum())
         if missing:
-            remarks.append(
-                f"{name.upper()} is not defined in {missing} of {number} {unit}s and its mean "
-                "is over the others: no attempt of its class, or no attempts to choose a "
-                "threshold on"
+            yield Message(
+                "rate-undefined-in-parts", rate=name, missing=missing, number=number, unit=unit
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
-            remarks.append(
-                f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0, so "
-                f"there is no interval{bound}"
-            )
+            yield Message(_NO_SPREAD[bound], rate=name, value=value, unit=unit)
     if number == 1:
-        remarks.append(f"there is one {unit} only: no interval and no standard deviation")
-    return remarks
+        yield Message("one-part", unit=unit)
 
 
-def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]:
-    """Return a warning of the probes that closed set leaves out."""
+def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[Message]:
+    """Return a message of the probes that closed set leaves out."""
     if "skipped" not in counts or layout == "all-against-all":
         return []
     skipped = int(counts["skipped"].sum())
     if not skipped:
         return []
-    return [
-        f"{counted(skipped, 'probes')} without a mate in the gallery of the test part left out; "
-        "a closed set requires enrolment"
-    ]
+    return [Message("probes-of-test-without-mate", probes=skipped)]
 
 
-def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
-    """Return a warning of the pairs tested in no fold: their subjects are in two folds."""
+def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[Message]:
+    """Return a message of the pairs tested in no fold: their subjects are in two folds."""
     if "crossing_pairs" not in counts:
         return []
     crossing = counts["crossing_pairs"].sum()
@@ -569,13 +569,7 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
     tested = counts["genuine_attempts"].sum() + counts["impostor_attempts"].sum()
     repeats, folds = shape
     left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
-    number = f"{round(left_out):,}"
-    if repeats > 1:
-        number = f"on average {number}"
-    return [
-        f"pairs of subjects in different parts are not tested: {number}, beside "
-        f"{round(tested / repeats):,} that are; fewer folds test more"
-    ]
+    return [Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))]
 
 
 def _few_attempts(
@@ -584,39 +578,35 @@ def _few_attempts(
     options: FoldOptions,
     unit: str,
     about: Provenance,
-) -> list[str]:
-    """Return a warning of the targets for which a test part has too few people or attempts."""
+) -> list[Message]:
+    """Return messages of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
     genuine = int(counts["genuine_attempts"][there].min())
     impostor = int(counts["impostor_attempts"][there].min())
-    rate = "DIR" if options.task == "open_set" else "FRR"
+    rate = "dir" if options.task == "open_set" else "frr"
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"][there].min()))
-    remarks = support_warnings(options.far_targets, impostor, False, rate, people)
-    remarks += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
+    remarks = support_messages(options.far_targets, impostor, False, rate, people)
+    remarks += support_messages(options.frr_targets, genuine, False, "far", people, "frr")
     task = task_in_words(options.task, options.templates)
-    more = "fewer folds" if unit == "fold" else "a larger test part"
-    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in remarks]
+    more = "fewer folds have" if unit == "fold" else "a larger test part has"
+    return [x.concerning(task, f"the smallest test part ({more} more people)") for x in remarks]
 
 
-def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
-    """Return a warning of the folds whose log-likelihood ratios have an infinite cost."""
+def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[Message]:
+    """Return a message of the folds whose log-likelihood ratios have an infinite cost."""
     if "cllr" not in points:
         return []
     number = int(np.isinf(points["cllr"]).sum())
     if not number:
         return []
-    return [
-        f"Cllr is infinite in {counted(number, 'folds')}, and so is its mean, without a spread: an "
-        "attempt of the test part has an infinite ratio of the wrong sign, as isotonic regression "
-        "gives beyond the scores of one class"
-    ]
+    return [Message("infinite-cllr", parts=number)]
 
 
-def _galleries(sizes: np.ndarray) -> tuple[str, list[str]]:
-    """Return the gallery sizes of both parts in words, and a warning where they differ.
+def _galleries(sizes: np.ndarray) -> tuple[str, list[Message]]:
+    """Return the gallery sizes of both parts in words, and a message where they differ.
 
     `sizes` has a row for each fold: the size in the training part, and in the test part.
     """
@@ -626,10 +616,7 @@ def _galleries(sizes: np.ndarray) -> tuple[str, list[str]]:
     sizes_in_words = f"galleries: training {span(train)} subjects, test {span(test)}"
     if (np.abs(train - test) <= ALIKE * np.maximum(train, test)).all():
         return sizes_in_words, []
-    return f"{sizes_in_words}: not comparable", [
-        "training and test have galleries of different sizes, so their rates are not comparable: "
-        "a smaller gallery makes fewer errors"
-    ]
+    return f"{sizes_in_words}: not comparable", [Message("galleries-of-different-sizes")]
 
 
 def span(counts: Sequence[int] | np.ndarray) -> str:

@@ -16,6 +16,7 @@ import xarray as xr
 
 from bioeval import BioevalWarning, DataError, PairScores, ProtocolError, Scores, partition
 from bioeval.base import Name, counted
+from bioeval.document import Message, message_attrs
 from bioeval.partition import LabelCodes, split_samples
 from bioeval.scores import are_pairs, codes_of
 
@@ -379,16 +380,14 @@ class ReducedGalleries:
         self.probes += view.shape[0]
 
     def added_to(self, made: xr.Dataset, variables: Mapping[str, Name]) -> xr.Dataset:
-        """Return results with these numbers and a warning that explains them."""
+        """Return results with these numbers and a message that explains them."""
         name, fewer = "reduced_galleries", int(self.fewer.sum())
         made[name] = xr.Variable(("repeat", "fold"), self.fewer, variables[name].attrs())
         if fewer:
-            message = (
-                f"{fewer:,} of {counted(self.probes, 'probes')} are compared with fewer templates "
-                f"of their subject than are enrolled, since pairs are excluded; {self.none:,} with "
-                "none"
+            message = Message(
+                "fewer-templates-compared", fewer=fewer, probes=self.probes, none=self.none
             )
-            made.attrs["warnings"] = "\n".join(filter(None, [str(made.attrs["warnings"]), message]))
+            made.attrs |= message_attrs([message], made.attrs)
         return made
 
 

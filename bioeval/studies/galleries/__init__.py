@@ -60,13 +60,9 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
     saved={"GalleryTally": "saved"},
     nodes={"extrapolated": "gallery_size", "open_set_far": "gallery_templates"},
     views=(
-        View(
-            ("identification against gallery size",),
-            "gallery_size",
-            lines=True,
-            rates="identification",
-        ),
-        View(("rates against templates",), "gallery_templates"),
+        View(("identification against gallery size",), "size_section", "section"),
+        View(("rates against templates",), "templates_section", "section"),
     ),
+    messages="messages.MESSAGES",
     needs=("folds",),
 )

@@ -14,7 +14,6 @@ from bioeval.cli import (
     option,
     option_group,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -72,51 +71,13 @@ def gallery_size_command(data: str, **options: Any) -> None:
         scores = run.read()
         dataset = run.count(gallery_size, scores, **run.options)
         run.require_defined([dataset["cms"]], [scores])
-        document = {"file": data, **run.described(dataset, **_size_parts(dataset))}
         csv = _curve_files(
             dataset,
             "gallery_size",
             "gallery_size",
             {"cms": "rank", "far": "threshold", "frr": "threshold"},
         )
-        run.finish(dataset, document, csv)
-
-
-def _size_parts(ds: xr.Dataset) -> dict[str, Any]:
-    """Return everything but the long curves as plain values; rates are fractions."""
-    from bioeval.views import report_ranks
-
-    ranks = report_ranks(ds)
-    shares = ds["unenrolled_share"].values.tolist()
-    rows = []
-    for i in range(ds.sizes["gallery_size"]):
-        of_size = ds.isel(gallery_size=i)
-        least_error = []
-        for u, share in enumerate(shares):
-            least_error.append(
-                {
-                    "unenrolled_share": share,
-                    "error_share": float(of_size["least_error_share"][u]),
-                    "threshold": float(of_size["least_error_threshold"][u]),
-                }
-            )
-        rows.append(
-            {
-                "gallery_size": int(of_size["gallery_size"]),
-                "extrapolated": bool(of_size["extrapolated"]),
-                "far_extrapolated": bool(of_size["far_extrapolated"]),
-                "cms": {str(k): float(of_size["cms"].sel(rank=k)) for k in ranks},
-                "least_error": least_error,
-            }
-        )
-    parts = {"gallery_sizes": rows}
-    if "validation_size" in ds.dims:
-        parts["validation"] = []
-        for row in rows_over(ds, "validation_size"):
-            plain = {"predicted_from": row.pop("validation_size")}
-            plain |= {name.removeprefix("validation_"): value for name, value in row.items()}
-            parts["validation"].append(plain)
-    return parts
+        run.finish(dataset, csv=csv)
 
 
 def _curve_files(
@@ -162,24 +123,6 @@ def gallery_templates_command(data: str, **options: Any) -> None:
         scores = run.read()
         dataset = run.count(gallery_templates, scores, **run.options)
         run.require_defined([dataset["frr"], dataset["far"]], [scores])
-        document = {"file": data, **run.described(dataset, by_templates=_by_templates(dataset))}
         over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
-        csv: dict[str, Any] = {
-            "gallery_templates.csv": rows_over(dataset, "gallery_templates"),
-            **_curve_files(dataset, "gallery_templates", "templates", {"cms": "rank", **over}),
-        }
-        run.finish(dataset, document, csv)
-
-
-def _by_templates(ds: xr.Dataset) -> list[dict[str, Any]]:
-    """Return everything but the long curves as plain values; rates are fractions."""
-    from bioeval.views import report_ranks
-
-    ranks = report_ranks(ds)
-    rows = []
-    for row in rows_over(ds, "gallery_templates"):
-        one = ds.sel(gallery_templates=row["gallery_templates"])
-        row["cms"] = {str(k): float(one["cms"].sel(rank=k)) for k in ranks}
-        row["at_far"] = rows_over(one, "far_target")
-        rows.append(row)
-    return rows
+        csv = _curve_files(dataset, "gallery_templates", "templates", {"cms": "rank", **over})
+        run.finish(dataset, csv=csv)

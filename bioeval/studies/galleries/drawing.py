@@ -11,6 +11,7 @@ import xarray as xr
 
 from bioeval import Scores
 from bioeval.base import RandomState
+from bioeval.document import as_json
 from bioeval.evaluation import TaskCounts
 from bioeval.protocol import ClosedSet, OpenSet
 from bioeval.results import ClosedSetCounts
@@ -46,15 +47,16 @@ class RandomGalleries:
     def counter(
         self, reader: BlockReader, task: OpenSet | ClosedSet, thresholds: np.ndarray | int | None
     ) -> tuple[GalleryCounter, str]:
-        """Return the counter of the mean over all galleries, and a note on its ranks."""
+        """Return the counter of the mean over all galleries, and messages on its ranks as JSON."""
         require_drawable(reader.scores, self.drawn, task)
         grid = np.empty(0)
         if isinstance(task, OpenSet):
             grid = thresholds_over(reader, thresholds)
         subjects = len(reader.gallery.subjects)
-        count, note = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
+        count, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
         size = self.drawn.size
-        return GalleryCounter(reader, size=size, ties=task.ties, thresholds=grid, ranks=count), note
+        counter = GalleryCounter(reader, size=size, ties=task.ties, thresholds=grid, ranks=count)
+        return counter, as_json(notes)
 
     def identification(
         self,

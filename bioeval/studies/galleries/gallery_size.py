@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from bioeval.base import (
     Name,
     RandomState,
     Stream,
-    counted,
     larger_is_closer,
     names_of,
     received,
@@ -25,19 +24,12 @@ from bioeval.base import (
     rows_reported_to,
     seed_sequence,
 )
+from bioeval.document import Message
 from bioeval.protocol import OpenSet
 from bioeval.results import (
-    Block,
     ClosedSetCounts,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Terms,
-    Warnings,
     about_attrs,
     build,
-    excluded,
-    percent,
     rate,
 )
 from bioeval.scores import BlockReader, FusionRule, Progress, leaves_out_attacks, require_subjects
@@ -63,7 +55,6 @@ from bioeval.tallies import (
     require_values,
     to_user,
 )
-from bioeval.views import report_ranks
 
 GALLERY_SIZE = {
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),
@@ -101,7 +92,7 @@ def gallery_size_dataset(
     role = tally.ranks.impostor_role(search.impostors)
     longest = max(subjects, int(sizes.max()))
     most = len(sizes) * (len(grid) + 1)
-    count, note = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
+    count, notes = ClosedSetCounts.max_ranks(longest, search.max_rank, most)
     model = Sizes(tally, search.ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
@@ -142,13 +133,11 @@ def gallery_size_dataset(
         "threshold": limits,
         "unenrolled_share": shares,
     }
-    remarks = []
-    if note:
-        remarks.append(note)
+    remarks: list[str | Message] = [*notes]
     if not genuine:
-        remarks.append("no genuine attempt: CMS, DIR and FRR are not defined (NaN)")
+        remarks.append(Message("no-genuine-attempt", rates=["cms", "dir", "frr"]))
     if not impostor:
-        remarks.append("no impostor attempt: FAR is not defined (NaN)")
+        remarks.append(Message("no-impostor-attempt", rates=["far"]))
     if beyond.any() or far_beyond.any():
         remarks += _extrapolated(sizes, subjects, bool(beyond.any()), model)
     if beyond.any():
@@ -207,25 +196,17 @@ def _least(
     return np.where(unknown, np.nan, least), np.where(unknown, np.nan, where)
 
 
-def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) -> list[str]:
-    """Return remarks on extrapolated rates."""
-    if beyond:
-        many = sizes[sizes > subjects]
-        larger = ", ".join(f"{size:,}" for size in many)
-        are = f"sizes {larger} are" if len(many) > 1 else f"size {larger} is"
-        remarks = [
-            f"gallery {are} beyond the {counted(subjects, 'subjects')} there are: extrapolated, "
-            f"by the model {MODEL}; its validation errors are those within the data"
-        ]
-        if model.closer_model is None and model.genuine:
-            remarks.append(
-                "no non-mated subject is closer than a mate: nothing to extrapolate from"
-            )
-        return remarks
-    return [
-        f"FAR at {subjects:,} subjects is extrapolated by one: an enrolled probe has "
-        f"{counted(subjects - 1, 'other subjects')}"
-    ]
+def _extrapolated(
+    sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes
+) -> Iterator[Message]:
+    """Yield messages of extrapolated rates."""
+    if not beyond:
+        yield Message("extrapolated-by-one-subject", subjects=subjects, others=subjects - 1)
+        return
+    larger = sizes[sizes > subjects].tolist()
+    yield Message("sizes-beyond-data", sizes=larger, subjects=subjects, model=MODEL)
+    if model.closer_model is None and model.genuine:
+        yield Message("nothing-to-extrapolate-from")
 
 
 def _largest(errors: np.ndarray) -> float:
@@ -430,48 +411,3 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
         return np.unique(np.rint(spread).astype(np.int64))
     return check_sizes(sizes, "subjects")
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield CMS at a few ranks and the least open-set error, one line for each gallery size."""
-    ds = results[""]
-    ranks = report_ranks(ds)
-    probes = counted(int(ds["genuine_attempts"]), "probes")
-    subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
-    yield Sentence("Identification against gallery size: means over all galleries of that size")
-    yield Sentence(f"{probes}, {subjects}, {ds.attrs['ties']} ties")
-    if text := excluded({"": ds.attrs}):
-        yield Sentence(f"excluded: {text}")
-    yield Sentence(Terms(results))
-    yield Sentence()
-    yield Sentence("CMS")
-    heads = [f"rank {rank}" for rank in ranks]
-    yield _by_size(ds, heads, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
-    yield Sentence()
-    yield Sentence(
-        "Proportion of searches that end in a miss (rank 1) or a false accept, by proportion of "
-        "unenrolled probes. Each is at its best threshold on these data (optimistic)."
-    )
-    yield Sentence()
-    heads = [f"{100 * share:g} %" for share in ds["unenrolled_share"].values.tolist()]
-    beyond = ds["extrapolated"].values | ds["far_extrapolated"].values
-    yield _by_size(ds, heads, ds["least_error_share"].transpose("gallery_size", ...), beyond)
-    if ds.sizes.get("validation_size", 0):
-        yield Sentence()
-        yield Sentence("Error of the same model when it predicts all subjects from some (predicted")
-        yield Sentence("minus true, the largest over ranks and over thresholds):")
-        for i, size in enumerate(ds["validation_size"].values.tolist()):
-            cms = percent(float(ds["validation_cms_error"][i]), "+.2f", " pp")
-            far = percent(float(ds["validation_far_error"][i]), "+.2f", " pp")
-            yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
-    yield Warnings(results)
-
-
-def _by_size(ds: xr.Dataset, heads: list[str], rates: xr.DataArray, beyond: Iterable[int]) -> Table:
-    """Return rates by gallery size, marked where the model extrapolates them."""
-    rows = []
-    sizes = ds["gallery_size"].values.tolist()
-    for size, row, modelled in zip(sizes, rates.values.tolist(), beyond, strict=True):
-        mark = " modelled" if modelled else ""
-        rows.append([f"{size:,}", *map(percent, row), mark])
-    return Table(["subjects", *heads, ""], rows, widths=[8, *[9] * len(heads), 0])

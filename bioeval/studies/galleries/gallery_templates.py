@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -22,28 +22,17 @@ from bioeval.base import (
     rows_reported_to,
     seed_sequence,
 )
+from bioeval.document import Message
 from bioeval.protocol import OpenSet
 from bioeval.results import (
-    Block,
     ClosedSetCounts,
-    FactList,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Terms,
-    Title,
-    Warnings,
     about_attrs,
     build,
     decisions,
-    excluded,
-    percent,
     rate,
-    threshold_text,
 )
 from bioeval.scores import (
-    Block as ScoreBlock,
+    Block,
     BlockReader,
     FusionRule,
     Progress,
@@ -54,6 +43,7 @@ from bioeval.scores import (
 from bioeval.studies.galleries.drawn import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.studies.galleries.random_claims import (
     DRAWS,
+    MOST_CHOICES,
     ChoiceCells,
     DrawnChoices,
     EveryChoice,
@@ -73,12 +63,10 @@ from bioeval.tallies import (
     Ties,
     check_targets,
     count_together,
-    per_cent,
     require_values,
     role_of,
     to_user,
 )
-from bioeval.views import report_ranks
 
 _AT = "at the threshold of all rows"
 
@@ -133,9 +121,9 @@ class _Part(Counter["_Part"]):
         for i, counter in enumerate(self.galleries):
             counter.merge(other["galleries"][str(i)], low, high)
 
-    def add(self, block: ScoreBlock) -> None:
+    def add(self, block: Block) -> None:
         """Add a block, or choices of its templates."""
-        blocks: Iterable[ScoreBlock] = [block]
+        blocks: Iterable[Block] = [block]
         if self.choices is not None:
             blocks = self.choices.blocks(block)
         first = self.claims.wanted is None
@@ -308,7 +296,7 @@ def gallery_templates(
     grid = thresholds_over(reader, thresholds, THRESHOLDS)
     subjects = len(reader.gallery.subjects)
     most = len(chosen) * (len(grid) + 1)
-    count, note = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
+    count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, most)
     inner = np.union1d(grid, thresholds_over(reader, None, INNER))
     parts = request.parts(reader, chosen, inner, ties=search.ties, thresholds=grid, ranks=count)
     wanted = np.append(targets, rule.values) if rule.name == "far" else targets
@@ -330,7 +318,8 @@ def gallery_templates(
     }
     first = parts[0].claims
     asked = bool(drawn.repeats)
-    remarks = [note, *_remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)]
+    remarks: list[str | Message] = [*notes]
+    remarks += _remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
         "fusion": fusion,
         "rank_unit": search.rank_unit,
@@ -481,25 +470,19 @@ def _remarks(
     draws: Sequence[int],
     asked: bool,
     attempts: tuple[int, int],
-) -> Iterator[str]:
-    """Yield notes on the limits of the rates."""
+) -> Iterator[Message]:
+    """Yield messages on the limits of the rates."""
     genuine, impostor = attempts
     if not genuine:
-        yield "no genuine attempt: FRR is not defined (NaN)"
+        yield Message("no-genuine-attempt", rates=["frr"])
     if not impostor:
-        yield "no impostor attempt: FAR is not defined (NaN)"
+        yield Message("no-impostor-attempt", rates=["far"])
     for size, number in zip(sizes, fewer, strict=True):
         if number:
-            yield (
-                f"{counted(number, 'subjects')} with fewer than {size} templates: the gallery "
-                "holds all that they have"
-            )
-    many = [str(size) for size, number in zip(sizes, draws, strict=True) if number]
+            yield Message("fewer-templates-than-drawn", subjects=number, templates=size)
+    many = [size for size, number in zip(sizes, draws, strict=True) if number]
     if many and not asked:
-        yield (
-            f"more than 10,000 choices of {' or '.join(many)} templates of a subject: means over "
-            f"{DRAWS} galleries drawn for each probe, with a standard error"
-        )
+        yield Message("choices-drawn", limit=MOST_CHOICES, templates=many, draws=DRAWS)
 
 
 def drawn_verification(
@@ -580,83 +563,3 @@ def drawn_verification(
     if larger_is_closer(kind):
         return dataset.isel(threshold=slice(None, None, -1))
     return dataset
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the rates at one threshold and at equal FAR, one line for each number of templates."""
-    ds = results[""]
-    attrs = ds.attrs
-    genuine, impostor = int(ds["genuine_attempts"]), int(ds["impostor_attempts"])
-    facts: list[tuple[str, str | Terms]] = [
-        ("System", str(attrs["system"])),
-        (
-            "Over",
-            f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}, "
-            f"multi-template; fusion {attrs['fusion']}",
-        ),
-        ("Excluded", excluded({"": attrs})),
-        ("Terms", Terms(results, {"verification": ["frr", "far"], "identification": ["cms"]})),
-    ]
-    yield FactList(facts)
-    yield Sentence()
-    rule = Rule.written(str(attrs["threshold_rule"]))
-    used = threshold_text(float(ds["threshold_used"]))
-    nearest = ""
-    if attrs["fusion"] == "min":
-        nearest = ": more templates lower FRR and raise FAR"
-    yield Title(f"One threshold, {used}{nearest}")
-    first = int(ds["gallery_templates"][0])
-    if rule.name != "fixed":
-        words = {"eer": "the EER"}.get(rule.name, str(rule))
-        yield Note(f"threshold of {words} with {counted(first, 'templates')} per subject")
-    yield _table(ds, {"FRR": ds["frr_at_threshold"], "FAR": ds["far_at_threshold"]}, fewer=True)
-    yield Sentence()
-    targets = ds["far_target"].values.tolist()
-    yield Title("FRR at equal FAR: the threshold is chosen anew for each number of templates")
-    rates, thresholds = {"EER": ds["eer"]}, {"EER": ds["eer_threshold"]}
-    for target in targets:
-        head = f"FAR <= {per_cent(target)}"
-        rates[head] = ds["frr_at_far"].sel(far_target=target)
-        thresholds[head] = ds["threshold_at_far"].sel(far_target=target)
-    yield _table(ds, rates)
-    yield Sentence()
-    yield Title("Thresholds of these rates")
-    yield _table(ds, thresholds, text=threshold_text)
-    yield Sentence()
-    yield Title("Identification, ranks of subjects")
-    ranks = report_ranks(ds)
-    yield _table(ds, {f"CMS, rank {k}": ds["cms"].sel(rank=k) for k in ranks})
-    yield Sentence()
-    how = "exact means over all choices of templates, independent for each probe"
-    if "frr_se" in ds:
-        many = sorted(set(ds["draws"].values.tolist()) - {0})
-        how = f"means over {' or '.join(map(str, many))} galleries drawn for each probe"
-    yield Sentence(f"Rates are {how}.")
-    yield Warnings(results)
-
-
-def _rate_text(rate: float) -> str:
-    return percent(rate, "fine")
-
-
-def _table(
-    ds: xr.Dataset,
-    columns: dict[str, xr.DataArray],
-    *,
-    fewer: bool = False,
-    text: Callable[[float], str] = _rate_text,
-) -> Table:
-    """Return rates, or other numbers as `text`, one line for each number of templates."""
-    heads = ["templates", *columns]
-    fewer = fewer and bool(ds["fewer"].values.any())
-    if fewer:
-        heads.append("subjects with fewer")
-    rows = []
-    for i, size in enumerate(ds["gallery_templates"].values.tolist()):
-        row = [f"{size:,}"]
-        for column in columns.values():
-            row.append(text(float(column[i])))
-        if fewer:
-            row.append(f"{int(ds['fewer'][i]):,}")
-        rows.append(row)
-    return Table(heads, rows)

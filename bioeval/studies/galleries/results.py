@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval import DataError
 from bioeval.base import Name, counted, names_of
+from bioeval.document import Message, from_json, message_attrs, messages_of
 from bioeval.evaluation import TaskCounts
 from bioeval.results import ClosedSetCounts, OpenSetAttempts, OpenSetCounts, Scalars
 from bioeval.studies.galleries.drawn import Drawn
@@ -121,13 +122,12 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
-    notes = [
-        f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts "
-        "are sums and no weights of the means"
-    ]
+    found: list[str | Message] = [Message("mean-over-galleries", galleries=list(results))]
     for dataset in every:
-        notes += str(dataset.attrs.get("warnings", "")).splitlines()
-    attrs |= {"galleries": " ".join(results), "warnings": "\n".join(dict.fromkeys(notes))}
+        found += [*str(dataset.attrs.get("warnings", "")).splitlines(), *messages_of(dataset.attrs)]
+    attrs.pop("warnings", None)  # those that all galleries have
+    attrs.pop("messages", None)
+    attrs |= {"galleries": " ".join(results), **message_attrs(found)}
     return xr.Dataset(variables, coordinates, attrs)
 
 
@@ -218,15 +218,9 @@ def sampled_dataset(
     coords = {k: (k, v.values, v.attrs) for k, v in first.coords.items()}
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
-    attrs["warnings"] = "\n".join(filter(None, [attrs["warnings"], note]))
+    attrs |= message_attrs(from_json(note), attrs)
     mated = int((tallies[0].mates > 0).sum())  # the same in all galleries
     return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)
-
-
-NO_POINTS = (
-    "operating points of expected rates are known between the thresholds of the result only: "
-    "EER and DIR at a FAR lie within the bounds ..._at_least and ..._at_most"
-)
 
 
 def closed_set_expected(
@@ -237,7 +231,7 @@ def closed_set_expected(
     counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     counts.require_mated(tally.about.layout, unmated, tally.first_unmated)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
-    dataset = counts.dataset(tally.about, options, note)
+    dataset = counts.dataset(tally.about, options, from_json(note))
     return with_fewer_mates(dataset, tally.fewer_mates, tally.genuine, tally.size)
 
 
@@ -275,8 +269,10 @@ def open_set_expected(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
-    notes = [note] if note else []
-    result = counts.dataset(points, targets, about, options, notes, [NO_POINTS])
+    notes: list[str | Message] = [*from_json(note)]
+    if tally.genuine and impostor:
+        notes.append(Message("points-between-thresholds"))
+    result = counts.dataset(points, targets, about, options, notes, [])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
 
 
@@ -301,11 +297,8 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
     attrs = names_of("open_set")["fewer_mates"].attrs()
     dataset = dataset.assign(fewer_mates=((), np.int64(fewer), attrs))
     if fewer:
-        note = (
-            f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
-            "templates of their subject; the gallery holds all of these"
-        )
-        dataset.attrs["warnings"] = "\n".join(filter(None, [dataset.attrs["warnings"], note]))
+        found = Message("fewer-mates-than-drawn", fewer=fewer, genuine=genuine, templates=size)
+        dataset.attrs |= message_attrs([found], dataset.attrs)
     return dataset
 
 

@@ -36,7 +36,7 @@ bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
     ),
     nodes={"garbe": "groups"},
     views=(
-        View(("verification by group",), "groups"),
-        View(("open-set identification by group",), "groups", rates="identification"),
+        View(("verification by group", "open-set identification by group"), "section", "section"),
     ),
+    messages="messages.MESSAGES",
 )

@@ -12,7 +12,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -37,7 +36,9 @@ from bioeval.cli import (
 @shared_options(templates=True, fusion=True)
 @option("--alpha", "Weight of FAR in FDR and GARBE, 0 to 1.", float, 0.5)
 @output_options(
-    "results.nc, summary.json, table.txt, groups.csv and pairs.csv", "draw the groups", report=True
+    "results.nc, summary.json, table.txt and a CSV file of each table",
+    "draw the groups",
+    report=True,
 )
 @shared_options(
     interval="Add confidence intervals by subject.  [none]",
@@ -58,24 +59,4 @@ def command(data: str, **options: Any) -> None:
         from bioeval.studies.groups.groups import by_group
 
         dataset = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
-        groups, at_targets = rows_over(dataset, "group"), rows_over(dataset, "group", "far_target")
-        if "claimed_group" in dataset.dims:
-            pairs = rows_over(dataset, "group", "claimed_group")
-        else:
-            pairs = []
-        document = {
-            **run.document(dataset),
-            "groups": groups,
-            "pairs": pairs,
-            "own_thresholds": at_targets,
-        }
-        table = {row["group"]: dict(row) for row in groups}
-        for at_target in at_targets:
-            of_group, target = table[at_target["group"]], at_target["far_target"]
-            for key, value in at_target.items():
-                if key not in ("group", "far_target"):
-                    of_group[f"{key}_{target:g}"] = value
-        csv = {"groups.csv": list(table.values())}
-        if pairs:
-            csv["pairs.csv"] = pairs
-        run.finish(dataset, document, csv)
+        run.finish(dataset)

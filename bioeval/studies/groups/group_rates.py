@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import Name, Stream, larger_is_closer, names_of, require_memory, short_name, stage
+from bioeval.base import Name, Stream, larger_is_closer, names_of, require_memory, stage
+from bioeval.document import Message
 from bioeval.results import RuleOf, about_attrs, along, build
 from bioeval.scores import mates_among
 from bioeval.stats import (
@@ -37,7 +38,6 @@ from bioeval.tallies import (
     MergingSinks,
     PairCounts,
     SubjectAttempts,
-    per_cent,
     to_user,
 )
 
@@ -95,9 +95,6 @@ for _rate, _within in (("far", "FAR within the group"), ("frr", "FRR of the grou
         f"p-value by permutation: people of all groups have the same distribution ({_within})"
     )
 
-# Groups that a warning names.
-_NAMED = 6
-
 
 def groups_dataset(
     tally: GroupTally,
@@ -150,77 +147,71 @@ def groups_dataset(
         **inequity(far.diagonal(), frr, alpha),
     }
     coordinates = {"group": groups, "claimed_group": groups, "far_target": targets}
-    at_frr, at_far = per_cent(round(frr_all, 6)), per_cent(round(far_all, 8))
-    rare = [
-        (frr_flagged, f"false rejects expected at the overall FRR of {at_frr}"),
-        (far_flagged, f"false accepts expected at the overall FAR of {at_far}"),
-    ]
-    for flags, target in zip(frr_at_far_flagged.T, targets.tolist(), strict=True):
-        rare_errors = f"false accepts expected at FAR {per_cent(target)} within the group"
-        rare.append((flags, rare_errors))
     remarks = _undefined(tally, groups, frr, far.diagonal())
-    remarks += flag_warnings(groups, few, rare)
+    remarks += few_subjects(groups, few)
+    remarks += few_errors(groups, few, "frr", frr_all, frr_flagged)
+    remarks += few_errors(groups, few, "far", far_all, far_flagged)
+    for flags, target in zip(frr_at_far_flagged.T, targets.tolist(), strict=True):
+        if (rare := flags & ~few).any():
+            listed = groups[rare].tolist()
+            code = "few-expected-errors-at-target"
+            remarks.append(Message(code, needed=int(RuleOf(30)), target=target, groups=listed))
     attrs = about_attrs(tally.about, "verification by group", remarks)
     return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
 
 def _undefined(
     tally: GroupTally, groups: np.ndarray, frr: np.ndarray, far: np.ndarray
-) -> list[str]:
+) -> list[Message]:
     """Return why measures of inequity are not defined."""
     if not tally.chosen.defined:
-        return [
-            "there is no genuine or no impostor attempt to choose a threshold on: rates are not "
-            "defined (NaN); give a number as `threshold`"
-        ]
+        return [Message("no-attempts-for-common-threshold")]
     if len(groups) < 2:
-        only = named(groups, np.ones(1, dtype=bool))
-        return [f"there is only one group ({only}): FDR and GARBE are not defined (NaN)"]
+        return [Message("only-one-group", group=groups.tolist()[0])]
     remarks = []
-    for rates, rate_name, attempt in (
-        (frr, "FRR", "genuine attempt"),
-        (far, "FAR within the group", "impostor attempt"),
-    ):
+    for rate, rates, attempts in (("frr", frr, "genuine"), ("far", far, "impostor")):
         if (unknown := np.isnan(rates)).any():
-            remarks.append(
-                f"no {attempt} in {named(groups, unknown)}: {rate_name} is not defined (NaN), nor "
-                "are FDR, GARBE and its ratios"
-            )
+            listed = groups[unknown].tolist()
+            code = "groups-without-attempts"
+            remarks.append(Message(code, attempts=attempts, rate=rate, groups=listed))
         elif (rates == 0).any():
-            remarks.append(
-                f"{rate_name} is 0 in {named(groups, rates == 0)}: its ratios are not defined (NaN)"
-            )
+            listed = groups[rates == 0].tolist()
+            remarks.append(Message("groups-with-rate-of-zero", rate=rate, groups=listed))
     return remarks
 
 
-def flag_warnings(
-    groups: np.ndarray, few: np.ndarray, errors: Iterable[tuple[np.ndarray, str]]
-) -> list[str]:
-    """Return warnings of groups, or pairs of groups, with too few subjects or errors to be ranked.
+def few_subjects(groups: np.ndarray, few: np.ndarray) -> list[Message]:
+    """Return the warning of groups with too few subjects to be ranked; `few` flags them."""
+    if not few.any():
+        return []
+    listed = groups[few].tolist()
+    return [Message("groups-of-few-subjects", needed=FEW_SUBJECTS, groups=listed)]
 
-    `few` flags the groups with few subjects, `errors` are other flags, and what is too rare there.
+
+def few_errors(
+    groups: np.ndarray, few: np.ndarray, rate: str, overall: float, flags: np.ndarray
+) -> list[Message]:
+    """Return the warning of groups, or of pairs of groups, with too few errors to be ranked.
+
+    The errors are those that are expected at the `overall` rate. Groups with `few` subjects have a
+    warning of their own.
     """
-    remarks = []
-    if few.any():
-        remarks.append(
-            f"fewer than {FEW_SUBJECTS} subjects: {named(groups, few)}; flagged, and not to be "
-            "ranked"
-        )
-    for flags, rare_errors in errors:
-        few_errors = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
-        if few_errors.any():
-            where = f"{int(few_errors.sum())} of {few_errors.size} pairs of groups"
-            if few_errors.ndim == 1:
-                where = named(groups, few_errors)
-            remarks.append(f"fewer than {RuleOf(30)} {rare_errors} (rule of 30): {where}")
-    return remarks
-
-
-def named(groups: np.ndarray, flags: np.ndarray) -> str:
-    """Return the names of flagged groups, short and printable; of many, the first few."""
-    names = [short_name(str(label), 40) for label in groups[flags].tolist()]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    rare = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
+    if not rare.any() or math.isnan(overall):
+        return []
+    errors = {"frr": "false rejects", "far": "false accepts"}[rate]
+    expected: dict[str, Any] = {
+        "needed": int(RuleOf(30)),
+        "errors": errors,
+        "rate": rate,
+        "overall": overall,
+    }
+    if rare.ndim == 1:
+        listed = groups[rare].tolist()
+        return [Message("few-expected-errors-in-groups", **expected, groups=listed)]
+    flagged = int(rare.sum())
+    code = "few-expected-errors-between-groups"
+    return [Message(code, **expected, flagged=flagged, pairs=rare.size)]
 
 
 # Numbers of false accepts around that of a target, as its multiples, for replicates.
@@ -293,7 +284,7 @@ def group_intervals(
     at_far[0] = np.clip(at_far[0], 0, 1)
     trials = _trials(attempts, group, people, number)
     limits = _limits(far, frr, at_far, trials, options)
-    remarks = [*options.few_people(attempts.people)]
+    remarks: list[str | Message] = [*options.few_people(attempts.people)]
     if sign < 0:
         low, high = limits["threshold_at_far"]
         limits["threshold_at_far"] = -high, -low
@@ -303,8 +294,8 @@ def group_intervals(
         limits |= _limits_without_each(group, by_person, pairs, trials, options.confidence)
     alone = (trials[0] == 1) & ~np.isnan(dataset["frr"].values)
     if alone.any():
-        who = named(dataset["group"].values, alone)
-        remarks.append(f"FRR of {who} has no limits (NaN): it is that of one subject")
+        listed = dataset["group"].values[alone].tolist()
+        remarks.append(Message("groups-of-one-subject", groups=listed))
     differences = _Differences(dataset, group, by_person, pairs, trials, options)
     measured, variables = {}, {}
     if tally.chosen.defined:
@@ -523,21 +514,14 @@ class _Differences:
             self._frr[g] = _with_mates(g, group, genuine, int(subjects[g]))
             self._far[g] = pairs.people_of(g, g, int(disjoint[g, g]))
         self._compared = self._enough.sum() > 1
-        self.remarks: list[str] = []
+        self.remarks: list[Message] = []
         if len(names) < 2:
             return
         if not self._compared:
-            self.remarks.append(
-                "whether groups differ is not concluded: fewer than two groups have "
-                f"{FEW_SUBJECTS} subjects, so that FDR, GARBE and ratios have no limits, and the "
-                "tests no p-value (NaN)"
-            )
+            self.remarks.append(Message("groups-not-compared", needed=FEW_SUBJECTS))
         elif not self._enough.all():
-            few = named(names, ~self._enough)
-            self.remarks.append(
-                f"nothing is concluded about {few} (fewer than {FEW_SUBJECTS} subjects): limits of "
-                "FDR, GARBE and ratios allow any rate there, and the tests leave it out"
-            )
+            few, code = names[~self._enough].tolist(), "groups-left-out-of-comparison"
+            self.remarks.append(Message(code, needed=FEW_SUBJECTS, groups=few))
 
     def _together(self, people: list[PeopleOfRate | None], rates: int) -> Limits:
         """Return limits that hold for so many rates together."""
@@ -579,10 +563,7 @@ class _Differences:
             )
         tables = self._pairs.tables
         if tables is None:
-            self.remarks.append(
-                "no p-value that FAR within groups differs (NaN): it is tested with up to "
-                f"{MOST_TESTED:,} subjects"
-            )
+            self.remarks.append(Message("too-many-subjects-for-test", most=MOST_TESTED))
             return p_values
         where, groups = self._tested(inside & (tables[1].sum(axis=1) > 0))
         if len(np.unique(groups)) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,26 +23,10 @@ from bioeval.base import (
     require_number,
     require_text,
     rows_reported_to,
-    short_name,
 )
+from bioeval.document import message_attrs
 from bioeval.evaluation import distributable
-from bioeval.results import (
-    Block,
-    DataHeader,
-    Intervals,
-    Note,
-    ResultsBySystem,
-    RuleOf,
-    Sentence,
-    Table,
-    Title,
-    Warnings,
-    along,
-    build,
-    number,
-    percent,
-    threshold_text,
-)
+from bioeval.results import RuleOf, along, build
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -61,7 +45,8 @@ from bioeval.stats import IntervalOptions
 from bioeval.studies.groups.group_rates import (
     FEW_SUBJECTS,
     GROUPS,
-    flag_warnings,
+    few_errors,
+    few_subjects,
     group_intervals,
     groups_dataset,
 )
@@ -78,7 +63,6 @@ from bioeval.tallies import (
     VerificationCounter,
     check_targets,
     is_symmetric,
-    per_cent,
     require_values,
 )
 
@@ -175,7 +159,7 @@ def by_group(
         ``few_subjects frr_flagged far_flagged frr_at_far_flagged`` are 1 where there are fewer
         than 30 subjects, or fewer than 30 errors are expected at the overall rate or at the target
         (``expected_fr expected_fa expected_fa_at_far``; each pair of a symmetric matrix once):
-        too little to rank groups by. The attribute ``warnings`` names them.
+        too little to rank groups by. :func:`bioeval.messages` names them.
 
     Raises
     ------
@@ -344,151 +328,6 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.array(texts, dtype=str)[order], order
 
 
-_LABELS = {
-    "fdr": "FDR (1: all groups equal; weight of FAR {alpha:g})",
-    "garbe": "GARBE (0: all groups equal; weight of FAR {alpha:g})",
-    "far_max_over_min": "FAR{within}, largest / smallest",
-    "far_max_over_geomean": "FAR{within}, largest / geometric mean",
-    "frr_max_over_min": "FRR, largest / smallest",
-    "frr_max_over_geomean": "FRR, largest / geometric mean",
-}
-
-# Most groups whose pairs are shown, and the length of a name.
-_PAIRED, _LONGEST = 12, 20
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the rates of groups and of pairs of groups, and the measures that compare them.
-
-    A rate that is flagged has an asterisk; groups are in the order of their names.
-    """
-    ds = results[""]
-    names = [short_name(str(x), _LONGEST) for x in ds["group"].values.tolist()]
-    fixed = ds.attrs["chosen_on"] == "given"
-    searches = "claimed_group" not in ds.dims
-    if searches:
-        yield Title("Open-set identification by group of the probe, rank 1")
-    else:
-        yield Title(f"Verification by group, {ds.attrs['templates']}-template")
-    yield DataHeader(results)
-    rule = f", {ds.attrs['threshold_rule_in_words']} of all groups" if not fixed else ""
-    yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
-    yield Sentence()
-    counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
-    rows = []
-    for i, name in enumerate(names):
-        few = "*" if ds["few_subjects"][i] else ""
-        counts = [f"{int(ds[x][i]):,}" for x in counted]
-        far = _written(ds, "far", (i,) if searches else (i, i))
-        rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", (i,)), far])
-    total = [f"{int(ds[x].sum()):,}" for x in counted]
-    far_overall = percent(float(ds["far_overall"]), "fine", "") if searches else ""
-    rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), far_overall])
-    made = ["mated", "non-mated", "FRR, %", "FAR, %"]
-    heads = made if searches else ["genuine", "FRR, %", "FAR within, %"]
-    yield Table(["", "subjects", *heads], rows, folds=True)
-    yield Sentence()
-    if not searches:
-        yield from _pairs_of_groups(ds, names)
-    targets = ds["far_target"].values.tolist()
-    if targets:
-        yield Sentence("FRR, %, of each group at its own threshold")
-        rows = []
-        for i, name in enumerate(names):
-            rates = [_written(ds, "frr_at_far", (i, k)) for k in range(len(targets))]
-            rows.append([name, *rates])
-        yield Table(["", *(f"at FAR {per_cent(x)}" for x in targets)], rows, folds=True)
-    rows = []
-    within = "" if searches else " within groups"
-    for name in INEQUITY:
-        between = _between(ds, name)
-        label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]), within=within)
-        rows.append([label, number(float(ds[name]), ".4f"), between])
-    yield Table(["", "", ""], rows, reworded="labels", folds=True)
-    yield from _whether_groups_differ(ds)
-    if not fixed:
-        text = "The threshold was chosen on these data, so the rates are optimistic."
-        yield Note(text, indented=False)
-    yield Intervals(results)
-    if any(ds[x].values.any() for x in ds.data_vars if str(x).endswith("_flagged")):
-        text = "*: fewer than 30 subjects or expected errors, too few to rank groups."
-        yield Note(text, indented=False)
-    yield Warnings(results)
-
-
-def _between(ds: xr.Dataset, name: str) -> str:
-    """Return the limits of a measure; those without an upper one in words."""
-    low, high = (float(ds.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
-    if math.isnan(low):
-        return ""
-    if math.isinf(high):
-        return f"at least {low:.4g}"
-    return f"[{low:.4g}, {high:.4g}]"
-
-
-def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the limits of the rates of all groups together, and the tests."""
-    if "frr_groups_p" not in ds:
-        return
-    if not np.isnan(ds["fdr_low"]):
-        text = "Limits of these measures: their values within limits that all rates keep together."
-        yield Note(text, indented=False)
-    yield Sentence()
-    yield Sentence("Limits of the rates, %, that hold for all groups together")
-    rows = []
-    for i, label in enumerate(ds["group"].values.tolist()):
-        ends = [_ends(ds, f"{rate}_simultaneous", i) for rate in ("frr", "far")]
-        rows.append([short_name(str(label), _LONGEST), *ends])
-    yield Table(["", "FRR", "FAR within"], rows, folds=True)
-    tests = []
-    for rate, words in (("frr", "FRR"), ("far", "FAR within groups")):
-        p_value = float(ds[f"{rate}_groups_p"])
-        if p_value == p_value:
-            tests.append(f"{words} p {number(p_value, 'p')}")
-    if tests:
-        text = "Test that people of all groups have the same distribution (permutation): "
-        yield Note(text + ", ".join(tests), indented=False)
-
-
-def _ends(ds: xr.Dataset, name: str, place: int) -> str:
-    """Return the limits of a rate in per cent; empty where there are none."""
-    low, high = (float(ds[f"{name}_{end}"][place]) for end in ("low", "high"))
-    if low != low:
-        return ""
-    return f"[{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
-
-
-def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:
-    """Yield FAR by the group of the probe and that of the claimed subject."""
-    if len(names) > _PAIRED:
-        text = f"FAR of {len(names) ** 2:,} pairs of groups: see pairs.csv (--out)"
-        yield Note(text, indented=False, exact=True)
-    elif len(names) > 1:
-        yield Sentence("FAR, %, by group of the probe (line) and of the claimed subject (column)")
-        rows = []
-        for i, name in enumerate(names):
-            rates = [_written(ds, "far", (i, j), ends=False) for j in range(len(names))]
-            rows.append([name, *rates])
-        yield Table(["", *names], rows, reworded="", folds=True)
-    else:
-        return
-    yield Sentence()
-
-
-def _written(ds: xr.Dataset, name: str, place: tuple[int, ...], ends: bool = True) -> str:
-    """Return a rate in per cent, with its interval and its flag."""
-    value = float(ds[name].values[place])
-    flagged = f"{name}_flagged" in ds and ds[f"{name}_flagged"].values[place]
-    flag = "*" if flagged and value == value else ""
-    text = percent(value, "fine", "") + flag
-    if ends and f"{name}_low" in ds:
-        low = float(ds[f"{name}_low"].values[place])
-        high = float(ds[f"{name}_high"].values[place])
-        if low == low:
-            text += f" [{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
-    return text
-
-
 SEARCHES: dict[str, Name] = {
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
     **names_of("open_set", "frr", "far", "fa"),
@@ -620,12 +459,12 @@ def _dataset(
         if name in parts[0].attrs:
             attrs[name] = parts[0].attrs[name]
     attrs |= {"task": "open-set identification by group", "alpha": alpha}
-    rare = [
-        (frr_flagged, "missed mates expected at the overall rate"),
-        (far_flagged, "false accepts expected at the overall rate"),
+    remarks = [
+        *few_subjects(labels, few),
+        *few_errors(labels, few, "frr", frr_overall, frr_flagged),
+        *few_errors(labels, few, "far", far_overall, far_flagged),
     ]
-    remarks = [*str(whole.attrs["warnings"]).splitlines(), *flag_warnings(labels, few, rare)]
-    attrs["warnings"] = "\n".join(remarks)
+    attrs |= message_attrs(remarks, attrs)
     return build(variables, SEARCHES, {"group": labels, "far_target": targets}, attrs)
 
 

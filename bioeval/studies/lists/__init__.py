@@ -6,6 +6,7 @@ STUDY = StudyManifest(
     calls={"results": ("top_k",)},
     formats=("files",),
     runners={"top-k": "tasks"},
+    messages="messages.MESSAGES",
     needs=("reid",),
     heading="Re-identification and tracking",
 )

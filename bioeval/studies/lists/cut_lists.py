@@ -17,7 +17,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError, ProtocolError, TopKScores
-from bioeval.base import Argument, Name, counted, names_of
+from bioeval.base import Argument, Name, names_of
+from bioeval.document import Message
 from bioeval.protocol import OpenSet
 from bioeval.results import (
     MatchCurve,
@@ -29,19 +30,19 @@ from bioeval.results import (
     about_attrs,
     build,
     rate,
-    support_warnings,
+    support_messages,
 )
 from bioeval.scores import Provenance, codes_of
 from bioeval.studies.lists.results import junk_codes, listed_matches
 from bioeval.studies.reid.convention import Convention, left_out_notes, left_out_queries
-from bioeval.studies.reid.matches import RetrievedSets, cut_warnings
+from bioeval.studies.reid.matches import RetrievedSets, cut_messages
 from bioeval.studies.reid.passes import unscaled
 from bioeval.studies.reid.results import (
     GOM,
     GOM_MEANS,
     GomOptions,
     in_units_of_user,
-    missing_warnings,
+    missing_messages,
     summary,
 )
 from bioeval.tallies import (
@@ -76,19 +77,14 @@ def bounded_variables(bounds: Mapping[str, Bounded]) -> Variables:
     return variables
 
 
-def _bound_warnings(variables: Variables, depth: int) -> list[str]:
-    """Return a warning of the variables that lists of a depth only bound, in whole or in part."""
+def _bound_messages(variables: Variables, depth: int) -> list[Message]:
+    """Return a message of the variables that lists of a depth only bound, in whole or in part."""
     bounded = []
     for bound in variables:
         name = bound.removesuffix("_at_least")
         if name != bound:
             bounded.append(f"{name} (in part)" if name in variables else name)
-    if not bounded:
-        return []
-    return [
-        f"lists of {counted(depth, 'entries')} do not determine {', '.join(bounded)}: the values "
-        "lie between ..._at_least and ..._at_most"
-    ]
+    return [Message("values-within-bounds", depth=depth, values=bounded)] if bounded else []
 
 
 def with_bounds(names: Mapping[str, Name]) -> dict[str, Name]:
@@ -143,14 +139,11 @@ def open_set(
     fixed = attempts.scalars(about, searches.role, far_targets, exact)
     fixed.variables.pop("tied")
     variables = bounded_variables(bounds | points | {"tied": ((), *searches.tied)})
-    notes = []
+    messages = list[Message]()
     if cut := searches.cut:
-        notes.append(
-            f"{counted(cut, 'mated searches')} without a listed mate among {scores.depth} entries: "
-            "beyond the lists, rates are bounds ..._at_least and ..._at_most"
-        )
-    notes += _bound_warnings(variables | fixed.variables, scores.depth)
-    remarks = support_warnings(far_targets, attempts.impostor, False, "DIR")
+        messages.append(Message("mates-beyond-lists", searches=cut, depth=scores.depth))
+    messages += _bound_messages(variables | fixed.variables, scores.depth)
+    remarks = support_messages(far_targets, attempts.impostor, False, "dir")
     options = {
         "rank_unit": task.rank_unit,
         "fusion": task.fusion,
@@ -158,7 +151,7 @@ def open_set(
         "impostors": searches.role,
         "depth": scores.depth,
     }
-    attrs = attempts.attrs(about, options, notes, remarks)
+    attrs = attempts.attrs(about, options, messages, remarks)
     coordinates = {"threshold": grid, "rank": np.arange(1, count + 1), **fixed.labels}
     return build(variables | fixed.variables, with_bounds(names_of("open_set")), coordinates, attrs)
 
@@ -454,16 +447,16 @@ def gom_of_lists(
         "left_out": left_out.sum(),
         "removed": (scores.gallery_size - lists.candidates).sum(),
     }
-    notes = missing_warnings(known[~left_out], absent[~left_out], options.variant)
+    notes: list[str | Message] = []
+    notes += missing_messages(known[~left_out], absent[~left_out], options.variant)
     distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
     notes += left_out_notes(scores, distractor_ids, rules.junk_ids)
     if cut := lists.cut:
         notes.append(
-            f"{cut} of {len(known)} queries retrieve all {scores.depth} entries of their list at "
-            "some threshold: from there on, rates are bounds ..._at_least and ..._at_most"
+            Message("lists-retrieved-whole", whole=cut, queries=len(known), depth=scores.depth)
         )
-    notes += _bound_warnings(variables, scores.depth)
-    notes += cut_warnings(lists.positives, scores.depth, "positives")
+    notes += _bound_messages(variables, scores.depth)
+    notes += cut_messages(lists.positives, scores.depth, "positives")
     attrs = about_attrs(Provenance.of(scores), "GOM", notes) | {
         "variant": options.variant,
         "budget": int(options.budget),

@@ -21,6 +21,7 @@ from bioeval.base import (
     require_flag,
     require_integer,
 )
+from bioeval.document import Message
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, along, build, rate
 from bioeval.scores import Codes, Provenance, codes_of
 from bioeval.studies.reid.convention import (
@@ -36,7 +37,7 @@ from bioeval.studies.reid.matches import (
     MatchLists,
     RankKOver,
     Unmatched,
-    cut_warnings,
+    cut_messages,
     interpolated_precision,
     match_sum,
 )
@@ -274,16 +275,17 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     means = {name: QueryMean.of(name, x, counted, query, size) for name, x in values.items()}
     beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid & ~left_out).sum())
-    notes, about = cut_warnings(lists.positives, cut, options.rank_k_over), Provenance.of(scores)
+    about = Provenance.of(scores)
+    notes: list[str | Message] = [*cut_messages(lists.positives, cut, options.rank_k_over)]
     notes += left_out_notes(scores, distractor_ids, options.junk_ids)
     if skipped:
-        treatment = "were left out" if options.unmatched == "skip" else "count as 0"
-        notes.append(f"{skipped} queries without a match in the gallery {treatment}")
+        treatment = "left out" if options.unmatched == "skip" else "counted as 0"
+        notes.append(Message("queries-without-match", queries=skipped, treatment=treatment))
     if not complete:
-        lost = ", ".join(x.label for x in QUERY_MEANS.values() if x.name not in means)
-        notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
+        lost = [x.label for x in QUERY_MEANS.values() if x.name not in means]
+        notes.append(Message("matches-beyond-lists", measures=lost))
     if unknown.any():
-        notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
+        notes.append(Message("precision-up-to-rank", rank=int(ap_reach or 0)))
     over_ranks = {}
     for name, curve in curves.items():
         over_ranks[name] = np.where(unknown, np.nan, curve.means(last))

@@ -74,7 +74,6 @@ from bioeval.views.tables import (
     optimistic,
     section as terminal_section,
     warnings,
-    with_joined_targets,
 )
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
@@ -429,7 +428,7 @@ def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     listed = []
     for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
         for text, paths in groups.items():
-            said = with_joined_targets(term_translator(by_path[paths[0]])(str(_plain(text))))
+            said = term_translator(by_path[paths[0]])(str(_plain(text)))
             listed.append({"text": said, "of": _warned(paths, parts), "serious": serious})
     return listed
 

@@ -45,9 +45,10 @@ bioeval plan scores.zarr --workers 8
 bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
 """,
     views=(
-        View((), "workload", dim="event", lines=True),
-        View(("sample size",), "sample_size", lines=True),
-        View(("planned run",), "planned_run", lines=True),
+        View((), "work_section", "section", dim="event"),
+        View(("sample size",), "size_section", "section"),
+        View(("planned run",), "run_section", "section"),
     ),
+    messages="messages.MESSAGES",
     needs=("assurance",),
 )

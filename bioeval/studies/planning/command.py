@@ -16,7 +16,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 @option("--protocol CARD", "Name of a protocol, or path of a card (.toml).", Value.CARD, "auto")
 @option("--no-auc", "Plan without AUC, d' and similar measures.", bool)
 @option("--workers N", "Processor cores.", int, 1)
-@output_options("results.nc, summary.json and table.txt")
+@output_options("results.nc, summary.json, table.txt and CSV files")
 @shared_options(reading=True)
 def plan_command(data: str | None, protocol: str, workers: int, **options: Any) -> None:
     """Estimate the comparisons, memory and processor time of an evaluation.
@@ -59,7 +58,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
         }
         scores = run.read() if data is not None else None
         ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.finish(ds, {"file": data, **run.described(ds)})
+        run.finish(ds)
 
 
 @click.command("sample-size", cls=Command)
@@ -85,7 +84,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
     float,
     0.92,
 )
-@output_options("results.nc, summary.json and table.txt")
+@output_options("results.nc, summary.json, table.txt and CSV files")
 @shared_options(seed="Random seed, for an EER.", reading=True)
 def sample_size_command(pilot: str | None, **options: Any) -> None:
     """Find how many subjects, templates and sessions a verification test needs.
@@ -99,8 +98,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
         scores = run.read() if pilot is not None else None
         run.stages("counting")
         ds = sample_size(scores, **run.options)
-        document = {"file": pilot, **run.described(ds, plans=rows_over(ds, "templates"))}
-        run.finish(ds, document)
+        run.finish(ds)
 
 
 TASKS = ("verification/single", "verification/multi", "open_set")
@@ -150,7 +148,7 @@ def _by_name(text: str) -> dict[str, float]:
     "wilson for pairs without subjects]",
     get_args(IntervalMethod),
 )
-@output_options("results.nc, summary.json and table.txt")
+@output_options("results.nc, summary.json, table.txt and CSV files")
 @shared_options(interval=True, reading=True)
 def workload_command(data: str | None, **options: Any) -> None:
     """Estimate the false alarms and rejected people of a system per day.
@@ -171,7 +169,8 @@ def workload_command(data: str | None, **options: Any) -> None:
         from bioeval.studies.planning.workload import far_of_alarms, workload
 
         arguments = run.options
-        task, rates, words = arguments.pop("task"), arguments.pop("rates", None), ""
+        task, rates = arguments.pop("task"), arguments.pop("rates", None)
+        choice: dict[str, str] = {}
         saved = Path(data or "")
         if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
             rates = _of_results(saved, task)
@@ -183,20 +182,14 @@ def workload_command(data: str | None, **options: Any) -> None:
                 people, share = arguments["people_per_day"], arguments["impostor_share"]
                 size = arguments.get("gallery_size")
                 arguments["far_target"] = far_of_alarms(alarms, people, share, size)
-            rates, threshold, words = _evaluated(scores, task, arguments, of_scores)
+            rates, threshold, choice = _evaluated(scores, task, arguments, of_scores)
             arguments |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
             arguments["confidence"] = of_scores["confidence"]
         ds = workload(rates, **arguments)
-        ds.attrs["operating_point"] += words
-        events = []
-        for i, name in enumerate(ds["event"].values.tolist()):
-            event = ds.isel(event=i)
-            periods = rows_over(event, "days")
-            events.append({"event": name, **rows_over(event)[0], "periods": periods})
-        document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
-        run.finish(ds, document)
+        ds.attrs |= choice
+        run.finish(ds)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
@@ -221,8 +214,8 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
 def _evaluated(
     scores: Any, task: Any, options: dict[str, Any], of_scores: dict[str, Any]
-) -> tuple[xr.Dataset, float, str]:
-    """Return the rates of scores at the operating point, its threshold, and how it is chosen."""
+) -> tuple[xr.Dataset, float, dict[str, str]]:
+    """Return the rates of scores at the operating point, its threshold, and its rule."""
     from functools import partial
 
     from bioeval import open_set, verification
@@ -236,17 +229,15 @@ def _evaluated(
         raise click.UsageError(
             "give --far X, --threshold T or --alarms-per-day K, the operating point in use"
         )
-    words = ""
+    choice = {"threshold_rule": str(rule), "chosen_on": "these data"}
     if rule.name == "fixed":
-        threshold = rule.values[0]
+        threshold, choice = rule.values[0], {}
     elif rule.name == "far":
         rates = evaluate(scores, far_targets=rule.values)
         threshold = ResultThresholds(rates).of_rule(rule)
-        words = f", the loosest with FAR <= {rule.values[0]:g} on these data (optimistic)"
     else:
         threshold = ResultThresholds(evaluate(scores)).of_rule(rule)
-        words = f", {rule.words} on these data (optimistic)"
-    return evaluate(scores, thresholds=[threshold], **of_scores), threshold, words
+    return evaluate(scores, thresholds=[threshold], **of_scores), threshold, choice
 
 
 def _rule(options: dict[str, Any]) -> Rule | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -14,8 +14,6 @@ from bioeval import DataError, Protocol, Scores, __version__, evaluate
 from bioeval.base import (
     Argument,
     Name,
-    counted,
-    in_words,
     physical_memory,
     require_choice,
     require_flag,
@@ -23,7 +21,8 @@ from bioeval.base import (
     require_number,
     stage,
 )
-from bioeval.results import Block, ResultsBySystem, Sentence, Table, Warnings, build
+from bioeval.document import Message, message_attrs
+from bioeval.results import build
 from bioeval.scores import (
     BlockReader,
     are_pairs,
@@ -190,15 +189,16 @@ def plan_run(
         "matrix_bytes": memory.whole,
         "working_bytes": working,
     }
-    there, warning = physical_memory(), ""
-    if there and working > there:
-        warning = (
-            f"a worker would need {in_words(working)} and this machine has {in_words(there)}: "
-            f"split the probes among workers, and the gallery into {math.ceil(2 * working / there)}"
-            " parts (bioeval best-mates, then bioeval tally --mates)"
+    available, messages = physical_memory(), list[Message]()
+    if available and working > available:
+        parts = math.ceil(2 * working / available)
+        messages.append(
+            Message(
+                "run-exceeds-memory", needed=float(working), available=float(available), parts=parts
+            )
         )
     attrs: dict[str, Any] = {"task": "planned run", "workers": workers, "dim": features}
-    attrs |= {"dtype": dtype, "bioeval_version": __version__, "warnings": warning}
+    attrs |= {"dtype": dtype, "bioeval_version": __version__, **message_attrs(messages)}
     return build({k: float(v) for k, v in quantities.items()}, PLANNED_RUN, {}, attrs)
 
 
@@ -283,33 +283,3 @@ def _seconds(how: _Measured, protocol: str | Protocol, auc: bool, comparisons: f
     if each <= 0:  # few probes, whose comparisons take no time beside the rest
         each = seconds[1] / cells[1]
     return max(seconds[1] - each * cells[1], 0.0) + each * comparisons
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield a line for each quantity."""
-    ds = results[""]
-    one = {str(k): float(v) for k, v in ds.data_vars.items()}
-    sizes = [("matrix", in_words(one["matrix_bytes"]))]
-    if ds.attrs["dim"]:
-        embeddings = in_words(one["embedding_bytes"])
-        sizes = [("embeddings", embeddings), ("their matrix", in_words(one["matrix_bytes"]))]
-    rows = [
-        ("comparisons", f"{one['comparisons']:.4g}"),
-        ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
-        *sizes,
-        ("memory of a worker", in_words(one["working_bytes"])),
-        ("processor time", _hours_text(one["core_hours"])),
-        (f"time on {counted(ds.attrs['workers'], 'workers')}", _hours_text(one["hours"])),
-    ]
-    yield Table(["", ""], rows, widths=[-26, 16])
-    yield Sentence()
-    yield Sentence(
-        "The time is scaled from short evaluations on this machine, on processor cores that are "
-        "never idle. How many people a test needs: bioeval sample-size."
-    )
-    yield Warnings(results, reworded=False)
-
-
-def _hours_text(hours: float) -> str:
-    """Return hours with three digits, and less than an hour in seconds."""
-    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"

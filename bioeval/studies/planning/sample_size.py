@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -23,19 +23,9 @@ from bioeval.base import (
     require_integer,
     require_number,
 )
+from bioeval.document import Message, message_attrs, messages_of_result
 from bioeval.evaluation import chosen_threshold
-from bioeval.results import (
-    Block,
-    ComparedPeople,
-    ResultsBySystem,
-    RuleOf,
-    Sentence,
-    Table,
-    Variables,
-    Warnings,
-    along,
-    build,
-)
+from bioeval.results import ComparedPeople, RuleOf, Variables, along, build
 from bioeval.scores import (
     BlockReader,
     codes_of,
@@ -64,7 +54,7 @@ class PlanBasis:
     #: Without each subject of the pilot.
     without: Sequence[Components] = ()
     threshold: float = math.nan
-    warnings: Sequence[str] = ()
+    messages: Sequence[Message] = ()
 
     def variance_of(self, templates: int) -> float:
         """Variance of the rate of a subject with a given number of templates."""
@@ -131,12 +121,12 @@ def of_pilot(
     tables, shared = _errors(pilot, point.threshold)
     components = components_of(tables, symmetric=shared)
     subjects, value, variance = len(tables), components.rate, None
-    warnings = [*point.warnings, *_doubts(tables, components)]
+    messages = [*point.messages, *_doubts(tables, components)]
     if measure == "eer":
         z = float(scipy.special.ndtri(0.5 + confidence / 2))
         value, variance = point.eer, subjects * (point.width / (2 * z)) ** 2
     without = components_without_each(tables, symmetric=shared)
-    return PlanBasis(components, value, subjects, variance, without, point.threshold, warnings)
+    return PlanBasis(components, value, subjects, variance, without, point.threshold, messages)
 
 
 @dataclass
@@ -144,7 +134,7 @@ class _PilotPoint:
     """The threshold of a pilot; its EER and the width of the interval, if that is planned."""
 
     threshold: float
-    warnings: Sequence[str] = ()
+    messages: Sequence[Message] = ()
     eer: float = math.nan
     width: float = math.nan
 
@@ -172,7 +162,7 @@ def _operating_point(
         ds = verification(pilot, far_targets=[far], thresholds=2, auc=False)
         point = _PilotPoint(float(ds["threshold_at_far"][0]))
     if threshold is None:
-        point.warnings = list(filter(None, str(ds.attrs["warnings"]).split("\n")))
+        point.messages = messages_of_result(ds)
     else:
         rule = Rule.parse(threshold)
         chosen = chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min")
@@ -223,8 +213,8 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     return tables, shared
 
 
-def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
-    """Return warnings about a pilot; raise where nothing can be planned from it."""
+def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
+    """Return messages about a pilot; raise where nothing can be planned from it."""
     wrong = int(np.count_nonzero(list(map(np.nansum, tables))))
     if not wrong or components.rate >= 1 or not components.total:
         statement = "nothing but genuine errors" if wrong else "no genuine error"
@@ -234,10 +224,7 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
             "of the pilot"
         )
     if wrong < _FEW:
-        return [
-            f"only {counted(wrong, 'subjects')} of the pilot have a genuine error: the plan is "
-            "uncertain, and larger for it"
-        ]
+        return [Message("few-pilot-errors", subjects=wrong)]
     return []
 
 
@@ -417,21 +404,14 @@ def sample_size(
         enough = people_to_promise(shares, far, confidence)
         variables["people_estimated"] = enough.estimated
         variables["people_guaranteed"] = enough.guaranteed
-    warnings = list(basis.warnings)
+    messages = list(basis.messages)
     if pilot is not None and measure == "frr":
         each = round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery)))
         if sizes[-1] > each:
-            warnings.append(
-                f"the pilot has about {each} templates a person: plans for more rest on what its "
-                "errors without a shared template have in common, which few people hardly show; "
-                "they reach their width less often"
-            )
+            messages.append(Message("more-templates-than-pilot", templates=each))
     if width > basis.value:
-        warnings.append(
-            f"the interval may be wider than the rate itself ({basis.value:.3g}): it is then far "
-            "from normal, and the plan is a rough one"
-        )
-    attrs["warnings"] = "\n".join(dict.fromkeys(warnings))
+        messages.append(Message("width-above-rate", rate=float(basis.value)))
+    attrs |= message_attrs(messages)
     return build(variables, SAMPLE_SIZE, {"templates": sizes}, attrs)
 
 
@@ -505,64 +485,6 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
             f"{Argument('templates')} is {received(templates)}; expected increasing numbers"
         )
     return sizes
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield a line for each number of templates, then the rules of 3 and of 30."""
-    ds = results[""]
-    attrs, measure = ds.attrs, ds.attrs["measure"].upper()
-    one = {str(k): float(v) for k, v in ds.data_vars.items() if not v.ndim}
-    yield Sentence(
-        f"{100 * attrs['confidence']:g} % interval of the {measure} by subject, at most "
-        f"{100 * attrs['frr_width']:g} pp (percentage points) wide"
-    )
-    yield Sentence(f"with a probability of {100 * attrs['assurance']:g} %")
-    of_pilot = ""
-    if "pilot_subjects" in one:
-        of_pilot = f" (pilot of {one['pilot_subjects']:,.0f} subjects)"
-    yield Sentence(
-        f"{measure} {100 * one['value']:.4g} %, correlation of a subject's errors "
-        f"{one['icc']:.3g}, and {one['icc'] + one['template_icc']:.3g} with a shared template"
-        f"{of_pilot}"
-    )
-    yield Sentence()
-    names = ["templates", "subjects", "sessions", "all_templates"]
-    rows = []
-    for i, effect in enumerate(ds["design_effect"].values.tolist()):
-        counts = [f"{ds[name].values[i].item():,}" for name in names]
-        rows.append([*counts, f"{effect:.2f}"])
-    heads = ["templates", "subjects", "sessions", "all templates", "design effect"]
-    yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
-    yield Sentence()
-    yield Sentence(f"People that FAR <= {100 * attrs['far']:g} % needs")
-    sure = f"at {100 * attrs['confidence']:g} %"
-    rows = []
-    for rule, aim in (("3", "show it without a false accept"), ("30", "expect 30 false accepts")):
-        people = f"{one[f'subjects_rule_of_{rule}']:,.0f}"
-        pairs = f"{one[f'trials_rule_of_{rule}']:,.0f}"
-        rows.append([f"to {aim}, rule of {rule}", people, pairs])
-    if (estimated := one.get("people_estimated", math.nan)) == estimated:
-        rows.append([f"to promise it {sure}, estimated", f"about {estimated:,.0f}", ""])
-    if (guaranteed := one.get("people_guaranteed", math.nan)) == guaranteed:
-        rows.append([f"to promise it {sure}, guaranteed", f"about {guaranteed:,.0f}", ""])
-    without = f"to promise it {sure} without a false accept, guaranteed"
-    rows.append([without, f"{one['people_needed']:,.0f}", ""])
-    yield Table(["", "people", "pairs of people"], rows, widths=[-48, 12, 18])
-    if "subjects_rule_of_3_frr" in one:
-        shown, measured = one["subjects_rule_of_3_frr"], one["subjects_rule_of_30_frr"]
-        yield Sentence()
-        yield Sentence(
-            f"FRR {100 * one['value']:.4g} % needs {shown:,.0f} people to be shown without a false "
-            f"reject (rule of 3), {measured:,.0f} for 30 people with an error (rule of 30)."
-        )
-    yield Sentence()
-    yield Sentence(
-        "People: all compared with each other. A pair of people counts once, however many "
-        "templates it has. The rules take these pairs as independent, though they share people: "
-        "fewer are not enough. Genuine pairs should come from different days, in at least two "
-        "sessions."
-    )
-    yield Warnings(results)
 
 
 #: By how many standard errors of a pilot's variance the plan is larger, as a part of the normal

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
@@ -25,13 +25,9 @@ from bioeval.base import (
     require_numbers,
 )
 from bioeval.results import (
-    Block,
     ComparedPeople,
-    ResultsBySystem,
     ResultThresholds,
     RuleOf,
-    Sentence,
-    Table,
     Variables,
     along,
     build,
@@ -125,15 +121,6 @@ EVENTS = ("false-alarm", "rejected")
 DAYS = (1, 30, 365)
 
 _VERIFICATION, _WATCH_LIST = ("far", "frr"), ("fpir", "fnir")
-_SPREAD = (
-    "count_low..count_high: people independent of each other, the rate exact (binomial); "
-    "predicted_low..predicted_high: the rate uncertain as well, by its confidence interval. The "
-    "same people day after day vary more than either"
-)
-_INDEPENDENT = (
-    "FPIR = 1 - (1 - FAR)^N for a list of N people, comparisons with them taken as independent; "
-    "FNIR = FRR"
-)
 
 
 @dataclass(frozen=True)
@@ -165,7 +152,8 @@ class _Rates:
     names: tuple[str, str]
     alarms: _RateInUse
     rejections: _RateInUse
-    where: str = "as given"  # the operating point
+    #: The operating point of a result: its threshold or its FAR target, and the rule that chose it.
+    where: Mapping[str, float | str] = field(default_factory=dict)
     confidence: float | None = None  # of the limits, where they say it
 
 
@@ -309,17 +297,16 @@ def workload(
     attrs = {
         "task": "verification" if point.names == _VERIFICATION else "watch list",
         "rates": " ".join(point.names),
-        "operating_point": point.where,
+        **point.where,
         "people": people,
         "impostor_share": share,
         "confidence": level,
-        "spread": _SPREAD,
         "bioeval_version": __version__,
     }
     if far is not None:
         attrs |= {"alarms_per_day": float(alarms_per_day or 0), "far": far}
     if gallery_size is not None:
-        attrs |= {"gallery_size": int(gallery_size), "model": _INDEPENDENT}
+        attrs |= {"gallery_size": int(gallery_size), "model": "independent comparisons"}
     if isinstance(rates, xr.Dataset) and excluded({"": rates.attrs}):
         attrs["exclude"] = rates.attrs["exclude"]
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
@@ -519,14 +506,15 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         place = int(at[0])
         alarms = _rate_of(ds, f"far{iso}", threshold=place)
         rejections = _rate_of(ds, f"frr{iso}", threshold=place)
-        where = f"threshold {threshold:.6g}"
+        where, point = f"threshold {threshold:.6g}", {"threshold": float(threshold)}
     else:
         alarms, rejections = _at_target(ds, far_target, iso, open_set)
-        where = f"FAR <= {far_target:g}"
+        assert far_target is not None
+        where, point = f"FAR <= {far_target:g}", {"far_target": float(far_target)}
     for rate_name, rate in (("FAR", alarms), ("FRR", rejections)):
         if math.isnan(rate.value):
             raise DataError(f"the {rate_name} at {where} is not defined: no attempt of its class")
-    return _Rates(names, alarms, rejections, where, known)
+    return _Rates(names, alarms, rejections, point, known)
 
 
 def _at_target(
@@ -570,84 +558,7 @@ def _value(ds: xr.Dataset, name: str, **at: int) -> float:
     return float(ds[name].isel(at, missing_dims="ignore"))
 
 
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield a part for each event, with a line for each period."""
-    ds = results[""]
-    attrs, on_list = ds.attrs, ds.attrs["task"] == "watch list"
-    size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""
-    titles, impostors = ("Impostors accepted", "Genuine people rejected"), "impostors"
-    if on_list:
-        impostors = "not on the list"
-        titles = (
-            f"False alarms: people who are not on the watch list{size} but are found",
-            f"Misses: people on the watch list{size} who are not found",
-        )
-    yield Sentence(
-        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them {impostors}"
-    )
-    if "alarms_per_day" in attrs:
-        name_of_rate = "FPIR" if on_list and not size else "FAR"
-        far = f"{name_of_rate} of {100 * rounded_down(attrs['far']):.4g} %"
-        yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {far}")
-    yield Sentence(f"Operating point: {attrs['operating_point']}")
-    if text := excluded({"": attrs}):
-        yield Sentence(f"Excluded: {text}")
-    for i, (title, name) in enumerate(zip(titles, attrs["rates"].split(), strict=False)):
-        one = ds.isel(event=i)
-        rate = float(one["rate"])
-        low = float(one["rate_low"])
-        high = float(one["rate_high"])
-        if rate != rate:  # not given
-            continue
-        between = " (no interval)"
-        if low == low:
-            between = f" [{100 * low:.4g}, {100 * high:.4g}]"
-        each = float(one["per_day"])
-        every = f", one in {_rounded(1 / each)} days" if 0 < each < 1 else ""
-        people = _rounded(float(one["people_per_day"]))
-        yield Sentence()
-        yield Sentence(title)
-        yield Sentence(f"  {name.upper()} {100 * rate:.4g} %{between}")
-        yield Sentence(f"  {people} people a day; expected {_rounded(each)} a day{every}")
-        shown, measured = float(one["subjects_rule_of_3"]), float(one["subjects_rule_of_30"])
-        if shown == shown:
-            yield Sentence(
-                f"  a test of it needs {shown:,.0f} people (rule of 3), {measured:,.0f} to "
-                "expect 30 errors (rule of 30)"
-            )
-        rows = []
-        for j, days in enumerate(ds["days"].values.tolist()):
-            at = one.isel(days=j)
-            chance = float(at["none_at_all"])
-            none = "< 0.01 %" if chance < 1e-4 else f"{100 * chance:.2f} %"
-            expected = _rounded(float(at["expected"]))
-            exact, uncertain = _range_of(at, "count"), _range_of(at, "predicted")
-            rows.append([f"  {days:>6,}", expected, exact, uncertain, none])
-        heads = ["    days", "expected", "rate exact", "rate uncertain", "none at all"]
-        yield Table(heads, rows, widths=[8, 12, 20, 20, 14])
-    yield Sentence()
-    yield Sentence(
-        f"Each range contains {100 * attrs['confidence']:g} % of the periods: with the rate as "
-        "measured (rate exact), or with the interval of the rate (rate uncertain). People are "
-        "independent; if the same people come every day, the variation is larger."
-    )
-    if "model" in attrs:
-        yield Sentence(f"{attrs['model']}.")
-
-
-def _range_of(period: xr.Dataset, name: str) -> str:
-    """Return the limits of a number of events in words."""
-    low, high = float(period[f"{name}_low"]), float(period[f"{name}_high"])
-    if math.isnan(low):
-        return "unknown"
-    return f"{low:,.0f} to {high:,.0f}"
-
-
 def rounded_down(rate: float) -> float:
     """Return a rate with four significant digits, never larger than it."""
     with localcontext(prec=4, rounding=ROUND_FLOOR):
         return float(+Decimal(f"{rate:.12g}"))  # without the rounding error of a quotient
-
-
-def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -12,7 +12,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -36,7 +35,9 @@ from bioeval.cli import (
     "Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
     Value.NUMBERS,
 )
-@output_options("results.nc, summary.json, table.txt and curves.csv", "draw the curves")
+@output_options(
+    "results.nc, summary.json, table.txt, measures.csv and curves.csv", "draw the curves"
+)
 @shared_options(templates=True, fusion=True, name=True, terms=True, reading=True)
 def command(data: str, **options: Any) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
@@ -50,15 +51,8 @@ def command(data: str, **options: Any) -> None:
         scores = run.read()
         qualities = dict.fromkeys(run.options.pop("quality"))
         datasets = {x: run.count(error_discard, scores, x, **run.options) for x in qualities}
-        parts, rows = {}, []
-        for column, ds in datasets.items():
-            curve = rows_over(ds, "fraction")
-            parts[column] = {**run.document(ds), "curve": curve}
-            rows += [{"quality": column, **row} for row in curve]
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(
             datasets,
-            {"file": data, "qualities": parts},
-            {"curves.csv": rows},
             nodes=lambda column: column.replace("/", "_") or "_",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,25 +20,11 @@ from bioeval.base import (
     require_increasing_proportions,
     rows_reported_to,
 )
+from bioeval.document import Message
 from bioeval.evaluation import chosen_threshold
-from bioeval.results import (
-    Block,
-    DataHeader,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Variables,
-    Warnings,
-    about_attrs,
-    build,
-    number,
-    percent,
-    threshold_text,
-)
+from bioeval.results import Variables, about_attrs, build
 from bioeval.scores import (
-    Block as RowBlock,
+    Block,
     BlockReader,
     FusionRule,
     Progress,
@@ -128,7 +114,7 @@ def count_by_quality(
 
 
 def _count_fused(
-    block: RowBlock,
+    block: Block,
     probe: np.ndarray,
     template: np.ndarray,
     cuts: np.ndarray,
@@ -192,19 +178,17 @@ def error_discard_dataset(
     for name, attempt in (("frr", "genuine"), ("far", "impostor")):
         gone = np.isnan(rates[name][1:])
         if gone.any():
-            first = fractions[np.argmax(gone)]
+            first = float(fractions[np.argmax(gone)])
             remarks.append(
-                f"no {attempt} attempt is left from a discarded fraction of {first:g} on: "
-                f"{name.upper()} is not defined (NaN)"
+                Message("discard-leaves-no-attempts", attempts=attempt, fraction=first, rate=name)
             )
     if np.isnan(area):
         if rates["frr"][0] == 0:
-            why = "FRR is 0 with all samples"
+            remarks.append(Message("pauc-without-errors"))
         elif fractions[-1] < LAST:
-            why = f"the fractions end before {LAST}"
+            remarks.append(Message("pauc-beyond-fractions", last=LAST))
         else:
-            why = "FRR is not defined"
-        remarks.append(f"pAUC is not defined (NaN): {why}")
+            remarks.append(Message("pauc-without-rate"))
     attrs = about_attrs(about, f"verification, {templates}-template", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
     return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
@@ -374,32 +358,3 @@ def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGa
     place[sample[order]] = np.arange(len(order))
     m = scores.shape[0]
     return len(order), ProbesAndGallery(place[sample[:m]], place[sample[m:]])
-
-
-# Proportions that are shown of a longer curve.
-_SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield FRR of each measure of quality, by its name, as samples are discarded."""
-    first = next(iter(results.values()))
-    yield Title(f"Error against discard, {first.attrs['templates']}-template")
-    yield DataHeader({"": first})
-    rule = f", {first.attrs['threshold_rule_in_words']}, before samples are discarded"
-    if first.attrs["chosen_on"] == "given":
-        rule = ""
-    yield Note(f"At the threshold {threshold_text(float(first['threshold']))}{rule}")
-    yield Sentence()
-    fractions = first["fraction"].values
-    places = np.arange(len(fractions))
-    if len(fractions) > len(_SHOWN):
-        places = np.flatnonzero(np.isclose(_SHOWN, fractions[:, np.newaxis]).any(axis=1))
-    rows = []
-    for name, ds in results.items():
-        rates = [percent(x, unit="") for x in ds["frr"].values[places].tolist()]
-        rows.append([name, number(float(ds["pauc"]), ".4f"), *rates])
-    yield Sentence("FRR, %, by the proportion of the samples that is discarded")
-    yield Table([" ", "pAUC", *map("{:g} %".format, 100 * fractions[places])], rows)
-    text = "pAUC: area under FRR from 0 to 20 %, 1 where discarding changes nothing."
-    yield Note(text, indented=False)
-    yield Warnings(results)

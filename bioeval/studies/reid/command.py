@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 import click
 
-from bioeval import __version__
 from bioeval.base import IntervalMethod
 from bioeval.cli import (
     Command,
@@ -91,17 +90,10 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
             known = "mean_ap" if "mean_ap" in results[called] else "mean_ap_at_least"
             run.require_defined([results[called][known]], [scores], run.options["convention"])
         rows = []
-        document = {}
-        for (called, ds), file in zip(results.items(), systems, strict=True):
+        for called, ds in results.items():
             rows += [{"system": called, **row} for row in run.curves(ds, "threshold")]
-            document[called] = {
-                "file": file,
-                "fingerprint": ds.attrs["fingerprint"],
-                **run.task(ds),
-                "warnings": run.warnings(ds),
-            }
-        whole = {"bioeval": __version__, "systems": document}
-        run.finish(results, whole, {"curves.csv": rows}, overlaid=True)
+        inputs = {"inputs": dict(zip(names, systems, strict=True))}
+        run.finish(results, None, {"curves.csv": rows}, more=inputs, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
 from bioeval.base import received, require_choice, require_integer
+from bioeval.document import Message
 from bioeval.protocol import Reid, available, is_path, load
 from bioeval.scores import are_pairs, codes_of, knows_people, missing_values
 
@@ -218,16 +219,14 @@ def left_out_queries(scores: Any, ids: Sequence[int]) -> np.ndarray:
 
 def left_out_notes(
     scores: Any, distractor_ids: Sequence[int], junk_ids: Sequence[int]
-) -> list[str]:
-    """Return remarks on queries that are junk or distractors."""
+) -> list[Message]:
+    """Return messages of queries that are junk or distractors."""
     notes = []
     for ids, role in ((distractor_ids, "distractors"), (junk_ids, "junk")):
         count = int(left_out_queries(scores, ids).sum())
         if count:
-            notes.append(
-                f"{count} queries bear an id of {role} ({', '.join(map(str, ids))}): they match "
-                "nothing, and were left out"
-            )
+            listed = list(map(str, ids))
+            notes.append(Message("queries-left-out", queries=count, role=role, ids=listed))
     return notes
 
 
@@ -238,8 +237,8 @@ def has_cameras(scores: Scores) -> bool:
     return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
 
 
-def column_warnings(scores: Scores) -> list[str]:
-    """Return a warning if the data have cameras and no convention states their use."""
+def column_warnings(scores: Scores) -> list[Message]:
+    """Return a message if the data have cameras and no convention states their use."""
     if are_pairs(scores) or not knows_people(scores) or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
@@ -247,10 +246,7 @@ def column_warnings(scores: Scores) -> list[str]:
         return []
     if len(np.unique(cameras.astype(str))) < 2:
         return []
-    return [
-        "pairs of the same camera are counted; conventions of re-identification, such as "
-        "protocol market1501, leave them and junk out"
-    ]
+    return [Message("same-camera-counted")]
 
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
 import xarray as xr
 
 from bioeval.base import Name
+from bioeval.document import Message
 from bioeval.results import QueryMean, QueryMeasures
 from bioeval.stats import IntervalOptions, SubjectMeans
 
@@ -72,7 +73,7 @@ def query_mean_intervals(
 
 def _by_subject(
     dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
-) -> tuple[dict[str, Limits], list[str]]:
+) -> tuple[dict[str, Limits], Sequence[str | Message]]:
     """Return limits by resampling the subjects of queries, and warnings."""
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
@@ -112,7 +113,7 @@ def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limi
 
 def _independent(
     dataset: xr.Dataset, measures: QueryMeasures, options: IntervalOptions
-) -> tuple[dict[str, Limits], list[str]]:
+) -> tuple[dict[str, Limits], Sequence[str | Message]]:
     """Return intervals of the proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])
     limits = {"cmc": options.independent_limits(counts, int(measures.cmc.counted.sum()))}
@@ -121,7 +122,6 @@ def _independent(
             number = int(mean.counted.sum())
             limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
     return limits, [
-        options.independence("queries", "of one"),
-        f"{options.method} intervals are of proportions; means of other values, such as mAP, have "
-        "none",
+        options.independence("queries"),
+        Message("intervals-of-proportions", method=options.method),
     ]

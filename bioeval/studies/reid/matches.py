@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base import MATCH_SUMS
+from bioeval.document import Message
 from bioeval.results import QueryMean
 from bioeval.tallies import place_weights
 
@@ -144,14 +145,13 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
         return per_query(lists, inside) / counts
 
 
-def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
-    """Return a warning if a query has more `matches` than fit into a list cut at a rank."""
+def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
+    """Return a message if a query has more `matches` than fit into a list cut at a rank."""
     beyond = int((matches > rank_k).sum())
     if over == "smaller" or not beyond:
         return []
     return [
-        f"{beyond} of {len(matches)} queries have more matches in the gallery than the {rank_k} "
-        "places of a cut list: even a perfect list has a rank-K average precision below 1"
+        Message("more-matches-than-places", beyond=beyond, queries=len(matches), places=int(rank_k))
     ]
 
 

@@ -62,7 +62,6 @@ def ranked_lists(
         "rank": np.arange(1, min(n, PLACES) + 1),
         "threshold": at_thresholds["threshold"].values,
     }
-    attrs = {
-        k: at_thresholds.attrs[k] for k in ("system", "kind", "convention", "budget", "warnings")
-    }
+    kept_attrs = ("system", "kind", "convention", "budget", "warnings", "messages")
+    attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
     return build(variables, RANKED, coordinates, {"task": "ranked lists", **attrs})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -22,22 +22,10 @@ from bioeval.base import (
     require_integer,
     require_numbers,
     rows_reported_to,
-    scalar_registry,
 )
 from bioeval.evaluation import distributable
 from bioeval.protocol import load, with_exclusions
-from bioeval.results import (
-    Block,
-    Intervals,
-    Note,
-    QueryMeasures,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Warnings,
-    excluded,
-)
+from bioeval.results import QueryMeasures
 from bioeval.scores import (
     Codes,
     Progress,
@@ -561,67 +549,6 @@ def apply_convention(
     require_scores(scores)
     rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
     return kept_scores(with_exclusions(scores, convention), rules)
-
-
-# The columns of the paper after CMC(1).
-_COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
-
-
-def gom_blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield a line for each system, with the columns of the tables in the paper on GOM."""
-    yield Title("GOM")
-    of_counts = ("queries", "open_queries", "skipped")
-    counts = {name: tuple(int(ds[x]) for x in of_counts) for name, ds in results.items()}
-    alike = len(set(counts.values())) == 1
-    lines = []
-    for name, (ranked, absent, skipped) in counts.items():
-        statement = (
-            f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
-        )
-        if not alike:
-            statement = f"{name}: {statement}"
-        lines += [_options(results[name].attrs), statement]
-    yield from map(Note, dict.fromkeys(lines))
-    if text := excluded({name: ds.attrs for name, ds in results.items()}):
-        yield Note(f"Excluded: {text}")
-    yield Sentence()
-    rows = []
-    for name, ds in results.items():
-        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
-        if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
-            limits = {"_at_least": "  at least", "_at_most": "  at most"}
-        for end, head in {"": name, **limits}.items():
-            row: list[str | None] = [head]
-            for column in ("cmc", *_COLUMNS):
-                value: Any = ds.get(column + end, np.nan)
-                if column == "cmc" and column + end in ds:
-                    value = value.sel(rank=1)
-                missing = end and np.isnan(value)
-                written = scalar_registry()[column].written
-                row.append(None if missing else written(float(value), 0.0))
-            rows.append(row)
-    heads = [
-        "",
-        scalar_registry()["cmc"].label.format(rank=1),
-        *(scalar_registry()[name].label for name in _COLUMNS),
-    ]
-    yield Table(heads, rows, folds=True, indented=False)
-    yield Sentence()
-    yield Note(
-        "All in per cent except tau_max. MREP and MFR are the areas under mReP and mFR.",
-        indented=False,
-    )
-    yield Intervals(results, "From, to", ", for each alone")
-    yield Warnings(results)
-
-
-def _options(attrs: Mapping[Any, Any]) -> str:
-    """Return the options of an evaluation of GOM in words."""
-    parts = [f"removed: {attrs['removes'].replace('-', ' ')}", f"junk {attrs['junk']}"]
-    if attrs["variant"] == "reference":
-        parts.append("as the authors' program")
-    parts += [f"B = {int(attrs['budget']):,}", f"{attrs['ties']} ties"]
-    return ", ".join(parts)
 
 
 def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:

@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
-from bioeval import BioevalWarning, DataError, MergeError, ProtocolError, __version__
+from bioeval import DataError, MergeError, ProtocolError, __version__
 from bioeval.base import (
     MATCH_SUMS,
     QUERY_MEANS,
@@ -21,6 +21,7 @@ from bioeval.base import (
     require_integer,
     scalar_registry,
 )
+from bioeval.document import Message, MessageWarning, messages_of
 from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
@@ -33,7 +34,7 @@ from bioeval.studies.reid.matches import (
     average_precision,
     counted_places,
     cut_average_precision,
-    cut_warnings,
+    cut_messages,
     first_places,
     interpolated_precision,
     match_places,
@@ -143,16 +144,15 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         variables["matches"] = ("probe",), tally.matches.counts
         variables["removed_entries"] = ("probe",), tally.removed_entries
         coordinates["probe"] = np.arange(total)
-    warnings = []
+    messages = list[Message]()
     if ties == "expected" and ambiguous:
-        warnings.append(
-            f"{ambiguous} queries have ties: mAP, {SUMS_IN_WORDS} and interpolated precision under "
-            "expected ties are not offered (NaN); choose stable, pessimistic or optimistic ties"
-        )
+        undefined = ["mAP", *(scalar.label for scalar in MATCH_SUMS.values())]
+        undefined.append("interpolated precision")
+        messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
     if options.rank_k is not None:
-        warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
-    warnings += _unmatched(total - left_out, valid, absent, options.unmatched)
-    attrs = about_attrs(tally.about, "re-identification", warnings)
+        messages += cut_messages(tally.matches.counts, options.rank_k, options.rank_k_over)
+    messages += _unmatched(total - left_out, valid, absent, options.unmatched)
+    attrs = about_attrs(tally.about, "re-identification", messages)
     attrs |= {
         "convention": tally.convention,
         "removes": tally.removed,
@@ -220,10 +220,6 @@ def ranked_curves(
     }
 
 
-#: Measures that are sums over the matches of a query, in words.
-SUMS_IN_WORDS = ", ".join(scalar.label for scalar in MATCH_SUMS.values())
-
-
 def _ambiguous(tally: ReidTally) -> int:
     """Return the number of queries with a non-match tied with one of their matches."""
     return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
@@ -270,9 +266,11 @@ def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
     """Warn where a query has more matches than fit into a list cut at rank K."""
-    for message in str(result.attrs["warnings"]).splitlines():
-        if "places of a cut list" in message:
-            warn(message, BioevalWarning, stacklevel=3)
+    from bioeval.views.messages import sentence_about
+
+    for message in messages_of(result.attrs):
+        if message.code == "more-matches-than-places":
+            warn(sentence_about(message), MessageWarning, stacklevel=3)
 
 
 def require_matches(dataset: xr.Dataset) -> None:
@@ -330,23 +328,25 @@ def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> Match
     return MatchCurve(counted, *places(over, ties))
 
 
-def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[str]:
-    """Return a warning of queries without a match, if there are any."""
+def _unmatched(total: int, valid: int, absent: int, unmatched: str) -> list[Message]:
+    """Return messages of queries without a match, if there are any."""
     if valid == total:
         return []
     if not valid:
-        why = "no query has a match: nothing can be ranked"
-        if unmatched == "skip":
-            return [f"{why} (NaN)"]
-        return [f"{why}, and every mean is 0"]
-    gone = total - valid - absent
-    parts = []
-    if absent:
-        parts.append(f"{absent} whose identity is not in the gallery")
-    if gone > 0:
-        parts.append(f"{gone} whose every match is removed")
+        consequence = "nothing can be ranked"
+        if unmatched != "skip":
+            consequence += ", and every mean is 0"
+        return [Message("no-query-with-match", consequence=consequence)]
     treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
-    return [f"{total - valid} queries have no match and were {treatment}: {' and '.join(parts)}"]
+    messages = []
+    if absent:
+        messages.append(Message("queries-not-in-gallery", queries=absent, treatment=treatment))
+    removed = total - valid - absent
+    if removed > 0:
+        messages.append(
+            Message("queries-with-removed-matches", queries=removed, treatment=treatment)
+        )
+    return messages
 
 
 #: The means over queries that GOM has too.
@@ -443,8 +443,8 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
         coordinates["probe"] = np.arange(len(matched))
     kept = ~tally.left_out
-    warnings = missing_warnings(matched[kept], absent[kept], options.variant)
-    attrs = about_attrs(tally.about, "GOM", warnings)
+    messages = missing_messages(matched[kept], absent[kept], options.variant)
+    attrs = about_attrs(tally.about, "GOM", messages)
     attrs |= {
         "variant": options.variant,
         "budget": int(options.budget),
@@ -688,18 +688,19 @@ def _per_threshold(sets: RetrievedSets, ties: str, *, capped: bool) -> tuple[np.
         return rp, hits / (listed - hits + sets.positives)
 
 
-def missing_warnings(matched: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
-    """Return warnings of queries in no mean, and of measures without a query."""
+def missing_messages(matched: np.ndarray, absent: np.ndarray, variant: str) -> list[Message]:
+    """Return messages of queries in no mean, and of measures without a query."""
     messages = []
     lost = int((~matched & ~absent).sum())
     if lost and variant == "paper":
         messages.append(
-            f"{lost} queries have only removed matches and are in neither set of queries"
+            Message(
+                "queries-with-removed-matches", queries=lost, treatment="in neither set of queries"
+            )
         )
     if not matched.any():
-        messages.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
+        consequence = "mRP, mVP and mReP are not defined"
+        messages.append(Message("no-query-with-match", consequence=consequence))
     if not absent.any():
-        messages.append(
-            "the identity of every query is in the gallery, so mFR is not defined (NaN)"
-        )
+        messages.append(Message("all-queries-in-gallery"))
     return messages

@@ -1,6 +1,6 @@
 """Counts at several sites, merged without sharing scores."""
 
-from bioeval.base.manifest import StudyManifest, Subcommand
+from bioeval.base.manifest import StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={"protocol_tally": ("Tally",), "tally": ("tally",)},
@@ -46,5 +46,7 @@ bioeval merge north.tally south.tally --union-of-galleries
         "folded identification": "results",
         "folded queries": "results",
     },
+    views=(View((), "section", "section", of="SiteFile"),),
+    messages="messages.MESSAGES",
     needs=("check", "lists", "reid"),
 )

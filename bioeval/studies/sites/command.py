@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -70,27 +66,13 @@ def secret(path: str | None) -> bytes | None:
     return content.strip()
 
 
-class Disclosures:
-    """What a file holds and discloses about people, as lines that are never cut."""
+def finish(
+    run: StudyCommand, place: Path | None, contents: Tally | BestMates, **about: Any
+) -> None:
+    """Keep for printing what a file holds and discloses about people."""
+    from bioeval.studies.sites.section import SiteFile
 
-    lines = True
-
-    def __init__(self, contents: Any, place: Path | None):
-        self.place, self._contents = place, contents
-
-    def document(self, **about: Any) -> dict[str, Any]:
-        """Return what is printed, as a document."""
-        return {"file": str(self.place), **about, "discloses": self._contents.disclosed()}
-
-    def __str__(self) -> str:
-        contents = self._contents
-        width = min(100, shutil.get_terminal_size((100, 24)).columns)
-        wrapped = partial(wrap, width=width, break_long_words=False, break_on_hyphens=False)
-        text = wrapped(f"wrote {self.place}: {repr(contents).strip('<>')}", subsequent_indent="  ")
-        text += ["", "It holds no template and no name. It discloses:"]
-        for line in contents.disclosed():
-            text += wrapped(f"  - {line}", subsequent_indent="    ")
-        return "\n".join([*text, ""])
+    run.finish(SiteFile(place, contents), more={"file": str(place), **about})
 
 
 @click.command("best-mates", cls=Command)
@@ -116,8 +98,7 @@ def best_mates_command(data: str, out: str, site: str, key: str | None, **option
         mates = best_mates(scores, **arguments, **where, progress=run.stages.counting)
         run.stages(f"writing {place}")
         mates.save(place)
-        written = Disclosures(mates, place)
-        run.save(written.document(protocol=mates.protocol), None, written)
+        finish(run, place, mates, protocol=mates.protocol)
 
 
 @click.command("tally", cls=Command)
@@ -196,9 +177,7 @@ def tally_command(
             counts = counts.folded(thresholds, **grid)
         run.stages(f"writing {place}")
         counts.save(place)
-        written = Disclosures(counts, place)
-        document = written.document(protocol=counts.protocol, tasks=list(counts.parts))
-        run.save(document, None, written)
+        finish(run, place, counts, protocol=counts.protocol, tasks=list(counts.parts))
 
 
 T = TypeVar("T")
@@ -244,9 +223,7 @@ def merge_command(
         elif merged.part is not None and merged.part.missing:
             merged.part.require_complete()
         if isinstance(merged, BestMates) or (merged.part is not None and merged.part.missing):
-            written = Disclosures(merged, place)
-            run.output = replace(run.output, markup=None)  # no table
-            run.save(written.document(), None, written)
+            finish(run, place, merged)
             return
         document = _document(merged, files, run) if run.output.documented else {}
         run.save(document, None, run.table(run.in_terms(merged.tree())))
@@ -286,17 +263,15 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 
 def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[str, Any]:
     """Return the results of a tally as a document."""
-    from bioeval.views.tables import warnings
+    from bioeval.studies.sites.section import SiteFile, section
+    from bioeval.views.writers.data import as_data
 
     datasets = {node: tally.dataset(node) for node in tally.parts}
-    messages = []
-    for text, nodes in warnings(datasets).items():
-        messages.append({"message": run.reword(text), "tasks": nodes})
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
         "tasks": {node: run.task(dataset) for node, dataset in datasets.items()},
-        "warnings": messages,
-        "discloses": tally.disclosed(),
+        "messages": run.messages_by_task(datasets),
+        **as_data(section(SiteFile(None, tally))),
     }

@@ -13,6 +13,7 @@ import numpy as np
 
 from bioeval import DataError, MergeError, Protocol, ProtocolError, Scores
 from bioeval.base import Argument, counted, rows_reported_to
+from bioeval.document import Text, say
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import load
 from bioeval.scores import (
@@ -30,6 +31,7 @@ from bioeval.studies.reid.shared_mates import (
     SharedRanksCounter,
 )
 from bioeval.studies.sites.file_values import is_array, rises
+from bioeval.studies.sites.sharing import Disclosure, in_sentences
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies import (
     IdentificationCounter,
@@ -226,19 +228,30 @@ class BestMates:
 
     def disclosed(self) -> list[str]:
         """Return what the mates disclose about people, one line each."""
+        return in_sentences(self.disclosures())
+
+    def disclosures(self) -> list[Disclosure]:
+        """Return what the mates disclose about people; they are of all tasks."""
         nearest = all(lists.nearest for lists in self.lists.values())
-        places = any(len(lists.place) for lists in self.lists.values())
-        mate_scores = "the score of its nearest mate" if nearest else "the scores of all its mates"
-        lines = [
-            f"{counted(len(self.probes), 'probes')}: a keyed digest of each, and {mate_scores}",
-            f"{counted(len(self.templates), 'templates')} of the gallery, of "
-            f"{counted(len(self.subjects), 'subjects')}: a keyed digest of each",
+        of_each = "the score of its nearest mate" if nearest else "the scores of all its mates"
+        texts: list[Text] = [
+            say(
+                "{probes:count probes}: a keyed digest of each, and {scores}",
+                probes=len(self.probes),
+                scores=of_each,
+            ),
+            say(
+                "{templates:count templates} of the gallery, of {subjects:count subjects}: a keyed "
+                "digest of each",
+                templates=len(self.templates),
+                subjects=len(self.subjects),
+            ),
         ]
-        if places:
-            lines.append("which site holds each of these mates, and its position there (ties)")
+        if any(len(lists.place) for lists in self.lists.values()):
+            texts.append("which site holds each of these mates, and its position there (ties)")
         if np.isfinite(self.low):
-            lines.append("the smallest and the largest distance, to scale GOM")
-        return lines
+            texts.append("the smallest and the largest distance, to scale GOM")
+        return [("", text) for text in texts]
 
 
 _CLASSES: dict[str, type] = {"BestMates": BestMates, "MateLists": MateLists}

@@ -20,9 +20,11 @@ from bioeval.studies.reid.matches import MatchLists
 from bioeval.studies.sites.folded import Folded, fold_identification, fold_verification
 from bioeval.studies.sites.gallery_parts import GalleryPart
 from bioeval.studies.sites.sharing import (
+    Disclosure,
     Sharing,
-    disclosed,
+    disclosures,
     distinct_tallies,
+    in_sentences,
     share_about,
     share_parts,
     share_probes,
@@ -495,7 +497,11 @@ class Tally:
 
     def disclosed(self) -> list[str]:
         """Return what the tally discloses about people, one line each, without names."""
-        return disclosed(self.parts, self.counted, self.shared)
+        return in_sentences(self.disclosures())
+
+    def disclosures(self) -> list[Disclosure]:
+        """Return what the tally discloses about people, with the tasks."""
+        return list(disclosures(self.parts, self.counted, self.shared))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tally, whole or not at all, as an ``.npz`` of arrays and one JSON header."""

@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval import ProtocolError
 from bioeval.base import QUERY_MEANS, Argument, larger_is_closer, names_of, scalar_registry
+from bioeval.document import Message
 from bioeval.evaluation import TaskCounts
 from bioeval.results import (
     ClosedSetCounts,
@@ -54,13 +55,6 @@ if TYPE_CHECKING:
     from bioeval.stats import IntervalOptions
 
 
-NO_POINTS = (
-    "attempts are counted between thresholds: operating points lie within the bounds "
-    "..._at_least and ..._at_most"
-)
-MERGED = "thresholds and ranks were left out until no count was small: between them are bounds only"
-
-
 def folded_verification(
     tally: FoldedVerification, far_targets: Sequence[float] = FAR_TARGETS
 ) -> xr.Dataset:
@@ -94,11 +88,11 @@ def folded_verification(
     ):
         variables[f"{name}_at_least"] = (dims, ends[0])
         variables[f"{name}_at_most"] = (dims, ends[1])
-    warnings = _warnings(tally)
+    warnings = _messages(tally)
     if not genuine:
-        warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
+        warnings.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
     if not impostor:
-        warnings.append("no impostor attempt: FAR and GRR are not defined (NaN)")
+        warnings.append(Message("no-impostor-attempt", rates=["far", "grr"]))
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     return build(variables, names_of("verification"), coordinates, attrs)
@@ -141,7 +135,7 @@ def folded_open_set(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = _options(tally) | {"impostors": role}
-    return counts.dataset(points, targets, about, options, _warnings(tally), [])
+    return counts.dataset(points, targets, about, options, _messages(tally), [])
 
 
 def folded_closed_set(
@@ -151,8 +145,7 @@ def folded_closed_set(
     table, genuine = _table(tally)
     counts = ClosedSetCounts(table[-1, :-1], genuine, tally.unmated, _tied(tally), tally.ranks)
     counts.require_mated(tally.about.layout, unmated, -1)
-    note = "\n".join(filter(NO_POINTS.__ne__, _warnings(tally)))
-    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, note)
+    return counts.dataset(tally.about, _options(tally) | {"unmated": unmated}, _joined(tally))
 
 
 def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
@@ -164,9 +157,13 @@ def _tied(tally: FoldedIdentification) -> Any:
     return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
 
 
-def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
+def _messages(tally: FoldedVerification | FoldedIdentification) -> list[Message]:
     """Return what limits the numbers between thresholds and ranks."""
-    return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
+    return [Message("points-of-folded-counts"), *_joined(tally)]
+
+
+def _joined(tally: FoldedVerification | FoldedIdentification) -> list[Message]:
+    return [Message("bins-joined")] if tally.merged else []
 
 
 def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:
@@ -189,12 +186,6 @@ def _auc_bounds(tally: FoldedVerification) -> tuple[float, float]:
     nearer = np.cumsum(genuine) - genuine
     sure = float((impostor * nearer).sum())
     return sure / pairs, (sure + float((impostor * genuine).sum())) / pairs
-
-
-NO_MEANS = (
-    "queries are counted by hundredths of each value: means lie within the bounds ..._at_least "
-    "and ..._at_most"
-)
 
 
 #: Means over queries that lie between 0 and 1: bounded by hundredths.
@@ -316,7 +307,8 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
             bounds[name] = ((), low[name], high[name])
         variables["open_queries"] = tally.open_queries
     variables |= {**bounded_variables(bounds), "queries": tally.queries, "skipped": tally.skipped}
-    attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}
+    attrs = about_attrs(tally.about, task, [Message("means-within-bounds")])
+    attrs["rules"] = tally.rules
     return build(variables, with_bounds(REID | GOM), coordinates, attrs)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bioeval import DataError, ProtocolError
-from bioeval.base import Argument, counted, require_integer
+from bioeval.base import Argument, require_integer
+from bioeval.document import Text, say
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Provenance
 from bioeval.studies.sites.folded import TooFewError
@@ -102,80 +104,119 @@ def share_probes(probes: CountedProbes | None, salt: DigestKey | None) -> Counte
     )
 
 
-def disclosed(
+#: What a file discloses: the tasks that it is of, empty for all of them, and what it is.
+Disclosure = tuple[str, Text]
+
+
+def in_sentences(disclosures: Iterable[Disclosure]) -> list[str]:
+    """Return what a file discloses, one line each."""
+    from bioeval.views.writers.lines import Lines
+
+    lines = []
+    for tasks, text in disclosures:
+        written = Lines().write(text)
+        lines.append(f"{tasks}: {written}" if tasks else written)
+    return lines
+
+
+def disclosures(
     parts: dict[str, TaskCounts], probes: CountedProbes | None, sharing: Sharing | None
-) -> list[str]:
-    """Return what a tally discloses about people, one line each, without names."""
+) -> Iterator[Disclosure]:
+    """Yield what a tally discloses about people, without names."""
     about = next(iter(parts.values())).tally.about
-    lines = [
-        f"the numbers of probes ({about.probes:,}), of their subjects "
-        f"({len(about.probe_subjects):,}, {len(about.enrolled_subjects):,} enrolled), of gallery "
-        f"templates ({about.gallery_templates:,}) and subjects ({about.gallery_subjects:,})"
-    ]
+    yield (
+        "",
+        say(
+            "the numbers of probes ({probes:count}), of their subjects ({subjects:count}, "
+            "{enrolled:count} enrolled), of gallery templates ({templates:count}) and subjects "
+            "({gallery:count})",
+            probes=about.probes,
+            subjects=len(about.probe_subjects),
+            enrolled=len(about.enrolled_subjects),
+            templates=about.gallery_templates,
+            gallery=about.gallery_subjects,
+        ),
+    )
     if sharing is None or sharing.salted:
         who = "anyone with the salt" if sharing else "anyone with the key"
         if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
             who = "since the key of bioeval is public, anyone"
-        digested = "each subject of the probes" + (" and of each probe" if probes else "")
-        lines.append(
-            f"a digest of {digested}: "
-            f"{who} can test names against the digests, and equal digests show equal subjects"
+        yield (
+            "",
+            say(
+                "a digest of each subject of the probes{of_probes}: {who} can test names against "
+                "the digests, and equal digests show equal subjects",
+                of_probes=" and of each probe" if probes else "",
+                who=who,
+            ),
         )
         if probes is not None and probes.scores is not None:
-            lines.append(
-                f"a digest of all scores of each probe, and one of its label and metadata: {who} "
-                "can test whole rows of scores against the digests, and equal digests show equal "
-                "rows"
+            yield (
+                "",
+                say(
+                    "a digest of all scores of each probe, and one of its label and metadata: "
+                    "{who} can test whole rows of scores against the digests, and equal digests "
+                    "show equal rows",
+                    who=who,
+                ),
             )
     if sharing is None:
-        lines.append("a digest of all labels, and the name of the system")
+        yield "", "a digest of all labels, and the name of the system"
     for tally in distinct_tallies(parts):
-        nodes = _nodes_of(tally, parts)
-        lines += [f"{nodes}: {line}" for line in _disclosed_by(tally)]
+        tasks = _nodes_of(tally, parts)
+        for text in _disclosed_by(tally):
+            yield tasks, text
     if sharing is not None and sharing.min_count > 1:
-        lines.append(
-            f"no count of a bin is from 1 to {sharing.min_count - 1}: thresholds and ranks were "
-            "left out, and rates between them are bounds only; differences from another shared "
-            "tally of the same data may disclose more"
+        yield (
+            "",
+            say(
+                "no count of a bin is from 1 to {most:count}: thresholds and ranks were left out, "
+                "and rates between them are bounds only; differences from another shared tally of "
+                "the same data may disclose more",
+                most=sharing.min_count - 1,
+            ),
         )
-    return lines
 
 
-def _disclosed_by(tally: Any) -> list[str]:
-    """Return what the counts of a task disclose."""
+def _disclosed_by(tally: Any) -> Iterator[Text]:
+    """Yield what the counts of a task disclose."""
     if tally.form == "verification":
-        lines = [f"all {counted(len(tally.genuine), 'genuine scores')}"]
+        yield say("all {n:count genuine scores}", n=len(tally.genuine))
         if tally.kept is not None:
-            lines.append(f"{counted(len(tally.kept.scores), 'impostor scores')} around the points")
+            yield say("{n:count impostor scores} around the points", n=len(tally.kept.scores))
         low, high = tally.impostor.range
-        alone = int((tally.impostor.counts == 1).sum())
         if np.isfinite(low):
-            lines.append(
-                f"the impostor scores counted in cells from about {low:g} to {high:g} (in "
-                f"distances), {counted(alone, 'cells')} with a single score"
+            yield say(
+                "the impostor scores counted in cells from about {low:score} to {high:score} (in "
+                "distances), {alone:count cells} with a single score",
+                low=float(low),
+                high=float(high),
+                alone=int((tally.impostor.counts == 1).sum()),
             )
-        return lines
-    if tally.form == "identification":
-        return [
-            f"for each of {counted(tally.about.probes, 'probes')}: the scores of its nearest mate "
-            "and non-mate, and the rank"
-        ]
-    if tally.form in ("folded verification", "folded identification"):
-        ends = ""
+    elif tally.form == "identification":
+        yield say(
+            "for each of {n:count probes}: the scores of its nearest mate and non-mate, and the "
+            "rank",
+            n=tally.about.probes,
+        )
+    elif tally.form in ("folded verification", "folded identification"):
+        ends: Text = ""
         if len(tally.thresholds):
             tables = np.concatenate(list(map(np.ravel, tally.tables().values())))
-            alone = int((tables == 1).sum())
-            ends = f", {counted(alone, 'bins')} with a single attempt"
-        return [f"counts between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
-    if tally.form == "folded queries":
-        by = ", and by rank of the first match"
+            ends = say(", {n:count bins} with a single attempt", n=int((tables == 1).sum()))
+        yield say("counts between {n:count thresholds}{ends}", n=len(tally.thresholds), ends=ends)
+    elif tally.form == "folded queries":
+        by: Text = ", and by rank of the first match"
         if len(tally.thresholds):
-            by = f" at {counted(len(tally.thresholds), 'thresholds')}"
-        single = counted(int((tally.values == 1).sum()), "bins")
-        return [
-            f"counts of queries by hundredths of {', '.join(tally.measures)}{by}, {single} with a "
-            "single query"
-        ]
-    if tally.form == "galleries":
-        return ["expected counts between thresholds"]
-    return ["for each query: the scores and the ranks of its matches"]
+            by = say(" at {n:count thresholds}", n=len(tally.thresholds))
+        yield say(
+            "counts of queries by hundredths of {measures}{by}, {alone:count bins} with a single "
+            "query",
+            measures=", ".join(tally.measures),
+            by=by,
+            alone=int((tally.values == 1).sum()),
+        )
+    elif tally.form == "galleries":
+        yield "expected counts between thresholds"
+    else:
+        yield "for each query: the scores and the ranks of its matches"

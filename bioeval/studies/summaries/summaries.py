@@ -9,11 +9,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval import BioevalError, DataError, Protocol, ProtocolError, Scores
-from bioeval.base import counted
 from bioeval.evaluation import EvaluationOptions, resolve_card
 from bioeval.partition import SplitterLike
 from bioeval.protocol import load
-from bioeval.results import Block, Note, ResultsBySystem, Sentence, Table, Title
 from bioeval.scores import are_pairs, knows_people, leaves_out_attacks, require_scores
 from bioeval.studies.folds.splits import IndexSet, SplitSides
 from bioeval.studies.summaries.counted_together import (
@@ -23,7 +21,6 @@ from bioeval.studies.summaries.counted_together import (
     summaries_tree,
 )
 from bioeval.studies.summaries.summary import scalars_of
-from bioeval.views.tables import figures
 
 
 @leaves_out_attacks
@@ -164,36 +161,3 @@ def _split(scores: Scores, splitter: Any) -> Iterator[dict[str, np.ndarray]]:
         partitions = sides.tests(sides.plan(splitter))
     for _, (probes, gallery) in partitions:
         yield {"probes": probes, "gallery": gallery}
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the mean and the range over partitions of each figure of each task."""
-    for i, (path, ds) in enumerate(results.items()):
-        if i:
-            yield Sentence()
-        yield Title(": ".join(filter(None, [path, str(ds.attrs["task"])])))
-        yield Note(
-            f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
-        )
-        numbers: dict[str, Any] = {}
-        for name, values in ds.data_vars.items():
-            if "partition" not in values.dims:
-                continue
-            numbers[str(name)] = values.values
-            for dim in set(values.dims) - {"partition"}:
-                labels = ds["cost_prior" if dim == "cost" else dim].values.tolist()
-                each = values.transpose(dim, "partition").values
-                numbers[str(name)] = dict(zip(labels, each, strict=True))
-        rows = []
-        for figure in figures(numbers):
-            there = figure.value[~np.isnan(figure.value)]
-            mean = sd = smallest = largest = np.nan
-            if len(there):
-                mean, smallest, largest = there.mean(), there.min(), there.max()
-            if len(there) > 1:
-                sd = there.std(ddof=1)
-            cells = map(figure.written, (mean, sd, smallest, largest))
-            rows.append([figure.label, *cells, f"{len(there):,}"])
-        yield Table(
-            ["", "mean", "sd", "smallest", "largest", "partitions"], rows, reworded="labels"
-        )

@@ -12,6 +12,7 @@ from bioeval.protocol import load
 from bioeval.results import KindVerdict, Scalars
 from bioeval.scores import BlockReader, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
+from bioeval.views import warn_of_kind
 
 
 @leaves_out_attacks
@@ -82,9 +83,9 @@ def _summary_of_system(
         subjects = known["subjects"][1]
         eer = known["eer"][1]
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        KindVerdict.doubt(
-            eer, scores.kind, people, fused=fused, origin=scores._origin
-        )  # which warns
+        warn_of_kind(
+            KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
+        )
     return {node: scalars.plain(ranks) for node, scalars in by_task.items()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -44,7 +43,7 @@ _POINTS = 64
 # Logarithms of FAR at distances: estimate, lower and upper limit; NaN where refused.
 _Model = Callable[[np.ndarray], np.ndarray]
 
-_METRICS = re.compile(r" embeddings, metric (l1|l2|linf|cosine)\b")
+_METRICS = ("l1", "l2", "linf", "cosine")
 
 
 class _Closest:
@@ -328,8 +327,8 @@ def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
 def _has_zero(scores: Scores, zero: bool | None) -> bool:
     """Whether the scores are distances with a natural zero."""
     if zero is None:
-        computed = _METRICS.search(scores._origin) and not scores._is_derived
-        return scores.kind == "distance" and bool(computed)
+        computed = scores._metric in _METRICS and not scores._is_derived
+        return scores.kind == "distance" and computed
     if zero is False or (zero is True and scores.kind == "distance"):
         return zero
     message = f"{Argument('zero')} is {received(zero)}, of scores of kind {scores.kind}"

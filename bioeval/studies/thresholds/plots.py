@@ -14,7 +14,7 @@ from bioeval.results import percent, threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_section import reasons_of
 from bioeval.studies.thresholds.section import new_people, refusal_of
-from bioeval.views import sentence
+from bioeval.views import sentence_about
 from bioeval.views.plots import OneResultDisplay, Style
 
 # ------------------------------------------------------------------------ points of the folds
@@ -105,7 +105,7 @@ class AssuredDisplay(_OverThresholds):
             refusal = refusal_of(dataset)
             self._why = "only one threshold was evaluated"
             if refusal is not None:
-                self._why = sentence(refusal)
+                self._why = sentence_about(refusal)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
@@ -224,7 +224,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         self.measured = dataset["measured_far"].values
         self._why = ""
         if not np.isfinite(self.far_high).any():
-            reasons = "; ".join(map(sentence, reasons_of(dataset)))
+            reasons = "; ".join(map(sentence_about, reasons_of(dataset)))
             self._why = reasons or "the model has no FAR at any threshold"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
@@ -270,7 +270,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             "",
             translate.other("far"),
         )
-        lines = [sentence(Message("extrapolated")), str(ds.attrs["model"])]
+        lines = [sentence_about(Message("extrapolated")), str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
         return self
 

@@ -27,6 +27,7 @@ from bioeval.document import (
     Table,
     Text,
     data_facts,
+    is_doubt,
     messages_of_result,
     result_messages,
     rule_in_words,
@@ -34,7 +35,7 @@ from bioeval.document import (
     table_of_variables,
     threshold_to_install,
 )
-from bioeval.results import KindVerdict, RuleOf
+from bioeval.results import RuleOf
 from bioeval.studies.assurance.messages import REFUSED
 from bioeval.studies.assurance.section import may_be_absent
 from bioeval.tallies import Rule, to_user
@@ -84,15 +85,9 @@ def section(results: ResultsBySystem) -> Section:
 
 
 def _said_before(study: xr.Dataset) -> list[Message]:
-    """Return the messages that stand beside the answer: a doubt, and why it is no more."""
-    doubt = str(study.attrs.get(KindVerdict.ATTRIBUTE, ""))
-    said = [Message("", sentence=doubt)]
-    if _is_refused(study):
-        return said
-    for message in messages_of_result(study):
-        if message.code in (*REFUSED, "target-not-shown"):
-            said.append(message)
-    return said
+    """Return the messages that stand beside the answer: doubts, and why it is no more."""
+    beside = () if _is_refused(study) else (*REFUSED, "target-not-shown")
+    return [x for x in messages_of_result(study) if is_doubt(x) or x.code in beside]
 
 
 def refusal_of(study: xr.Dataset) -> Message | None:
@@ -131,8 +126,8 @@ def _attempts(study: xr.Dataset) -> Text:
 
 def _doubt(study: xr.Dataset) -> Iterator[Block]:
     """Yield the doubt of the kind of the scores, or of the labels."""
-    if doubt := str(study.attrs.get(KindVerdict.ATTRIBUTE, "")):
-        yield Messages((Message("", sentence=doubt),), alarm=True)
+    if doubts := list(filter(is_doubt, messages_of_result(study))):
+        yield Messages(doubts, alarm=True)
 
 
 def _answer(study: xr.Dataset) -> Iterator[Block]:
@@ -166,8 +161,8 @@ def _answer(study: xr.Dataset) -> Iterator[Block]:
 
 def _is_refused(study: xr.Dataset) -> bool:
     """Whether the kind or the labels are so doubtful that no threshold is of use."""
-    doubt = str(study.attrs.get(KindVerdict.ATTRIBUTE, ""))
-    return bool(doubt) and "near chance" not in doubt
+    doubts = filter(is_doubt, messages_of_result(study))
+    return any(doubt.code != "near-chance" for doubt in doubts)
 
 
 def _rule(study: xr.Dataset) -> Rule:

@@ -62,6 +62,7 @@ from bioeval.studies.folds.intervals import PooledRates
 from bioeval.studies.folds.options import Assurance, FoldOptions, ThresholdTask
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.results import (
+    Bound,
     Ends,
     Fold,
     cross_names,
@@ -81,6 +82,7 @@ from bioeval.tallies import (
     require_values,
     to_user,
 )
+from bioeval.views import warn_of_kind
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),
@@ -312,8 +314,7 @@ def study_threshold(
             shares = counts.shares
             studied = f"open set, {rank_unit} ranks"
     reader.note_failure_codes()
-    column = "these data" if rule.name == "fixed" else "where chosen"
-    bound = f'; the column "{column}" has a bound' if counts.by_subject else ""
+    bound: Bound = "column" if counts.by_subject else ""
     folded = fold_dataset(
         counts.folds, counts.plan.shape, reader.about, options, splitter, confidence, bound=bound
     )
@@ -357,12 +358,12 @@ def study_threshold(
     messages += remarks
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
-    doubt = ""
+    doubt = None
     if isinstance(counts, _ComparisonCounts):
         doubt = counts.doubt(scores, fused=templates == "multi")
-    if doubt:
+    if doubt is not None:
         messages.append(doubt)
-        attrs[KindVerdict.ATTRIBUTE] = doubt
+        warn_of_kind(doubt)
     messages += _reach(counts, rule, promised)
     attrs = about_attrs(about, f"threshold study, {studied}", messages) | attrs
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
@@ -424,12 +425,12 @@ class _ComparisonCounts(_Counts):
             return {"pairs of people": wanted}
         return {"people": enough, "pairs": wanted}
 
-    def doubt(self, scores: Scores, *, fused: bool) -> str:
+    def doubt(self, scores: Scores, *, fused: bool) -> Message | None:
         """Return a doubt of the kind of the scores."""
         genuine = self.whole.test.genuine_attempts
         people = min(self.subjects or genuine, genuine)
         eer = self.whole.test.about_equal_error()
-        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, origin=scores._origin)
+        return KindVerdict.doubt(eer, scores.kind, people, fused=fused, metric=scores._metric)
 
 
 @dataclass(frozen=True)

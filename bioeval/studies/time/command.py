@@ -62,7 +62,7 @@ def command(data: str, ages: Any, **options: Any) -> None:
     if ages is not None and options["interval"] is None:
         del options["interval"]  # the confidence is that of the ages
     with StudyCommand(data, options) as run:
-        from bioeval.studies.time.over_time import ageing, over_time, rows
+        from bioeval.studies.time.over_time import ageing, over_time
 
         scores = run.read()
         datasets = {"over_time": run.count(over_time, scores, **run.options)}
@@ -72,9 +72,4 @@ def command(data: str, ages: Any, **options: Any) -> None:
             shared = ("threshold", "confidence", "replicates", "random_state")
             shared_values = {name: run.options[name] for name in shared}
             datasets["ageing"] = run.count(ageing, scores, ages, **shared_values)
-        parts, csv = {}, {}
-        for name, ds in datasets.items():
-            table = rows(ds)
-            parts[name] = run.described(ds, bins=table)
-            csv[f"{name.replace('_', '-')}.csv"] = table
-        run.finish(datasets, {"file": data, **parts}, csv, apart=True)
+        run.finish(datasets, apart=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -17,7 +17,6 @@ from bioeval.base import (
     Client,
     Name,
     RandomState,
-    counted,
     names_of,
     require_choice,
     require_integer,
@@ -25,25 +24,15 @@ from bioeval.base import (
     rows_reported_to,
     scalar_registry,
 )
+from bioeval.document import Message, message_attrs
 from bioeval.evaluation import distributable
 from bioeval.protocol import Search
 from bioeval.results import (
-    Block,
-    Intervals,
     QueryMean,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Terms,
     Variables,
-    Warnings,
     about_attrs,
     along,
     build,
-    excluded,
-    in_one_precision,
-    number,
-    percent,
 )
 from bioeval.scores import (
     FusionRule,
@@ -259,19 +248,17 @@ def ageing_dataset(
     return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
 
 
-def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[str]]:
-    """Return the attributes of a threshold, and a warning where it was chosen on these data."""
+def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[Message]]:
+    """Return the attributes of a threshold, and a message where it was chosen on these data."""
     if rule.name == "fixed":
-        return {"threshold_rule": f"{rule.values[0]:g}, given", "chosen_on": "given"}, []
-    message = f"the threshold was chosen on these data ({rule.words}): rates at it are optimistic"
+        return {"threshold_rule": str(rule), "chosen_on": "given"}, []
+    message = Message("threshold-chosen-on-these-data", rule=str(rule))
     return {"threshold_rule": str(rule), "chosen_on": "all data"}, [message]
 
 
-def outside_warning(number: int, total: int, noun: str) -> list[str]:
-    """Return a warning of the number of probes or ages that are in no bin."""
-    if not number:
-        return []
-    return [f"{counted(number, noun)} of {total:,} are in no bin, or have no time"]
+def outside_bins(number: int, total: int, of: str) -> list[Message]:
+    """Return a message of the number of probes or pairs that are in no bin."""
+    return [Message("outside-bins", outside=number, total=total, of=of)] if number else []
 
 
 def _stored(edges: np.ndarray) -> np.ndarray:
@@ -394,7 +381,7 @@ def over_time(
         attempts = attempts_over_time(reader, time.codes, len(time), counting)
     sizes = times.sizes(), times.subject_sizes(codes_of(view).gallery)
     of_queries: Variables = {}
-    rule_attrs, warnings = threshold_attrs(rule)
+    rule_attrs, messages = threshold_attrs(rule)
     if reid is not None:
         with rows_reported_to(progress):
             of_queries, rules = reid_over_time(
@@ -402,8 +389,8 @@ def over_time(
             )
         rule_attrs |= rules
     ds = over_time_dataset(attempts, time, sizes, reader.about, stated, ties, of_queries)
-    warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
-    ds = _described(ds, rule_attrs | {"templates": templates, "fusion": fusion}, warnings)
+    messages += outside_bins(int(ds["probes_outside"]), view.shape[0], "probes")
+    ds = _described(ds, rule_attrs | {"templates": templates, "fusion": fusion}, messages)
     if stated:
         ds.attrs |= {"rank_unit": rank_unit, "ties": ties}
     if limits is None:
@@ -521,10 +508,10 @@ def ageing(
     line, ends = _lines(age, to_user(attempts.values, view.kind), person, weights, limits)
     line["subjects"] = len(weights)
     ds = ageing_dataset(attempts, time, reader.about, line)
-    rule_attrs, warnings = threshold_attrs(rule)
+    rule_attrs, messages = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
     rule_attrs["age_unit"] = "days" if seen.dtype.kind == "M" else "as given"
-    ds = _described(ds, rule_attrs, warnings + outside_warning(lost, total, "genuine pairs"))
+    ds = _described(ds, rule_attrs, messages + outside_bins(lost, total, "genuine pairs"))
     rejected = ~is_accepted(attempts.values, attempts.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
@@ -549,10 +536,9 @@ def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
     return IntervalOptions.parse(method, *options)
 
 
-def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr.Dataset:
-    """Return a dataset with additional attributes and warnings."""
-    known = str(ds.attrs["warnings"])
-    ds.attrs |= {**attrs, "warnings": "\n".join(filter(None, [known, *warnings]))}
+def _described(ds: xr.Dataset, attrs: dict[str, str], messages: list[Message]) -> xr.Dataset:
+    """Return a dataset with additional attributes and messages."""
+    ds.attrs |= {**attrs, **message_attrs(messages, ds.attrs)}
     return ds
 
 
@@ -612,124 +598,6 @@ def _lines(
 def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return a quotient, NaN where the ages do not differ but for rounding."""
     return ratio(part, np.where(whole > 1e-12 * np.abs(scale), whole, 0.0))
-
-
-def rows(ds: xr.Dataset) -> list[dict[str, Any]]:
-    """Return the values of each bin, of each rank under its own name; dates are text."""
-    over = "time" if "time" in ds.dims else "age"
-    end = f"{over}_end"
-    columns = {over: _plain_times(ds[over].values), end: _plain_times(ds[end].values)}
-    for name, values in ds.data_vars.items():
-        if values.dims == (over,) and name not in columns:
-            columns[str(name)] = values.values.tolist()
-        elif values.dims == (over, "rank"):
-            for rank in ds["rank"].values.tolist():
-                columns[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _plain_times(values: np.ndarray) -> list[Any]:
-    if values.dtype.kind != "M":
-        return values.tolist()
-    whole = (values == values.astype("datetime64[D]")).all()
-    return np.datetime_as_string(values, unit="D" if whole else "s").tolist()
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield a line for each bin of time, and for each age of templates if there are any."""
-    for i, ds in enumerate(results.values()):
-        if i:
-            yield Sentence()
-        yield from _by_bin(ds)
-
-
-def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
-    """Yield the threshold, a line for each bin, and what ageing costs."""
-    ageing, attrs, results = "age" in ds.dims, ds.attrs, {"": ds}
-    title = "Ageing of templates" if ageing else "Rates over time"
-    rule = f" ({attrs['threshold_rule']}, chosen on all data)"
-    if attrs["chosen_on"] == "given":
-        rule = ""
-    yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
-    if left_out := excluded({"": attrs}):
-        yield Sentence(f"excluded: {left_out}")
-    rates = {"verification": ["frr"], "identification": list[str]()}
-    if not ageing:
-        rates["verification"].append("far")
-    if "dir" in ds:
-        rates["identification"] += ["dir", "cms"]
-    yield Sentence(Terms(results, rates))
-    yield Sentence()
-    table = _columns_of_ages(ds) if ageing else _columns_of_times(ds)
-    yield Table([*table], [*zip(*table.values(), strict=True)])
-    yield Sentence()
-    if ageing:
-        unit = "day" if attrs["age_unit"] == "days" else "unit of age"
-        people = counted(int(ds["subjects"]), "subjects")
-        yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
-        for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
-            value = float(ds[name])
-            low = float(ds[f"{name}_low"])
-            high = float(ds[f"{name}_high"])
-            yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
-    else:
-        yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
-    yield Intervals(results)
-    yield Warnings(results)
-
-
-def _columns_of_ages(ds: xr.Dataset) -> dict[str, list[str]]:
-    """Return the columns of the table of ages, by their heads."""
-    return {
-        "from": in_one_precision(ds["age"].values.tolist(), 6),
-        "genuine": _numbers(ds, "genuine_attempts"),
-        "mean": in_one_precision(ds["genuine_mean"].values.tolist()),
-        "sd": in_one_precision(ds["genuine_sd"].values.tolist()),
-        **_rates(ds, "frr", "FRR"),
-    }
-
-
-def _columns_of_times(ds: xr.Dataset) -> dict[str, list[str]]:
-    """Return the columns of the table of times, by their heads."""
-    starts = _plain_times(ds["time"].values)
-    if ds["time"].dtype.kind != "M":
-        starts = in_one_precision(starts, 6)
-    table = {
-        "from": starts,
-        "probes": _numbers(ds, "probes"),
-        "enrolled": _numbers(ds, "gallery_subjects"),
-        "genuine": _numbers(ds, "genuine_attempts"),
-        **_rates(ds, "frr", "FRR"),
-        **_rates(ds, "far", "FAR"),
-    }
-    if "dir" in ds:
-        # Both are TPIR in the terms of ISO.
-        heads = {"dir": "DIR {}", "cms": "CMS {}"}
-        if ds.attrs.get("terms") == "iso":
-            heads = {"dir": "TPIR {}", "cms": "TPIR {}, no T"}
-        for rank in ds["rank"].values.tolist():
-            for name, head in heads.items():
-                table |= _rates(ds.sel(rank=rank), name, head.format(rank))
-    if "mrep" in ds:
-        for name, head in (("mean_ap", "mAP"), ("mrep", "mReP"), ("mfr", "mFR")):
-            table |= _rates(ds, name, head)
-    return table
-
-
-def _numbers(ds: xr.Dataset, name: str) -> list[str]:
-    digits = "," if ds[name].dtype.kind == "i" else ",.1f"
-    return [number(x, digits) for x in ds[name].values.tolist()]
-
-
-def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
-    """Return a column of a rate, and of its interval where it has one."""
-    columns = {head: [percent(x, "fine") for x in ds[name].values.tolist()]}
-    if f"{name}_low" in ds:
-        cells = columns[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = []
-        lows, highs = 100 * ds[f"{name}_low"].values, 100 * ds[f"{name}_high"].values
-        for low, high in zip(lows, highs, strict=True):
-            cells.append("n/a" if low != low else f"[{low:.1f}, {high:.1f}]")
-    return columns
 
 
 def reid_over_time(

@@ -43,6 +43,7 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
             {"hota": {}},
         ),
     ),
-    views=(View(("tracking",), "tables", "TrackingTable", is_class=True, reworded=False),),
+    views=(View(("tracking",), "section", "section"),),
     needs=("check",),
+    messages="messages.MESSAGES",
 )

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from bioeval.base import counted, require_callable, require_choice, require_number
-from bioeval.results import percent
+from bioeval.document import Enumeration, Label, Number, Rate, Text, say
 from bioeval.studies.check.findings import DataCheck, Finding, listed
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import Boxes, Scene, find_overlaps, make_scene
@@ -101,9 +101,10 @@ def check_tracks(
     if len(comparisons) > 1:
         data += f"; {len(comparisons)} sequences"
     if notes:
-        sequences = Finding("sequences", "note", "; ".join(notes), len(notes))
+        listed_notes = Enumeration(list(notes), ";")
+        sequences = Finding("sequences", "note", listed_notes, len(notes))
     else:
-        statement = f"{counted(len(comparisons), 'sequences')} with a result"
+        statement = say("{sequences:count sequences} with a result", sequences=len(comparisons))
         sequences = Finding("sequences", "ok", statement)
     findings = [
         sequences,
@@ -121,7 +122,7 @@ class _Reading:
     """Boxes of a result in another reading, such as corners."""
 
     words: str
-    remedy: str
+    advice: Text
     share: float  # proportion of the boxes of targets that are found
     overlap: float  # mean of the largest overlap of a box of a target
 
@@ -155,9 +156,13 @@ class _Comparison:
             else:
                 self.reading = None
 
-    def of(self, places: Sequence[Any]) -> list[str]:
+    def of(self, places: Sequence[Any]) -> list[Text]:
         """Return places with the name of the sequence."""
-        return [f"{self.scene.heading}{place}" for place in places]
+        heading, texts = Label(self.scene.heading), list[Text]()
+        for place in places:
+            text = Label(place) if isinstance(place, int) else place
+            texts.append(say("{heading}{place}", heading=heading, place=text))
+        return texts
 
     def _compare(self, result: Boxes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the largest overlap of each box of a target, and the identities and targets met.
@@ -173,12 +178,12 @@ class _Comparison:
         identities = np.unique(result.code[overlaps.row[near]])
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
-    def companions_of(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
+    def companions_of(self, identities: np.ndarray, targets: np.ndarray) -> list[Text]:
         """Return in words the targets with an identity in at least half of the frames of either."""
         codes, frames = self.result.code, self.result.frame
         lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
         apart = np.isin(np.arange(len(lengths)), identities)
-        statements = []
+        statements = list[Text]()
         for target in targets:
             target_frames = np.unique(self.truth.frame[self.truth.code == target])
             shared = np.bincount(codes[np.isin(frames, target_frames)], minlength=len(lengths))
@@ -186,10 +191,14 @@ class _Comparison:
                 apart & (shared >= MOST * (lengths + len(target_frames) - shared))
             )
             if len(near):
-                (one,) = self.of([self.scene.identity_ids[near[0]]])
-                whom = self.scene.target_ids[target]
+                (one,) = self.of([int(self.scene.identity_ids[near[0]])])
                 statements.append(
-                    f"identity {one} is in the frames of target {whom} and never overlaps it"
+                    say(
+                        "identity {one} is in the frames of target {target:name} and never "
+                        "overlaps it",
+                        one=one,
+                        target=int(self.scene.target_ids[target]),
+                    )
                 )
         return statements
 
@@ -221,12 +230,16 @@ class _Comparison:
             yield self._read(
                 scaled,
                 "boxes of another scale",
-                f"multiply left and width by {wide:.4g}, top and height by {high:.4g}",
+                say(
+                    "multiply left and width by {wide}, top and height by {high}",
+                    wide=Number(wide, digits=4),
+                    high=Number(high, digits=4),
+                ),
             )
 
-    def _read(self, box: np.ndarray, words: str, remedy: str) -> _Reading:
+    def _read(self, box: np.ndarray, words: str, advice: Text) -> _Reading:
         changed = Boxes(self.result.code, self.result.frame, np.ascontiguousarray(box))
-        return _Reading(words, remedy, *_rates(self._compare(changed)[0], self.iou))
+        return _Reading(words, advice, *_rates(self._compare(changed)[0], self.iou))
 
     def shifts(self) -> Iterator[_Shift]:
         """Yield the result shifted by some frames."""
@@ -276,30 +289,37 @@ def _boxes(comparisons: Sequence[_Comparison]) -> Finding:
             wrong.append(best)
             places += comparison.of(["all boxes"])
     share /= max(1, total)
-    least = f"an overlap (IoU) of {comparisons[0].iou:g} or more"
-    statement = (
-        f"{percent(share, 'fine')} of the boxes of targets have {least} with a box of the result"
+    least = say("an overlap (IoU) of {iou} or more", iou=Number(comparisons[0].iou, digits=6))
+    statement = say(
+        "{share} of the boxes of targets have {least} with a box of the result",
+        share=Rate(share, attempts=total),
+        least=least,
     )
     if wrong:
         best = wrong[0]
         return Finding(
             "boxes",
             "error",
-            f"{statement}; read as {best.words}, {percent(best.share, 'fine')} have",
+            say(
+                "{statement}; read as {words}, {share:rate} have",
+                statement=statement,
+                words=best.words,
+                share=best.share,
+            ),
             count=len(wrong),
-            where=listed(places),
-            remedy=best.remedy,
+            places=listed(places),
+            advice=best.advice,
         )
     if not boxes:
-        remedy = "check whether the tracker wrote its file"
-        return Finding("boxes", "error", "the result has no box", count=1, remedy=remedy)
+        advice = "check whether the tracker wrote its file"
+        return Finding("boxes", "error", "the result has no box", count=1, advice=advice)
     if not share:
         return Finding(
             "boxes",
             "error",
-            f"no box of the result has {least} with a box of a target",
+            say("no box of the result has {least} with a box of a target", least=least),
             count=boxes,
-            remedy="check whether both sides have the same video, image size and columns",
+            advice="check whether both sides have the same video, image size and columns",
         )
     return Finding("boxes", "ok", statement)
 
@@ -320,25 +340,38 @@ def _frames(comparisons: Sequence[_Comparison]) -> Finding:
             return Finding(
                 "frames",
                 _severity(best.share >= comparison.share + GAIN),
-                f"with {best.frames:+d} added to the frames of the result the mean overlap is "
-                f"{best.overlap:.3f} instead of {comparison.overlap:.3f}",
+                say(
+                    "with {frames} added to the frames of the result the mean overlap is {overlap} "
+                    "instead of {present}",
+                    frames=Number(best.frames, decimals=0, difference=True),
+                    overlap=Number(best.overlap, decimals=3),
+                    present=Number(comparison.overlap, decimals=3),
+                ),
                 count=1,
-                where=listed(comparison.of(["all frames"])),
-                remedy=f"add {best.frames:+d} to the frames of the result: frames are numbered "
-                "from 1",
+                places=listed(comparison.of(["all frames"])),
+                advice=say(
+                    "add {frames} to the frames of the result: frames are numbered from 1",
+                    frames=Number(best.frames, decimals=0, difference=True),
+                ),
             )
     if not lacking:
         return unlabelled or Finding(
-            "frames", "ok", f"all {there:,} frames with targets have a box of the result"
+            "frames",
+            "ok",
+            say("all {there:count} frames with targets have a box of the result", there=there),
         )
     share = lacking / there
     return Finding(
         "frames",
         _severity(share >= MOST, share > SOME),
-        f"{lacking:,} of {counted(there, 'frames')} with targets have no box of the result",
+        say(
+            "{lacking:count} of {there:count frames} with targets have no box of the result",
+            lacking=lacking,
+            there=there,
+        ),
         count=lacking,
-        where=f"frame {listed(places)}",
-        remedy="run the tracker on every frame, or take the ground truth of the frames that it saw",
+        places=say("frame {places}", places=listed(places)),
+        advice="run the tracker on every frame, or take the ground truth of the frames that it saw",
     )
 
 
@@ -348,7 +381,7 @@ def _unlabelled_frames(comparisons: Sequence[_Comparison]) -> Finding | None:
     A frame without a target may have a false alarm or two. Where it has at least half as many boxes
     as a frame with targets has in the median, it was rather not labelled.
     """
-    frames, places = 0, list[str]()
+    frames, places = 0, list[Text]()
     for comparison in comparisons:
         boxes = np.bincount(comparison.result.frame, minlength=len(comparison.scene.number))
         labelled = np.isin(np.arange(len(boxes)), comparison.scene.truth.frame)
@@ -361,11 +394,15 @@ def _unlabelled_frames(comparisons: Sequence[_Comparison]) -> Finding | None:
     return Finding(
         "frames",
         _severity(len(places) >= MOST * frames),
-        f"{len(places):,} of {counted(frames, 'frames')} of the result have boxes as many as "
-        "others, and no ground truth: all of these count as false positives",
+        say(
+            "{full:count} of {frames:count frames} of the result have boxes as many as others, "
+            "and no ground truth: all of these count as false positives",
+            full=len(places),
+            frames=frames,
+        ),
         count=len(places),
-        where=f"frame {listed(places)}",
-        remedy="if these frames were not labelled, leave them out of the result",
+        places=say("frame {places}", places=listed(places)),
+        advice="if these frames were not labelled, leave them out of the result",
     )
 
 
@@ -381,33 +418,45 @@ def _identities(comparisons: Sequence[_Comparison]) -> Finding:
         unmet = np.setdiff1d(comparison.targets, comparison.met)
         lost += len(unmet)
         companions += comparison.companions_of(apart, unmet)
-    also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped" if lost else ""
+    parts = list[Text]()
+    if lost:
+        never = "{lost:count} of {targets:count targets} are never overlapped"
+        parts.append(say(never, lost=lost, targets=targets))
     if not strangers:
         severity = _severity(False, lost > SOME * targets) if lost else "ok"
-        message = f"every identity overlaps a target{also}"
+        message = Enumeration(["every identity overlaps a target", *parts], ";")
         return Finding("identities", severity, message, lost)
     share = len(strangers) / number
-    message = (
-        f"{len(strangers):,} of {counted(number, 'identities')} never overlap a target (IoU of "
-        f"{comparisons[0].iou:g} or more){also}"
+    apart_from_all = say(
+        "{strangers:count} of {number:count identities} never overlap a target (IoU of {iou} or "
+        "more)",
+        strangers=len(strangers),
+        number=number,
+        iou=Number(comparisons[0].iou, digits=6),
     )
-    remedy = (
+    parts.insert(0, apart_from_all)
+    advice = (
         "inspect some of their boxes; raise the detector's threshold if detections are not targets"
     )
     if companions:
-        message += f"; {companions[0]}"
+        companion = companions[0]
         if len(companions) > 1:
-            message += f", and {len(companions) - 1:,} more like it"
-        remedy = (
+            companion = say(
+                "{companion}, and {number:count} more like it",
+                companion=companion,
+                number=len(companions) - 1,
+            )
+        parts.append(companion)
+        advice = (
             "inspect their boxes: they may be of another place or scale than those of the others"
         )
     return Finding(
         "identities",
         _severity(share == 1, share > SOME or bool(companions)),
-        message,
+        Enumeration(parts, ";"),
         count=len(strangers),
-        where=f"identity {listed(strangers)}",
-        remedy=remedy,
+        places=say("identity {places}", places=listed(strangers)),
+        advice=advice,
     )
 
 
@@ -419,18 +468,21 @@ def _tracks(comparisons: Sequence[_Comparison], targets: int) -> Finding:
     lengths = lengths[lengths > 0]
     if not len(lengths):
         return Finding("tracks", "ok", "there is no track")
-    statement = (
-        f"{counted(len(lengths), 'identities')} for {counted(targets, 'targets')}, with a median "
-        f"of {counted(int(np.median(lengths)), 'boxes')}"
+    statement = say(
+        "{identities:count identities} for {targets:count targets}, with a median of "
+        "{boxes:count boxes}",
+        identities=len(lengths),
+        targets=targets,
+        boxes=int(np.median(lengths)),
     )
     long = any(np.bincount(x.truth.code).max(initial=0) > 1 for x in comparisons)
     if long and lengths.max() == 1 and len(lengths) > 1:
         return Finding(
             "tracks",
             "error",
-            f"{statement}: every id is used once",
+            say("{statement}: every id is used once", statement=statement),
             count=len(lengths),
-            remedy="write the id of the track, not that of the detection",
+            advice="write the id of the track, not that of the detection",
         )
     if len(lengths) > MANY * max(targets, 1):
         return Finding(
@@ -438,7 +490,7 @@ def _tracks(comparisons: Sequence[_Comparison], targets: int) -> Finding:
             "warning",
             statement,
             count=len(lengths),
-            remedy="HOTA and IDF1 will be low: the tracker begins a new track too often, or its "
+            advice="HOTA and IDF1 will be low: the tracker begins a new track too often, or its "
             "ids start anew in parts of the video",
         )
     return Finding("tracks", "ok", statement)
@@ -455,14 +507,22 @@ def _duplicates(comparisons: Sequence[_Comparison]) -> Finding:
         first = twice[:3]
         ids = comparison.scene.identity_ids[code[first]]
         numbers = comparison.scene.number[frame[first]]
-        places += comparison.of([f"id {i} in frame {n}" for i, n in zip(ids, numbers, strict=True)])
+        places += comparison.of(
+            [
+                say("id {id:name} in frame {frame:name}", id=int(i), frame=int(n))
+                for i, n in zip(ids, numbers, strict=True)
+            ]
+        )
     if not again:
         return Finding("duplicates", "ok", "every id is used once in a frame")
     return Finding(
         "duplicates",
         "error",
-        f"{counted(again, 'boxes')} of the result have an id that another box of their frame has",
+        say(
+            "{again:count boxes} of the result have an id that another box of their frame has",
+            again=again,
+        ),
         count=again,
-        where=listed(places),
-        remedy="give every track in a frame a different id",
+        places=listed(places),
+        advice="give every track in a frame a different id",
     )

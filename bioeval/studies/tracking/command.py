@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import __version__
-from bioeval.cli import Command, StudyCommand, Value, option, output_options, rows_over
+from bioeval.cli import Command, StudyCommand, Value, option, output_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -106,7 +105,7 @@ def _frames(text: str) -> tuple[str, int]:
 )
 @option("--targets", "List every target.", bool)
 @output_options(
-    "results.nc, summary.json, table.txt, hota.csv and targets.csv",
+    "results.nc, summary.json, table.txt, hota_table.csv and targets_table.csv",
     "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
     " instead of a table: rates are fractions",
 )
@@ -119,7 +118,7 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
     <sequence>.txt. Counts are added over sequences.
     """
     options["frames"] = _lengths(options["frames"])
-    from bioeval.studies.tracking.tables import TrackingTable
+    from bioeval.studies.tracking.section import with_targets
     from bioeval.studies.tracking.tracking import tracking
 
     with StudyCommand(truth, options, reads=False) as run:
@@ -130,19 +129,14 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
             timeline=run.output.plots,
             progress=lambda name: run.stages(f"matching {name or truth}"),
         )
-        files = {
-            "localisation_threshold": "hota.csv",
-            "target": "targets.csv",
-            "sequence": "sequences.csv",
-            "spell": "segments.csv",
-        }
         drawn = functools.partial(_draw, dataset) if "spell" in dataset.dims else None
+        document, csv = run.data_of(dataset)
         run.save(
-            _document(dataset, truth, result),
+            {**document, "truth": truth, "result": result},
             dataset,
-            TrackingTable(dataset, True),
-            shown=TrackingTable(dataset, targets),
-            csv={files[dim]: _columns(dataset, dim) for dim in files if dim in dataset.dims},
+            run.table(with_targets(dataset)),
+            shown=None if targets else run.table(dataset),
+            csv=csv,
             drawn=drawn,
         )
 
@@ -159,38 +153,6 @@ def _lengths(lengths: tuple[tuple[str, int], ...]) -> int | dict[str, int] | Non
             "give one number for all, or NAME=N once for each", param_hint="'--frames'"
         )
     return dict(lengths)
-
-
-def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
-    """Return all results as one document."""
-    attrs = {str(name): value for name, value in dataset.attrs.items()}
-    warnings = str(attrs.pop("warnings")).splitlines()
-    attrs.pop("bioeval_version")
-    document = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
-    document |= rows_over(dataset)[0]
-    if "sequence" in dataset:
-        document["sequences"] = _rows(dataset, "sequence")
-    document["hota_table"] = _rows(dataset, "localisation_threshold")
-    document["targets_table"] = _rows(dataset, "target")
-    document["warnings"] = warnings
-    return document
-
-
-def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list[Any]]:
-    """Return the variables along a dimension, by the short names of their rates."""
-    columns = {}
-    if dim in dataset.coords:
-        columns[dim] = dataset[dim].values.tolist()
-    for name, variable in dataset.data_vars.items():
-        if variable.dims == (dim,):
-            short = str(name).removeprefix("sequence_").removesuffix("_by_threshold")
-            columns[short] = variable.values.tolist()
-    return columns
-
-
-def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
-    columns = _columns(dataset, dim)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _draw(dataset: xr.Dataset, folder: Path) -> None:

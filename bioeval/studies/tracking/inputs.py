@@ -22,6 +22,7 @@ from bioeval.base import (
     require_integer,
     require_path,
 )
+from bioeval.document import Message
 from bioeval.scores import existing_file, read_text
 
 #: The order of the columns in the formats that have a name.
@@ -395,7 +396,7 @@ class _Source:
 
 def read_pairs(
     truth: Any, result: Any, frames: Any, columns: tuple[str, ...], parts: str
-) -> tuple[list[Pair], list[str]]:
+) -> tuple[list[Pair], list[Message]]:
     """Return the pairs of ground truth and result, and remarks on skipped results."""
     truths, results = _sources(truth, "truth"), _sources(result, "result")
     if ("" in truths) != ("" in results):
@@ -406,7 +407,10 @@ def read_pairs(
         )
     _require_all(truths, results, result, parts)
     extra = sorted(set(results) - set(truths))
-    notes = [f"skipped (no ground truth): {_some(extra)}"] if extra else []
+    notes = []
+    if extra:
+        skipped = Message("results-without-truth", number=len(extra), names=extra[:_LISTED])
+        notes.append(skipped)
     if "" not in truths and isinstance(frames, Mapping):
         for name in map(str, frames):
             if name not in truths:

@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from bioeval import DataError
+from bioeval.document import Message
 from bioeval.studies.tracking.inputs import Pair, Rows, frames_of, in_order
 from bioeval.studies.tracking.kernel import (
     Frames,
@@ -69,7 +70,7 @@ class Scene:
     cameras: list[str]
     frames: int  # with and without rows
     frames_from: str
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
 
     @property
     def heading(self) -> str:
@@ -134,7 +135,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
     )
 
 
-def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[str]:
+def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[Message]:
     """Raise if an id occurs twice in a frame, or return a remark where that is accepted."""
     rows, order = ordered.rows, ordered.order
     key, identity = ordered.key[order], rows.identity[order]
@@ -142,10 +143,7 @@ def _check_twice(ordered: _OrderedRows, duplicates: str) -> list[str]:
     if not len(again):
         return []
     if duplicates == "accept":
-        return [
-            f"{len(again)} boxes of the result share an id with another box of their frame; each "
-            "counts as a separate box"
-        ]
+        return [Message("repeated-ids-accepted", boxes=len(again))]
     i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
     row, before = order[i], order[i - 1]
     where = f" of camera {rows.camera[row]}" if rows.camera[row] else ""
@@ -171,36 +169,29 @@ def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _remarks(
     truth: Rows, result: Rows, counted: np.ndarray, lengths: dict[str, int] | None
-) -> list[str]:
+) -> list[Message]:
     """Return remarks on unusual rows."""
     notes = []
     odd = int(np.count_nonzero((truth.flag != 0) & (truth.flag != 1)))
     if odd:
-        notes.append(
-            f"{odd} rows of the ground truth have a flag other than 0 (ignore) and 1; they count"
-        )
+        notes.append(Message("flags-other-than-0-and-1", rows=odd))
     if not counted.any():
-        notes.append("the ground truth has no box to evaluate")
+        notes.append(Message("no-truth-boxes"))
     if not len(result):
-        notes.append("the result has no box")
+        notes.append(Message("no-result-boxes"))
     for rows, role in ((truth, "ground truth"), (result, "result")):
         flat = int(np.count_nonzero((rows.box[:, 2:] == 0).any(axis=1)))
         if flat:
-            notes.append(f"{flat} boxes of the {role} have no area and overlap nothing")
+            notes.append(Message("boxes-without-area", boxes=flat, side=role))
     strange = sorted(set(result.camera.tolist()) - set(truth.camera.tolist()))
     if strange and len(truth):
         number = int(np.isin(result.camera, strange).sum())
-        notes.append(
-            f"{number} boxes of the result are in cameras without ground truth "
-            f"({', '.join(strange)}): false positives"
-        )
+        notes.append(Message("cameras-without-truth", boxes=number, cameras=strange))
     if lengths is None and len(truth) and len(result):
         late = int(np.count_nonzero(result.frame > truth.frame.max()))
         if late:
-            notes.append(
-                f"{late} boxes of the result are beyond frame {truth.frame.max()}, the last one of "
-                "the ground truth: false positives"
-            )
+            last = int(truth.frame.max())
+            notes.append(Message("boxes-beyond-truth", boxes=late, last=last))
     return notes
 
 

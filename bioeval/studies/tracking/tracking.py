@@ -13,6 +13,7 @@ import xarray as xr
 
 from bioeval import __version__
 from bioeval.base import Name, require_callable, require_choice, require_flag, require_number
+from bioeval.document import Message, message_attrs
 from bioeval.results import along, build
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import (
@@ -385,7 +386,7 @@ def tracking_dataset(
     scenes: Sequence[Scene],
     measured: Sequence[Measured],
     options: dict[str, str | int | float],
-    notes: Sequence[str],
+    notes: Sequence[Message],
     timeline: bool = False,
 ) -> xr.Dataset:
     """Return the Dataset; several sequences are listed beside the total."""
@@ -411,7 +412,8 @@ def tracking_dataset(
         cameras = max(cameras, len(scene.cameras))
         if scene.frames_from not in sources:
             sources.append(scene.frames_from)
-        remarks += [scene.heading + note for note in scene.notes]
+        about = [scene.name] if scene.name else []
+        remarks += [Message(note.code, about, **note.arguments) for note in scene.notes]
     if len(sources) > 4:
         sources[4:] = ["..."]
     if timeline:
@@ -426,7 +428,7 @@ def tracking_dataset(
         "cameras": cameras,
         "fingerprint": fingerprint(scenes),
         "bioeval_version": __version__,
-        "warnings": "\n".join([*remarks, *_of_all(total, options, scenes)]),
+        **message_attrs([*remarks, *_of_all(total, options, scenes)]),
     }
     return build(variables, names, coordinates, attrs)
 
@@ -457,31 +459,24 @@ def _named(scene: Scene, ids: np.ndarray) -> np.ndarray:
 
 def _of_all(
     counts: dict[str, int | float], options: dict[str, str | int | float], scenes: Sequence[Scene]
-) -> list[str]:
+) -> list[Message]:
     """Return remarks on ignored boxes and on the number of frames."""
     notes = []
-    if counts["ignored_truth_boxes"]:
-        removed = counts["removed_result_boxes"]
-        on = {
-            "count": "boxes of the result on them count as false positives",
-            "remove": f"{removed} boxes of the result matched to them were removed",
-        }.get(
-            str(options["ignored"]),
-            f"{removed} boxes of the result matched to distractors among them were removed, "
-            "others count as false positives",
-        )
-        notes.append(f"{counts['ignored_truth_boxes']} boxes of the ground truth are ignored; {on}")
+    if boxes := int(counts["ignored_truth_boxes"]):
+        removed = int(counts["removed_result_boxes"])
+        if options["ignored"] == "count":
+            notes.append(Message("ignored-boxes-counted", boxes=boxes))
+        elif options["ignored"] == "remove":
+            notes.append(Message("ignored-boxes-removed", boxes=boxes, removed=removed))
+        else:
+            notes.append(Message("distractor-boxes-removed", boxes=boxes, removed=removed))
     unknown = [scene.frames_from for scene in scenes].count("rows")
     if unknown:
-        some = ""
-        if unknown != len(scenes):
-            some = f" of {unknown} of {len(scenes)} sequences"
-        notes.append(
-            f"the number of frames{some} is not given: far and fp_per_frame are per frame with rows"
-        )
+        notes.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
     elif counts["frames"] > counts["frames_with_rows"]:
-        empty = counts["frames"] - counts["frames_with_rows"]
-        notes.append(f"{empty} of {counts['frames']} frames have no rows")
+        frames = int(counts["frames"])
+        empty = frames - int(counts["frames_with_rows"])
+        notes.append(Message("frames-without-rows", empty=empty, frames=frames))
     return notes
 
 
@@ -584,7 +579,7 @@ def tracking(
         parts, and ``tp_by_threshold``. Over ``target``: ``frames_present frames_covered coverage
         target_switches target_fragmentations state``. With several sequences, the scalars are of
         the summed counts, and each has a twin over ``sequence``, such as ``sequence_mota``. A rate
-        with denominator 0 is NaN. The attribute ``warnings`` has one remark a line.
+        with denominator 0 is NaN. :func:`bioeval.messages` gives the remarks on the data.
 
     Raises
     ------

@@ -20,7 +20,7 @@ STUDY = StudyManifest(
     sections=(
         PageSection("worst_pairs", images={"pair": ("probe", "gallery"), "suspect": ("suspect",)}),
     ),
-    views=(View(("worst pairs",), "tables", "WorstPairsTable", is_class=True, reworded=False),),
+    views=(View(("worst pairs",), "section", "section"),),
     needs=("check",),
     heading="Look into",
 )

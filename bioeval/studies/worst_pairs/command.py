@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Protocol, Scores
+    from bioeval.document import Table
 
 
 class ListedPairs(MoreOutputs):
@@ -65,29 +66,25 @@ class ListedPairs(MoreOutputs):
         """The column and the folder of the images."""
         return {"images": self._images.column, "image_folder": self._folder}
 
-    def _columns(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the values of the worst pairs, and of the suspect templates, by name."""
+    def _in_data(self) -> Sequence[Table]:
+        """Return the tables of the pairs and of the suspect templates."""
         if self.pairs is None:
-            return {}
-        columns: dict[str, dict[str, list[Any]]] = {"worst_pairs": {}, "suspect_templates": {}}
-        for name, variable in self.pairs.data_vars.items():
-            if variable.dims == ("pair",):
-                columns["worst_pairs"][str(name)] = variable.values.tolist()
-            elif variable.dims == ("suspect",):
-                columns["suspect_templates"][str(name)] = variable.values.tolist()
-        return columns
+            return ()
+        from bioeval.studies.worst_pairs.section import tables_of_data
+
+        return tables_of_data(self.pairs)
 
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
-        rows = {}
-        for table, columns in self._columns().items():
-            cells = zip(*columns.values(), strict=True)
-            rows[table] = [dict(zip(columns, row, strict=True)) for row in cells]
-        return rows
+        from bioeval.views import rows_of_table
+
+        return {table.id: rows_of_table(table) for table in self._in_data()}
 
     def tables(self) -> dict[str, Any]:
         """Return the columns of the CSV files of pairs and of suspect templates."""
-        return {f"{name}.csv": columns for name, columns in self._columns().items()}
+        from bioeval.views import columns_of_table
+
+        return {f"{table.id}.csv": columns_of_table(table) for table in self._in_data()}
 
     def draw(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
         """Draw the pairs if they name images; `tell` receives why named ones are not."""

@@ -155,13 +155,6 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
-_ONCE = "each pair of templates is listed once, in its worse direction"
-_RULE = (
-    "every score between templates of the two subjects is nearer than every genuine score within "
-    "either, and each has a genuine score"
-)
-
-
 @leaves_out_attacks
 def worst_pairs(
     scores: Scores,
@@ -211,7 +204,8 @@ def worst_pairs(
     itself, masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under
     ``nan="reject"`` are at an infinite distance. Where the same templates are on both sides
     (all-against-all), each pair of templates is listed once, symmetric or not: in its worse
-    direction, or the first of two equal ones. The attribute ``pairs`` says so.
+    direction, or the first of two equal ones: the attribute ``pairs`` is ``"each
+    pair once"``, else ``"each comparison"``.
 
     Label errors: `label_error` marks an impostor pair if every score between templates of its two
     subjects, in both directions, is strictly nearer than every genuine score within either of the
@@ -290,8 +284,7 @@ def worst_pairs(
     attrs = about_attrs(reader.about, "worst pairs", [])
     attrs |= {
         **claim.attrs,
-        "pairs": _ONCE if mirrored else "each comparison",
-        "label_error_rule": _RULE,
+        "pairs": "each pair once" if mirrored else "each comparison",
         "suspects_certain": suspects.certain,
     }
     variables = along(("pair",), **values) | along(("suspect",), **of_suspects)

@@ -89,7 +89,7 @@ def section(tree: xr.DataTree | xr.Dataset) -> Section:
 
 def _alarm(message: Message, names: Iterable[str]) -> Iterator[Block]:
     """Yield a message about doubtful results."""
-    yield Messages([Message(message.code, names, **message.arguments)], alarm=True)
+    yield Messages([message.concerning(*names)], alarm=True)
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:
@@ -183,7 +183,7 @@ def _cells(row: Row) -> tuple[Text | None, ...]:
 def _messages(
     results: Mapping[str, xr.Dataset], with_rows: Mapping[str, xr.Dataset], several: bool
 ) -> Messages:
-    """Return the warnings, those of all tasks first."""
+    """Return the other messages, those of all tasks first."""
     doubts = alarms(results)
     found: dict[Message, list[str]] = {}
     for path, dataset in results.items():
@@ -196,7 +196,7 @@ def _messages(
             everywhere.append(message)
         elif not with_rows.keys().isdisjoint(paths):  # else the title of the task says why
             titles = [title(results[path], path, several) for path in paths]
-            of_tasks.append(Message(message.code, titles, **message.arguments))
+            of_tasks.append(message.concerning(*titles))
     return Messages([*everywhere, *of_tasks])
 
 

@@ -11,9 +11,18 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
-from bioeval.document import Enumeration, Fact, Facts, Label, Text, Vocabulary, say
+from bioeval.document import (
+    Enumeration,
+    Fact,
+    Facts,
+    Label,
+    Text,
+    Vocabulary,
+    is_doubt,
+    messages_of_result,
+    say,
+)
 from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.support import KindVerdict
 from bioeval.results.words import enumerated, excluded
 from bioeval.views.tasks import system_of, systems, value_of
 
@@ -27,11 +36,6 @@ CHOSEN = (
 OF_RANK_ONE = (
     "The thresholds of {dir} at a {far} are for rank 1; at higher ranks, the same {far} may allow "
     "looser thresholds."
-)
-
-_UPSIDE_DOWN = (
-    "AUC is below 0.5: impostor scores are nearer than genuine scores. Check whether they are "
-    'of kind {}; if not, give `kind="{}"`'
 )
 
 # Tasks of the cards of the course, in words.
@@ -149,17 +153,17 @@ def alarms(results: Mapping[str, xr.Dataset]) -> dict[Message, list[str]]:
     """Return reasons to doubt all results, with the paths of the tasks that show them."""
     found: dict[Message, list[str]] = {}
     for path, dataset in results.items():
-        for message in _alarms(dataset):
+        for message in alarms_of(dataset):
             found.setdefault(message, []).append(path)
     return found
 
 
-def _alarms(dataset: xr.Dataset) -> Iterator[Message]:
-    line = str(dataset.attrs.get(KindVerdict.ATTRIBUTE, ""))
+def alarms_of(dataset: xr.Dataset) -> Iterator[Message]:
+    """Yield the reasons to doubt all results that a task shows."""
+    doubts = list(filter(is_doubt, messages_of_result(dataset)))
+    yield from doubts
     auc = value_of(dataset, "auc")
-    if not line and auc is not None and auc < 0.5:
+    if not doubts and auc is not None and auc < 0.5:
         kind = str(dataset.attrs.get("kind", "distance"))
         other = "distance" if larger_is_closer(kind) else "similarity"
-        line = _UPSIDE_DOWN.format(kind, other)
-    if line:
-        yield Message("", sentence=line)
+        yield Message("auc-below-half", kind=kind, other=other)

@@ -23,10 +23,8 @@ _NAMES: NamesByModule = {
         "intervals",
         "optimistic",
         "warnings",
-        "with_joined_targets",
     ),
     "bioeval.views.tables.sections": ("fusion_in_words", "section", "title"),
-    "bioeval.views.tables.summary": ("figures",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

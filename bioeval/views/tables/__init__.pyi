@@ -15,11 +15,9 @@ from bioeval.views.tables.result_table import (
     intervals as intervals,
     optimistic as optimistic,
     warnings as warnings,
-    with_joined_targets as with_joined_targets,
 )
 from bioeval.views.tables.sections import (
     fusion_in_words as fusion_in_words,
     section as section,
     title as title,
 )
-from bioeval.views.tables.summary import figures as figures

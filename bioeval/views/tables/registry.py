@@ -7,6 +7,7 @@ and tables are loaded when they are shown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
@@ -16,14 +17,13 @@ from bioeval.base.errors import DataError, PluginError, printable
 from bioeval.base.manifest import View
 from bioeval.base.plugins import call_plugin, offered_value, package_of_module, report
 from bioeval.base.studies import manifests
-from bioeval.document import Section
-from bioeval.results.blocks import Block, Table as BlockTable
+from bioeval.document import Quantity, Section, tables
+from bioeval.results.blocks import Block
+from bioeval.views.sections import summary, systems as side_by_side
 from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.tables.blocks import StudyReport
-from bioeval.views.tables.paper import SystemsTable, with_sd
-from bioeval.views.tables.summary import summary_blocks
 from bioeval.views.tasks import datasets, systems
-from bioeval.views.terms import TermTranslator, term_translator, words_of
+from bioeval.views.terms import term_translator, words_of
 from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
@@ -184,24 +184,26 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
 
     Raise :class:`DataError` if `results` are something else.
     """
+    if isinstance(results, Section):
+        return TerminalDocument(results, naming=naming)
     if (view := _of_class(results)) is not None:
         if view.name == "section":
             return TerminalDocument(_section(view, results), naming=naming)
         return _shown(view, results, reword)
     if _is_summary(results):
-        return _of_summary(results, reword)
-    tables = []
+        return TerminalDocument(summary.section(results), naming=naming)
+    shown = []
     for view, parts in _grouped(results).items():
         if view is not None:
-            tables += _tables(view, parts, reword, naming)
+            shown += _tables(view, parts, reword, naming)
         elif parts:
             tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
-            tables += _of_evaluation(tree, reword, naming)
-    if len(tables) == 1:
-        return tables[0]
-    if all(isinstance(table, TerminalDocument) for table in tables):
-        return TerminalDocument.joined(tables)
-    return Group(*tables)
+            shown += _of_evaluation(tree, reword, naming)
+    if len(shown) == 1:
+        return shown[0]
+    if all(isinstance(table, TerminalDocument) for table in shown):
+        return TerminalDocument.joined(shown)
+    return Group(*shown)
 
 
 def sections_of(results: Any) -> list[Section]:
@@ -220,7 +222,8 @@ def sections_of(results: Any) -> list[Section]:
             if whole is None:
                 made.append(evaluation(tree))
             elif whole.name == "section":
-                made += _sections(whole, {"": tree})
+                whole_tree: Mapping[str, Any] = {"": tree}
+                made += _sections(whole, whole_tree)
     return made
 
 
@@ -234,6 +237,9 @@ def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:
     for _, dataset in datasets(tree):
         view = _view_of(dataset, _WHOLE)
         if view is not None:
+            if view.name == "section":
+                found = dict(datasets(tree, once=True))
+                return [TerminalDocument(_section(view, found), _vocabulary_of(tree), naming)]
             return _tables(view, {"": tree}, reword, naming)
     return [TerminalDocument(evaluation(tree), _vocabulary_of(tree), naming)]
 
@@ -255,7 +261,8 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
             in_rows = in_rows and (view is None or view.in_rows)
             by_path |= of_view
     if in_rows and (measures or len(systems(by_path)) > 1):
-        return SystemsTable(by_path, measures, _summarised)
+        section = side_by_side.section(by_path, measures, _summarised)
+        return TerminalDocument(section, words_of(next(iter(by_path.values()))))
     if measures:
         raise DataError(
             "`measures` chooses the columns of evaluations, one row for each system; this result "
@@ -264,15 +271,15 @@ def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
     return table_of(results)
 
 
-def _summarised(dataset: xr.Dataset) -> dict[str, str]:
-    """Return the mean and the standard deviation of each figure over partitions."""
+def _summarised(dataset: xr.Dataset) -> Iterator[side_by_side.Measure]:
+    """Yield the mean of each figure over partitions, with its standard deviation."""
     view = _view_of(dataset, _VIEWS)
     assert view is not None  # since it may stand in rows
-    table = next(block for block in _blocks(view, {"": dataset}) if isinstance(block, BlockTable))
-    cells = {}
-    for label, mean, sd, *_ in table.rows:
-        cells[str(label)] = with_sd(str(mean), str(sd))
-    return cells
+    for table in tables(_section(view, {"": dataset})):
+        for label, mean, deviation, *_ in table.rows:
+            if isinstance(mean, Quantity) and isinstance(deviation, Quantity):
+                cell = replace(mean, deviation=deviation.value)
+                yield side_by_side.Measure(label or "", cell)
 
 
 def _is_summary(results: Any) -> bool:
@@ -331,8 +338,3 @@ def _no_result(results: Any) -> DataError:
         "dataset, a tree, a tally, a check of data, an explained row, a summary, or several "
         f"datasets by name{hint}"
     )
-
-
-def _of_summary(results: Mapping[str, Any], reword: Reword) -> StudyReport:
-    """Return the table of :func:`bioeval.summary`."""
-    return StudyReport(summary_blocks(results), TermTranslator("lecture"), reword)

@@ -7,7 +7,6 @@ subjects that made them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -17,18 +16,17 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import Argument, counted, printable
-from bioeval.base.kinds import larger_is_closer
-from bioeval.base.messages import messages_of
+from bioeval.base.errors import counted, printable
+from bioeval.document import is_doubt, messages_of_result
 from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.support import KindVerdict
 from bioeval.results.words import enumerated, excluded, threshold_text
+from bioeval.views.messages import sentence_about
+from bioeval.views.sections.header import alarms_of
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Row, TableSection, grid, indented, listed, plain_table
 from bioeval.views.tables.sections import section, title
-from bioeval.views.tasks import datasets, system_of, systems, value_of
+from bioeval.views.tasks import datasets, system_of, systems
 from bioeval.views.terms import dictionary, interval_method, term_translator
-from bioeval.views.writers.lines import Lines
 
 #: What a result is known by: its path, or its system and task.
 Path = TypeVar("Path", str, tuple[str, str])
@@ -42,11 +40,6 @@ CHOSEN = (
 OF_RANK_ONE = (
     "the thresholds of DIR at a FAR are for rank 1; at higher ranks, the same FAR may allow looser "
     "thresholds"
-)
-
-_UPSIDE_DOWN = (
-    "AUC is below 0.5: impostor scores are nearer than genuine scores. Check whether they are "
-    'of kind {}; if not, give `kind="{}"`'
 )
 
 # Tasks of the cards of the course, in words.
@@ -198,42 +191,22 @@ def alarms(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
     """Return reasons to doubt all results, with the paths of the tasks that show them."""
     said: dict[str, list[Path]] = {}
     for path, dataset in found.items():
-        line = str(dataset.attrs.get(KindVerdict.ATTRIBUTE, ""))
-        auc = value_of(dataset, "auc")
-        if not line and auc is not None and auc < 0.5:
-            kind = dataset.attrs.get("kind", "distance")
-            other = "distance" if larger_is_closer(kind) else "similarity"
-            line = _UPSIDE_DOWN.format(kind, other)
-        if line:
-            said.setdefault(line, []).append(path)
+        for message in alarms_of(dataset):
+            said.setdefault(sentence_about(message), []).append(path)
     return said
 
 
 def warnings(found: Mapping[Path, xr.Dataset]) -> dict[str, list[Path]]:
     """Return each warning with the paths of its tasks, without the alarms.
 
-    Arguments that messages name are marked, as those of warnings that are text.
+    Arguments that messages name are in backticks.
     """
-    lines = Lines(naming=lambda name, value: str(Argument(name, value)))
     said: dict[str, list[Path]] = {}
     for path, dataset in found.items():
-        sentences = str(dataset.attrs.get("warnings", "")).splitlines()
-        sentences += map(lines.message, messages_of(dataset.attrs))
-        for line in sentences:
-            if line != dataset.attrs.get(KindVerdict.ATTRIBUTE):
-                said.setdefault(line, []).append(path)
+        for message in messages_of_result(dataset):
+            if not is_doubt(message):
+                said.setdefault(sentence_about(message), []).append(path)
     return said
-
-
-_SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
-
-
-def with_joined_targets(text: str) -> str:
-    """Join successive FAR targets for the same reason."""
-    before = ""
-    while text != before:
-        before, text = text, _SAME_REASON.sub(r"FAR \1, \3 (\2)", text)
-    return text
 
 
 def sentence(text: str) -> str:
@@ -385,7 +358,7 @@ class ResultTable:
             titles = []
             if not everywhere:
                 titles = [title(self.datasets[path], path, self._several) for path in paths]
-            text = translate(with_joined_targets(self._reword(text)))
+            text = translate(self._reword(text))
             groups.setdefault("; ".join(titles), []).append(text)
         if groups:
             yield Text("")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bioeval.document import Column, Flag, Missing, Quantity, Table, Text
+from bioeval.document import Column, Flag, Label, Missing, Quantity, Table, Text
 from bioeval.views.writers.lines import Lines
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_column
 
@@ -88,12 +88,11 @@ def _limits(number: Printed) -> str:
 
 def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[PrintedColumn]:
     """Return the columns that a reader of a surface sees, without those that are empty."""
-    rows = table.rows if table.shown is None else table.rows[: table.shown]
     columns = []
     for i, column in enumerate(table.columns):
         if column.only not in ("", "readers", surface):
             continue
-        cells = [row[i] for row in rows]
+        cells = [row[i] for row in table.shown_rows]
         if all(map(_is_empty, cells)):
             continue
         if column.grouped:
@@ -103,7 +102,11 @@ def printed_columns(table: Table, lines: Lines, surface: str = "") -> list[Print
 
 
 def _is_empty(cell: Text | None) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, Flag) and not cell.value)
+    if isinstance(cell, Flag):
+        return not cell.value
+    if isinstance(cell, Label):
+        return cell.value == ""
+    return cell is None or cell == ""
 
 
 def _printed(column: Column, cells: Sequence[Text | None], lines: Lines) -> PrintedColumn:

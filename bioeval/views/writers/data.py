@@ -31,6 +31,9 @@ from bioeval.views.writers.lines import Lines, Naming, python_naming
 #: A row of a table: a value for each key.
 Row = dict[str, Any]
 
+#: Who sees the columns that are not in data.
+_NOT_IN_DATA = ("page", "readers")
+
 
 def value_of(cell: Text | None, lines: Lines | None = None) -> Any:
     """Return the exact value of a cell; text in the words of `lines`."""
@@ -63,7 +66,7 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
     for row in table.rows:
         values: Row = {}
         for column, cell in zip(table.columns, row, strict=True):
-            if column.only in ("page", "readers"):
+            if column.only in _NOT_IN_DATA:
                 continue
             values[column.name] = value_of(cell, lines)
             if column.name in with_limits:
@@ -73,12 +76,27 @@ def rows_of_table(table: Table, lines: Lines | None = None) -> list[Row]:
     return rows
 
 
+def columns_of_table(table: Table, lines: Lines | None = None) -> dict[str, list[Any]]:
+    """Return the values of each column of a table, also of one without rows."""
+    rows = rows_of_table(table, lines)
+    names = list(rows[0]) if rows else [column.name for column in table.columns]
+    return {name: [row[name] for row in rows] for name in names}
+
+
 def as_data(
     section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
 ) -> dict[str, list[Row]]:
-    """Return the rows of each table of a document, by the name of the table."""
+    """Return the rows of each table of a document, by the name of the table.
+
+    Tables of one name are one; a table without a column for data, such as one with a column for
+    each system, is left out.
+    """
     lines = Lines(vocabulary, section.task, naming)
-    return {table.id: rows_of_table(table, lines) for table in tables(section)}
+    in_data: dict[str, list[Row]] = {}
+    for table in tables(section):
+        if any(column.only not in _NOT_IN_DATA for column in table.columns):
+            in_data.setdefault(table.id, []).extend(rows_of_table(table, lines))
+    return in_data
 
 
 def facts_data(section: Section, vocabulary: str = "lecture") -> Row:

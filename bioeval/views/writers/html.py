@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from bioeval.base.panels import safe
@@ -9,9 +10,9 @@ from bioeval.document import Facts, Messages, Paragraph, Section, Table, Vocabul
 from bioeval.document.blocks import Block
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
-from bioeval.views.writers.numbers import Printed
 
-_DIGIT, _POINT = "\u2007", "\u2008"  # blanks as wide as a digit, and as a point
+_DIGIT = "\u2007"  # a blank that is as wide as a digit
+_BLANKS = re.compile(r"^ +| {2,}| +$")
 
 CSS = """
 .bioeval{overflow-x:auto;max-width:100%;padding:.2em 0;color:inherit;line-height:1.45;
@@ -19,11 +20,14 @@ font-variant-numeric:tabular-nums}
 .bioeval p{margin:0;max-width:60em}
 .bioeval p.t{margin-top:.7em}
 .bioeval .in{padding-left:1.2em}
+.bioeval .s{margin-top:.7em}
+.bioeval ul{margin:.1em 0;padding-left:2em;max-width:60em}
 .bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
 .bioeval tr:nth-child(n):nth-child(n){background:transparent}
 .bioeval th,.bioeval td{background:transparent;color:inherit;border:0;font-weight:inherit;
 padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
-.bioeval .r.r{text-align:right;white-space:pre}
+.bioeval .r.r{text-align:right}
+.bioeval .r.r,.bioeval .n.n{white-space:pre}
 .bioeval thead th{border-bottom:1px solid rgba(128,128,128,.5)}
 .bioeval i{font-style:normal;opacity:.72}
 """
@@ -80,7 +84,9 @@ def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
         case Messages():
             yield from _messages(block, lines)
         case Section():
+            yield '<div class="s">'
             yield from body(block, lines, whole)
+            yield "</div>"
 
 
 def _messages(block: Messages, lines: Lines) -> Iterator[str]:
@@ -119,10 +125,14 @@ def table_html(table: Table, lines: Lines) -> str:
     written += [f'<p class="in"><i>{x}</i></p>' for x in map(lines.write, table.details) if x]
     heads = ""
     if any(column.heading for column in columns):
-        cells = "".join(f'<th scope="col"{_how(x)}><i>{x.heading}</i></th>' for x in columns)
+        ends = [_how(x) if not _is_ragged(x) else "" for x in columns]
+        cells = "".join(
+            f'<th scope="col"{how}><i>{x.heading}</i></th>'
+            for x, how in zip(columns, ends, strict=True)
+        )
         heads = f"<thead><tr>{cells}</tr></thead>"
     rows = []
-    texts = [_aligned(column, lines) for column in columns]
+    texts = [_aligned(column) for column in columns]
     for row in zip(*texts, strict=True):
         first, *others = row
         cells = f'<th scope="row"{_how(columns[0])}>{first}</th>'
@@ -135,25 +145,20 @@ def table_html(table: Table, lines: Lines) -> str:
 
 
 def _how(column: PrintedColumn) -> str:
-    return ' class="r"' if column.numeric else ""
-
-
-def _aligned(column: PrintedColumn, lines: Lines) -> list[str]:
-    """Return the cells of a column; numbers with blanks behind them, so that points align."""
+    """Return how the cells of a column are set: numbers at the right, or at their points."""
     if not column.numeric:
+        return ""
+    return ' class="n"' if _is_ragged(column) else ' class="r"'
+
+
+def _is_ragged(column: PrintedColumn) -> bool:
+    """Whether numbers of a column have different things behind their points."""
+    behind = {(x.places[1], x.unit, x.mark) for x in column.numbers if x is not None}
+    return len(behind) > 1 or any(x is not None and x.limits for x in column.numbers)
+
+
+def _aligned(column: PrintedColumn) -> list[str]:
+    """Return the cells of a column; blanks as wide as digits set numbers at their points."""
+    if not column.numeric or not _is_ragged(column):
         return column.texts
-    most = max((_fraction(x) for x in column.numbers if x is not None), default=0)
-    texts = []
-    for number, text in zip(column.numbers, column.texts, strict=True):
-        if number is None or number.limits is not None or number.unit or number.mark:
-            texts.append(text)
-            continue
-        missing = most - _fraction(number)
-        point = _POINT if missing == most and most else ""
-        texts.append(text + point + _DIGIT * max(0, missing - bool(point)))
-    return texts
-
-
-def _fraction(number: Printed) -> int:
-    """Return the characters of a number from its point on."""
-    return number.places[1]
+    return [_BLANKS.sub(lambda run: _DIGIT * len(run[0]), safe(x)) for x in column.aligned()]

@@ -24,7 +24,7 @@ _ESCAPED = str.maketrans(
 class LatexLines(Lines):
     """Lines of LaTeX."""
 
-    line_break = " "
+    line_break = "; "
 
     def literal(self, text: str) -> str:
         r"""Return text with the characters of LaTeX escaped.
@@ -58,7 +58,7 @@ class LatexLines(Lines):
 class _Words(Lines):
     """Lines of a comment."""
 
-    line_break = " "
+    line_break = "; "
 
 
 def _signed(number: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bioeval.base.errors import Argument, escaped, printable, renamed
+from bioeval.base.errors import Argument, escaped, renamed
 from bioeval.base.messages import Message
 from bioeval.document import (
     Enumeration,
@@ -108,9 +108,9 @@ class Lines:
             case Message():
                 return self.message(text)
             case Label():
-                return self.literal(printable(escaped(text.text)))
+                return self.literal(escaped(text.text))
             case Labels():
-                names = [self.literal(printable(escaped(str(x)))) for x in text.values]
+                names = [self.literal(escaped(str(x))) for x in text.values]
                 return ", ".join([*names, *["..."] * text.more])
             case Flag():
                 return self.write(text.text, rates) if text.value else ""
@@ -145,7 +145,7 @@ class Lines:
         """Return the sentences of messages by what they are about, those about everything first."""
         groups: dict[str, dict[str, None]] = {"": {}}
         for message in messages:
-            about = "; ".join(self.literal(printable(escaped(x))) for x in message.about)
+            about = "; ".join(self.literal(escaped(x)) for x in message.about)
             groups.setdefault(about, {})[self.message(message)] = None
         return {about: list(sentences) for about, sentences in groups.items() if sentences}
 
@@ -163,6 +163,11 @@ class Lines:
         if isinstance(text, Vocabulary):
             return self.literal(in_other_vocabulary(rates_shown(whole), self.vocabulary))
         return self.write(text)
+
+
+def written(text: Text, task: str = "", naming: Naming = python_naming) -> str:
+    """Return a text as plain text, in the lecture's words."""
+    return Lines(task=task, naming=naming).write(text)
 
 
 def _python_value(value: object) -> str:

@@ -20,7 +20,7 @@ _LINE_START = re.compile(r"^(?=[#>+=-])|^(\d+)(?=[.)] )")
 class MarkdownLines(Lines):
     """Lines of Markdown."""
 
-    line_break = "<br>"
+    line_break = "; "
 
     def literal(self, text: str) -> str:
         r"""Return text with the characters of Markdown escaped.

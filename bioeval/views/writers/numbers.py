@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from fractions import Fraction
 
 from bioeval.base.errors import singular
 from bioeval.base.memory import in_words
@@ -136,8 +137,12 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
         case Size():
             number, _, unit = in_words(cell.value).partition(" ")
             return Printed(number, unit, before=cell.bound)
+        case Number() if cell.fraction and (fraction := _small_fraction(cell.value)):
+            return Printed(fraction)
         case Number():
             form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
+            if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
+                form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
             limits = _limits(cell, f"{'+' * cell.difference}{form}")
@@ -167,7 +172,7 @@ def _rate(rate: Rate, decimals: int) -> Printed:
     text, least = f"{100 * rate.value:{form}}", 10.0**-decimals
     if float(text) == 0 and rate.value > 0:
         return Printed(f"{least:{form}}", "%", limits, "<")
-    if float(text) == 100 and rate.value < 1:
+    if float(text) == 100 and _order(rate.value, 1.0):
         return Printed(f"{100 - least:{form}}", "%", limits, ">")
     return Printed(text, "%", limits, rate.bound, deviation=_deviation(rate, form, 100))
 
@@ -232,6 +237,14 @@ def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
             return texts
         decimals = max(decimals, len(text.partition(".")[2]))
     return [f"{value:.{decimals}f}" for value in values]
+
+
+def _small_fraction(value: float) -> str:
+    """Return a number as a fraction of small terms; empty if it is none."""
+    if not math.isfinite(value):
+        return ""
+    near = Fraction(value).limit_denominator(100)
+    return str(near) if abs(near - value) < 1e-9 else ""
 
 
 def _whole_or(value: float, digits: str) -> str:

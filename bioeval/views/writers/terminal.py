@@ -91,15 +91,15 @@ class TerminalDocument:
         title = lines.write(section.title)
         if title:
             yield _text(title, "bold")
-        first = not title
+        first, after_table = not title, False
         for block in section.blocks:
             written = list(self._block(block, lines, width))
             if not written:
                 continue
-            if not first and _stands_apart(block):
+            if not first and (_stands_apart(block) or after_table):
                 yield RichText("")
             yield from written
-            first = False
+            first, after_table = False, isinstance(block, Table)
 
     def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
         match block:
@@ -227,10 +227,16 @@ def _table(
         if left_out and not table.narrow:
             line = f"Not shown in this width: {', '.join(left_out)}"
             yield _indented(_text(line, "dim"))
+    elif parts := _divided(table, all_columns, width - _INDENT):
+        for i, part in enumerate(parts):
+            if i:
+                yield RichText("")
+            gap = _GAP if _fit(part, width - _INDENT) else 1
+            yield _indented(_laid_out(part, width - _INDENT, gap))
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
-        yield from _in_lines(all_columns)
+        yield from _in_lines(all_columns, width)
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
@@ -238,13 +244,31 @@ def _table(
 def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        needed = [_least_width(column) for column in columns]
-        if sum(needed) + _GAP * (len(columns) - 1) <= width:
+        if _fit(columns, width):
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
             return None
         columns = [column for column in columns if column.column.priority < last]
+
+
+def _divided(table: Table, columns: list[PrintedColumn], width: int) -> list[list[PrintedColumn]]:
+    """Return the columns in parts that fit, each with the keys; none if one alone does not."""
+    if table.keys is None:
+        return []
+    names = {column.name for column in table.columns[: table.keys]}
+    keys = [column for column in columns if column.column.name in names]
+    parts = [[*keys]]
+    for column in columns[len(keys) :]:
+        if len(parts[-1]) > len(keys) and not _fit([*parts[-1], column], width):
+            parts.append([*keys])
+        parts[-1].append(column)
+    return parts if all(_fit(part, width, gap=1) for part in parts) else []
+
+
+def _fit(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> bool:
+    """Whether columns fit beside each other."""
+    return sum(map(_least_width, columns)) + gap * (len(columns) - 1) <= width
 
 
 def _least_width(column: PrintedColumn) -> int:
@@ -258,17 +282,17 @@ def _least_width(column: PrintedColumn) -> int:
     return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
 
 
-def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
+def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
-    widest = [max(map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
-    broken = sum(widest) + _GAP * (len(columns) - 1) > width
+    widest = [max(x.longest, *map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
+    broken = sum(widest) + gap * (len(columns) - 1) > width
     table = RichTable(
         box=None,
         pad_edge=False,
-        padding=(0, _GAP, 0, 0),
+        padding=(0, gap, 0, 0),
         header_style="dim",
         show_header=any(column.heading for column in columns),
     )
@@ -289,14 +313,21 @@ def _laid_out(columns: list[PrintedColumn], width: int) -> RichTable:
     return table
 
 
-def _in_lines(columns: list[PrintedColumn]) -> Iterator[RenderableType]:
-    """Yield each row as its name, and below it each cell after its heading."""
+def _in_lines(columns: list[PrintedColumn], width: int) -> Iterator[RenderableType]:
+    """Yield each row as its name, and below it each cell after its heading.
+
+    Lines are not broken within a number, its unit or its interval.
+    """
     first, *others = columns
     for i, name in enumerate(first.texts):
         if name:
             yield _indented(_text(name))
         cells = []
         for column in others:
-            if column.texts[i]:
-                cells.append(f"{column.heading} {column.texts[i]}".strip())
-        yield _indented(_indented(_text(", ".join(cells))))
+            text = column.texts[i]
+            if column.numbers[i] is not None:
+                text = text.replace(" ", "\xa0")
+            if text:
+                cells.append(f"{column.heading} {text}".strip())
+        for line in wrapped(", ".join(cells), max(width - 2 * _INDENT, 1)):
+            yield _indented(_indented(_text(line.replace("\xa0", " "))))

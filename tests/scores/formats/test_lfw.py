@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from result_messages import arguments
 
 import bioeval as be
 from bioeval.base.errors import DataError
@@ -72,7 +73,8 @@ def test_missing_images(folder):
         be.load(folder / "x.npz", pairs=folder / "more.txt")
     pairs = be.load(folder / "x.npz", pairs=folder / "more.txt", missing_pairs="skip")
     assert (len(pairs.values), pairs.missing) == (3, 1)
-    assert "1 of the 4 pairs" in be.verification(pairs).attrs["warnings"]
+    left_out = arguments(be.verification(pairs), "listed-pairs-missing")
+    assert left_out == {"pairs": 1, "listed": 4}
     (folder / "none.txt").write_text("1\neve 1 2\neve 1 fay 1\n")
     with pytest.raises(DataError, match="of 2 of 2 pairs"):
         be.load(folder / "x.npz", pairs=folder / "none.txt", missing_pairs="skip")
@@ -146,4 +148,5 @@ def test_lfw_by_its_own_list(shared, tmp_path):
     )
     task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
     assert task["accuracy_mean"] == pytest.approx(0.9810719633009473, abs=1e-12)
-    assert any("395 of the 6,000" in text for text in task["warnings"])
+    (left_out,) = [x for x in task["messages"] if x["code"] == "listed-pairs-missing"]
+    assert (left_out["pairs"], left_out["listed"]) == (395, 6000)

@@ -10,6 +10,7 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
+from bioeval.base.messages import Message
 from bioeval.cli import main
 from bioeval.scores.formats import text_table
 
@@ -66,10 +67,10 @@ def read(folder, form, more, **options):
 def test_every_form_of_a_list(tmp_path, form):
     found = read(tmp_path, form, [AGAIN, ITSELF])
     assert found.values.tolist() == [0.5, 2.0, 3.0]
-    assert [note.split(",")[0] for note in found._remarks] == [
-        "1 pair is listed again with the same score",
-        '1 comparison of a template with itself is left out; `keep="self"` counts them',
-    ]
+    assert found._remarks == (
+        Message("repeated-pairs", pairs=1),
+        Message("self-comparisons-left-out", comparisons=1),
+    )
     assert len(read(tmp_path, form, [AGAIN, ITSELF], keep=["self", "repeated"]).values) == 5
     assert read(tmp_path, form, [TURNED], unordered=True).values.tolist() == [0.5, 2.0, 3.0]
     where = {"txt": "lines 2 and 4", "csv": "lines 3 and 5", "jsonl": "lines 2 and 4",
@@ -115,8 +116,10 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 2\n")
     found = be.load(tmp_path / "x.txt", kind="distance", trials=trials)
     assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
-    assert found._remarks[0] == "1 lines of trials list a pair again"
-    assert found._remarks[1].startswith("1 pair is listed again with the same score")
+    assert found._remarks == (
+        Message("trials-repeated", lines=1, file="trials"),
+        Message("repeated-pairs", pairs=1),
+    )
     (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 3\n")
     with pytest.raises(be.DataError, match="'b' and 'c' .lines 1 and 3: 2.0 and 3.0"):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)
@@ -148,7 +151,8 @@ def test_two_files_with_names(tmp_path):
     (tmp_path / "i.txt").write_text("a d 2\nb d 3\n")
     read_two = {"kind": "distance", "impostor": tmp_path / "i.txt"}
     found = be.load(tmp_path / "g.txt", **read_two)
-    assert found.values.tolist() == [0.5, 0.6, 2, 3] and "listed again" in found._remarks[0]
+    assert found.values.tolist() == [0.5, 0.6, 2, 3]
+    assert found._remarks[0] == Message("repeated-pairs", pairs=1)
     (tmp_path / "i.txt").write_text("a d 2\n\nc a 0.6\n")
     with pytest.raises(be.DataError, match="1 pair is both .*.line 2 and line 3 of i.txt"):
         be.load(tmp_path / "g.txt", **read_two)
@@ -200,7 +204,7 @@ def test_too_many_names_are_said(tmp_path, monkeypatch):
     monkeypatch.setattr(text_table, "MOST_NAMES", 2)
     monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
     found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
-    assert len(found.values) == 6 and found._remarks[0].startswith("names more than 2 templates")
+    assert len(found.values) == 6 and found._remarks[0].code == "too-many-names"
     assert len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], as_="matrix").probe_ids) == 5
 
 
@@ -214,12 +218,12 @@ def test_commands_take_what_is_to_be_kept(tmp_path, capsys):
         assert main(["run", path, "--kind", "distance", "--json", *options]) == 0
         found = json.loads(capsys.readouterr().out)
         single = found["tasks"]["verification/single"]
-        said = "\n".join(x["message"] for x in found["warnings"])
+        said = "\n".join(x["sentence"] for x in found["messages"])
         return single["genuine_attempts"], single["impostor_attempts"], said
 
     genuine, impostor, said = run()
     assert (genuine, impostor) == (2, 2) and "; --keep self counts them" in said
-    assert "of 3 pairs 1 is listed in both orders" in said and "; --unordered counts each" in said
+    assert "1 of 3 pairs are listed in both orders" in said and "; --unordered counts each" in said
     assert run("--keep", "self", "--keep", "repeated")[:2] == (3, 3)
     assert run("--unordered")[:2] == (1, 2)
     assert main(["check", path, "--kind", "distance", "--json"]) == 0
@@ -246,7 +250,7 @@ def test_labels_in_several_spellings_are_warned_of(tmp_path):
 def test_an_infinite_score_of_a_text_is_said(tmp_path):
     (tmp_path / "x.txt").write_text("1 0.5\n\n0 inf\n0 0.7\n")
     found = be.load(tmp_path / "x.txt", kind="similarity")
-    assert found._remarks == ("1 score is infinite (line 3): accepted at every finite threshold",)
+    assert found._remarks == (Message("infinitely-near-scores", scores=1, first="line 3"),)
 
 
 @pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.jsonl", "y.parquet", "y.mat", "y.h5"])

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from optional import optional_import
+from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
+from bioeval.results.support import KIND_DOUBTS
 from bioeval.scores.formats import text_table
 
 SCORES = [0.5, -1e3, 2.0]
@@ -259,9 +261,11 @@ def test_trials_and_scores_that_lack_each_other(tmp_path):
         load(tmp_path, KEYED.split("\n", 1)[1], trials=trials)
     found = load(tmp_path, KEYED, trials=trials, missing_pairs="skip")
     assert found.values.tolist() == [0.5, 2.0]
-    notes = be.verification(found).attrs["warnings"]
-    assert "1 lines of x.txt are left out: they have no trial" in notes
-    assert "2 lines of trials are left out: they have no score" in notes
+    notes = [x.arguments for x in be.messages(be.verification(found)) if x.code == "lines-left-out"]
+    assert notes == [
+        {"lines": 1, "file": "x.txt", "have": "no trial"},
+        {"lines": 2, "file": "trials", "have": "no score"},
+    ]
     trials.write_text("S F1 target\nS F2 nontarget\n")
     with pytest.raises(
         DataError, match="1 of 2 lines: each is listed before; .* line 2; list each"
@@ -287,7 +291,7 @@ def test_subjects_from_names(tmp_path):
     for options in ({}, {"as_": "matrix"}):
         found = be.verification(load(tmp_path, text, subject_from=r"id(\d+)/", **options))
         assert found.attrs["reading"] == said
-        assert "subjects from" not in found.attrs["warnings"]
+        assert not any("subjects from" in message.sentence for message in be.messages(found))
 
 
 def test_speakers_as_nist_has_them(tmp_path):
@@ -351,11 +355,11 @@ def test_subjects_of_templates_of_a_file(tmp_path, capsys):
 
 def test_an_eer_above_one_half_is_said(tmp_path):
     text = "1 0.5\n1 0.7\n0 0.1\n0 0.2\n"
-    warning = 'check the labels, and the kind: `kind="similarity"` reverses them'
-    assert warning in be.verification(load(tmp_path, text)).warnings
-    assert "kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
+    assert "no-better-than-chance" in codes(be.verification(load(tmp_path, text)))
+    other = codes(be.verification(load(tmp_path, text, kind="similarity")))
+    assert not set(KIND_DOUBTS) & set(other)
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))
-    assert "distance is probably the wrong kind" in be.verification(load(tmp_path, many)).warnings
+    assert "kind-wrong" in codes(be.verification(load(tmp_path, many)))
 
 
 # ------------------------------------------------------------------------- matrices
@@ -387,7 +391,7 @@ def test_holes_are_excluded_and_counted(tmp_path):
     assert found.shape == (2, 2) and found.mask.tolist() == [[2, 1], [1, 0]]
     ds = be.verification(found)
     assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
-    assert "1 of 4 comparisons are not listed, and excluded" in ds.attrs["warnings"]
+    assert arguments(ds, "not-listed") == {"missing": 1, "comparisons": 4}
 
 
 def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp_path):
@@ -398,11 +402,12 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     given = {"as_": "matrix", "subject_from": "(.+)_", "kind": made.kind}
     (tmp_path / "half.txt").write_text(text)
     plain = be.load(tmp_path / "half.txt", **given)
+    in_one_order = arguments(be.closed_set(plain), "pairs-in-one-order")
+    assert in_one_order == {"one_order": 153, "pairs": 153}
     said = "153 of 153 pairs are listed in one order only"
-    assert said in be.closed_set(plain).warnings
     assert said in be.check_data(plain, read_scores=False)["list"].message
     found = be.load(tmp_path / "half.txt", unordered=True, **given)
-    assert not found._has_mask and "one order only" not in " ".join(found._remarks)
+    assert not found._has_mask and "pairs-in-one-order" not in [x.code for x in found._remarks]
     order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
     values = found.values[order][:, order]
     np.testing.assert_array_equal(values, values.T)
@@ -411,7 +416,8 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
     # Of pairs in both orders nothing is missing.
     both = text + "".join("{1} {0} {2}\n".format(*line.split()) for line in text.splitlines())
     (tmp_path / "both.txt").write_text(both)
-    assert "one order" not in " ".join(be.load(tmp_path / "both.txt", **given)._remarks)
+    both_orders = be.load(tmp_path / "both.txt", **given)
+    assert "pairs-in-one-order" not in [x.code for x in both_orders._remarks]
 
 
 def test_one_set_of_templates_is_all_against_all(tmp_path):
@@ -425,12 +431,12 @@ def test_one_set_of_templates_is_all_against_all(tmp_path):
 def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
     ds = be.verification(load(tmp_path, text.format(1), as_="matrix"))
-    assert "1 pair is listed again with the same score" in ds.attrs["warnings"]
+    assert arguments(ds, "repeated-pairs") == {"pairs": 1}
     with pytest.raises(DataError, match="listed more than once with different scores: 'p' and 'g'"):
         load(tmp_path, text.format(3), as_="matrix")
     bob = "ann ann p 1\nann bob q 3\nann ann p {}\n"  # models without names
     ds = be.verification(load(tmp_path, bob.format(1), as_="matrix"))
-    assert "1 pairs are listed more than once, with one score" in ds.attrs["warnings"]
+    assert arguments(ds, "repeated-pairs-in-matrix") == {"pairs": 1}
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
         load(tmp_path, bob.format(2), as_="matrix")
     with pytest.raises(DataError, match=r'has no names of templates; as_="matrix"'):

@@ -34,7 +34,8 @@ def test_document_files_plots_and_page(files, tmp_path, capsys):
     assert [x["rmmr_at_far"] for x in result["far_targets"]] == ds.rmmr_at_far.values.tolist()
     assert [x["map"] for x in result["map"]] == ds["map"].values.ravel().tolist()
     assert sorted(x.name for x in out.iterdir()) == [
-        "attack-potential.png", "curve.csv", "map.csv", "results.nc", "summary.json", "table.txt",
+        "attack-potential.png", "curve.csv", "far_targets.csv", "map.csv", "points.csv",
+        "potential.csv", "results.nc", "summary.json", "table.txt",
     ]  # fmt: skip
     assert "MMPMR" in page.read_text()
 

@@ -136,7 +136,7 @@ def test_failed_scores_may_keep_the_curves_from_crossing():
     values, attack = [math.nan, math.nan, 1.0, math.nan, 0.0], ["", "", "", "a", "a"]
     ds = be.pad(values, attack, non_response="reject")
     assert math.isnan(float(ds.d_eer))
-    assert "do not cross" in ds.attrs["warnings"]
+    assert "d-eer-undefined" in [message.code for message in be.messages(ds)]
     assert float(ds.bpnrr) == 2 / 3
     assert ds.apnrr_of_species.values.tolist() == [0.5]
     assert float(be.pad(values, attack).d_eer) == 0
@@ -144,7 +144,9 @@ def test_failed_scores_may_keep_the_curves_from_crossing():
 
 def test_species_without_a_response_are_named():
     ds = be.pad([1.0, 0.0, math.nan], ["", "a", "b"])
-    assert "without species that have no response: 'b'" in ds.attrs["warnings"]
+    (message,) = (x for x in be.messages(ds) if x.code == "species-without-response")
+    assert message.arguments["species"] == ["b"]
+    assert ds.in_apcer.values.tolist() == [1, 0]
     assert math.isnan(float(ds.apcer_of_species.sel(species="b").max()))
 
 
@@ -152,10 +154,19 @@ def test_few_presentations_and_few_instruments_are_warned_of():
     rng = np.random.default_rng(1)
     attack = np.repeat(["", "mould"], [100, 600])
     ds = be.pad(rng.random(700), attack, instrument=np.arange(700) % 6, apcer_targets=0.01)
-    assert "fewer than 10 instruments of a species: 'mould' (6 in 600" in ds.attrs["warnings"]
-    assert "3 / APCER" not in ds.attrs["warnings"]
-    few = be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001)).attrs["warnings"]
-    assert "fewer than 3,000 presentations (3 / APCER)" in few
+    (message,) = be.messages(ds)
+    assert message.code == "few-instruments"
+    assert message.arguments == {"needed": 10, "species": {"mould": 6}}
+    (few,) = be.messages(be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001)))
+    assert few.code == "too-few-presentations"
+    assert few.arguments["needed"] == 3000 and few.arguments["species"] == {"mould": 600}
+
+
+def test_a_rule_without_an_operating_point_has_no_threshold():
+    ds = be.pad([np.nan, 0.0, 1.0], ["", "a", "a"], threshold=("bpcer", 0.5))
+    messages = {message.code: message.arguments for message in be.messages(ds)}
+    assert messages["no-point-for-rule"] == {"rule": "bpcer=0.5"}
+    assert "no-bona-fide-response" in messages
 
 
 def test_an_interval_has_the_estimate_inside_and_is_wider_by_instrument():

@@ -42,8 +42,8 @@ def test_document_files_and_plots(listed, tmp_path, capsys):
     }  # fmt: skip
     assert [x["species"] for x in result["species"]] == ["mask", "print"]
     assert sorted(x.name for x in out.iterdir()) == [
-        "apcer.png", "curve.csv", "pad-det.png", "results.nc", "species.csv", "summary.json",
-        "table.txt",
+        "apcer.png", "apcer_targets.csv", "at_threshold.csv", "classes.csv", "curve.csv",
+        "pad-det.png", "points.csv", "results.nc", "species.csv", "summary.json", "table.txt",
     ]  # fmt: skip
     text = page.read_text()
     assert "BPCER" in text
@@ -63,7 +63,8 @@ def test_potential_of_species(listed, capsys):
     given = ["pad", listed, "--threshold", "0.3", "--json"]
     assert main([*given, "--potential", "print=1,mask=3", "--most", "1"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["apcer_at_threshold"], result["apcer_over"]) == (1.0, "print")
+    assert result["apcer_at_threshold"] == 1.0
+    assert {x["species"]: x["in_apcer"] for x in result["species"]} == {"mask": 0, "print": 1}
     assert result["apcer_pooled_at_threshold"] == 0.6
     for odd, message in (
         (["--potential", "print=1"], "give --potential and --most together"),

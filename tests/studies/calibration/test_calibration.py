@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
+from rendered import require_names_kept
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -23,6 +24,7 @@ from bioeval.cli import main
 from bioeval.scores import blocks
 from bioeval.studies.calibration import calibrator
 from bioeval.studies.calibration.calibration import LOG_ODDS
+from bioeval.studies.calibration.section import section
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
 
@@ -194,8 +196,9 @@ def test_separable_classes_are_penalised_with_a_warning():
     rng = np.random.default_rng(0)
     values = np.where(mates, 10.0, 0.0) + rng.random((6, 6))
     scores = be.Scores(values, labels, kind="similarity")
-    with pytest.warns(BioevalWarning, match="separable"):
+    with pytest.warns(BioevalWarning):
         result = be.Calibrator().fit(scores)
+    assert [message.code for message in result.remarks_] == ["training-scores-separable"]
     genuine, impostor = listed(scores)
     x = np.concatenate([genuine, impostor])
     z = ((x - x.mean()) / x.std())[:, None]
@@ -298,8 +301,9 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
     with pytest.raises(ProtocolError, match="order"):
         be.Calibrator().fit(be.Scores(values, people.probe_labels, kind="order", nan="reject"))
     upside_down = be.Scores(-people.values, people.probe_labels, kind="similarity")
-    with pytest.warns(BioevalWarning, match="turns their order round"):
-        be.Calibrator().fit(upside_down)
+    with pytest.warns(BioevalWarning):
+        turned = be.Calibrator().fit(upside_down)
+    assert [message.code for message in turned.remarks_] == ["calibration-turns-order"]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +326,8 @@ def test_infinite_ratios_cost_what_they_say():
     scores = be.Scores(values, ["a", "a", "b"], kind="llr", nan="reject")
     result = be.calibration(scores)
     assert result.cllr == np.inf and np.isfinite(result.min_cllr)
-    assert "1 genuine attempt with a ratio of -inf" in result.attrs["warnings"]
+    found = {message.code: message.arguments for message in be.messages(result)}
+    assert found["cllr-infinite"] == {"genuine": 1, "impostor": 0} and "cllr-above-1" in found
     right = be.calibration(be.Scores([[0, 2, -np.inf]] * 1, ["a"], ["b", "a", "c"], kind="llr"))
     np.testing.assert_allclose(right.cllr, twin.cllr([2.0], [0.0, -np.inf]))
 
@@ -391,15 +396,25 @@ def test_a_result_survives_netcdf(people, tmp_path):
     assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(result)
 
 
+def test_names_are_kept_in_every_writer(people):
+    ratios = be.calibration(be.Calibrator().fit_transform(people), costs=(2, 1))
+    minima = be.calibration(people)
+    assert [message.code for message in be.messages(minima)] == ["scores-are-no-ratios"]
+    require_names_kept(lambda name: section({name: ratios}))
+    require_names_kept(lambda name: section({"other": minima, name: ratios}))
+
+
 @pytest.mark.slow
 def test_the_command(people, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     be.save(people, "people.npz")
     options = ["--calibrate", "logistic", "--train", "people.npz", "--priors", "0.5,0.01"]
     assert main(["calibration", "people.npz", *options, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["systems"]["people, calibrated"]
+    document = json.loads(capsys.readouterr().out)
     expected = be.calibration(be.Calibrator().fit_transform(people), [0.5, 0.01])
-    assert result["cllr"] == expected.cllr and result["act_dcf"]["0.01"] == expected.act_dcf[1]
+    assert document["results"]["people, calibrated"]["cllr"] == expected.cllr
+    assert [x["act_dcf"] for x in document["priors"]] == expected.act_dcf.values.tolist()
+    assert document["train"] == "people.npz"
     assert main(["calibration", "people.npz", "--calibrate", "pav", "--save", "llr.npz"]) == 0
     assert "has learnt from the scores that it calibrates" in " ".join(
         capsys.readouterr().out.split()

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from rendered import require_names_kept
+from result_messages import arguments
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
@@ -17,6 +19,7 @@ import bioeval as be
 from bioeval.__main__ import main
 from bioeval.studies.check import kernel as data_scan
 from bioeval.studies.check.counts import scan
+from bioeval.studies.check.section import section
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
@@ -267,7 +270,8 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
     def found(values, kind="similarity"):
         made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
         made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
-        return be.check_data(made)["sentinels"], be.verification(made).warnings
+        messages = [x.sentence for x in be.messages(be.verification(made))]
+        return be.check_data(made)["sentinels"], "\n".join(messages)
 
     assert found(values)[0].severity == "ok"
     one, warnings = found(scattered(values, -1.0))
@@ -616,6 +620,16 @@ def test_the_layout_of_probes_from_the_gallery_is_not_called_all_against_all():
     assert result.message == "probes from the gallery, 2 x 4"
 
 
+def test_labels_are_kept_in_every_writer():
+    """Labels that look like terms or markup, in the places of a finding."""
+
+    def of(name: str) -> Any:
+        labels = [name, f" {name}", *map(str, WHO[2:])]
+        return section(be.check_data(be.Scores(distances(), labels)))
+
+    require_names_kept(of)
+
+
 def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
     be.save(be.Scores(1 - np.eye(4), ["Ann", "ann", "bob", "bob"]), tmp_path / "s.npz")
     assert main(["run", str(tmp_path / "s.npz"), "--no-auc"]) == 0
@@ -645,7 +659,9 @@ UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.
     ids=["verification", "evaluate", "summary", "compare"],
 )
 def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
-    with pytest.warns(be.BioevalWarning, match="similarity is probably the wrong kind") as message:
+    with pytest.warns(
+        be.BioevalWarning, match="of kind similarity, .* of the other kind"
+    ) as message:
         call(UPSIDE_DOWN)
     assert {one.filename for one in message} == {__file__}
 
@@ -657,10 +673,9 @@ def test_labels_are_doubted_where_a_metric_gave_the_kind():
     who = np.repeat(np.arange(20), 2)
     result = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
     assert result.eer > 0.7
-    assert "the kind is right and the labels wrong" in result.attrs["kind_doubt"]
-    assert "kind=" not in result.attrs["warnings"]
+    assert arguments(result, "labels-wrong")["metric"] == "l2"
     given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
-    with pytest.warns(be.BioevalWarning, match='`kind="similarity"` reverses them'):
+    with pytest.warns(be.BioevalWarning, match="state similarity as `kind`"):
         be.verification(given)
 
 

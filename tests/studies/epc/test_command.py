@@ -1,13 +1,16 @@
-"""``bioeval epsc``: table, document, files and plot, of one system and of two."""
+"""``bioeval epsc``: section, document, files and plot, of one system and of two."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
+from rendered import require_names_kept
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.studies.epc.epsc_section import section as epsc_section
+from bioeval.studies.epc.section import section
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +38,20 @@ def test_one_system_and_two(sets, tmp_path, capsys):
     assert [x["hter_w"] for x in curve] == ds.hter_w.values.tolist()
     more = ["--dev", test, "--test", dev, "--criterion", "wer", "--json"]
     assert main([*given, *more]) == 0
-    result = json.loads(capsys.readouterr().out)["systems"]
-    assert list(result) == ["test", "dev"]
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["results"]) == ["test", "dev"]
+    assert [x["system"] for x in document["curve"]] == ["test", "test", "dev", "dev"]
+    assert document["sets"][1] == {"system": "dev", "dev": test, "test": dev}
+    assert "compared" not in document
+
+
+def test_names_are_kept_in_every_writer(sets):
+    dev, test = map(be.load, sets)
+    of_attacks = be.epsc(dev, test, omegas=[0, 1])
+    require_names_kept(lambda name: epsc_section({name: of_attacks, "other": of_attacks}))
+    ds = be.epc(dev, test, alphas=[0, 1])
+    require_names_kept(lambda name: section({name: ds}))
+    require_names_kept(lambda name: section({name: ds, "other": ds}))
 
 
 def test_sets_without_attacks_are_named(sets, tmp_path, capsys):

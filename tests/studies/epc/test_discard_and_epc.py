@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import example, given, settings, strategies as st
+from rendered import require_names_kept
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.studies.quality.error_discard import pauc
+from bioeval.studies.quality.section import section
 
 FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
 ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
@@ -145,9 +147,19 @@ def test_pairs_have_no_samples_to_discard():
 def test_nothing_left_is_not_a_rate(scores):
     ds = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.5, 1])
     assert np.isnan(ds.frr[1]) and ds.genuine_attempts[1] == 0
-    assert "no genuine attempt is left from a discarded fraction of 1 on" in ds.attrs["warnings"]
+    found = {message.code: message.arguments for message in be.messages(ds)}
+    assert found["discard-leaves-no-attempts"]["fraction"] == 1.0
     early = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0.1])
-    assert "the fractions end before 0.2" in early.attrs["warnings"]
+    assert [message.code for message in be.messages(early)] == ["pauc-beyond-fractions"]
+    none = be.error_discard(scores, np.arange(200), threshold=1e9)
+    assert [message.code for message in be.messages(none)] == ["pauc-without-errors"]
+
+
+def test_names_are_kept_in_every_writer(scores):
+    ds = be.error_discard(scores, np.arange(200), threshold=4.0)
+    few = be.error_discard(scores, np.arange(200), threshold=4.0, fractions=[0, 1])
+    require_names_kept(lambda name: section({"other": few, name: few}))
+    require_names_kept(lambda name: section({"": ds.assign_attrs(system=name)}))
 
 
 # ------------------------------------------------------------------------- expected performance
@@ -228,9 +240,19 @@ def test_epc_without_a_class_is_not_defined(scores):
     alone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])
     ds = be.epc(alone, scores, alphas=[0.5])
     assert np.isnan(ds.hter).all() and np.isnan(ds.threshold).all()
-    assert "no genuine attempt in the development set" in ds.attrs["warnings"]
+    found = [m.arguments for m in be.messages(ds) if m.code == "set-without-attempts"]
+    assert {"set": "development", "attempts": "genuine"} in found
     ds = be.epc(scores, alone, alphas=[0.5])
     assert np.isnan(ds.frr).all() and not np.isnan(ds.far).any()
+
+
+def test_sets_of_two_systems_are_told(scores):
+    other = be.Scores(scores.values / 100, scores.probe_labels)
+    ds = be.epc(scores, other, alphas=[0.5])
+    (message,) = be.messages(ds)
+    assert message.code == "sets-of-different-systems"
+    assert message.arguments["test_far"] == ds.far[0].item()
+    assert message.arguments["dev_error"] == ds.dev_error[0].item()
 
 
 def test_progress_that_cannot_be_called_is_refused():

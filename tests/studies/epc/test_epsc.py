@@ -151,7 +151,8 @@ def test_a_class_without_attempts_is_not_defined(sets):
     )  # fmt: skip
     ds = be.epsc(alone, sets[0], omegas=[0.5])
     assert np.isnan(ds.threshold).all() and np.isnan(ds.wer).all()
-    assert "no genuine attempt in the development set" in ds.attrs["warnings"]
+    found = [m.arguments for m in be.messages(ds) if m.code == "set-without-attempts"]
+    assert {"set": "development", "attempts": "genuine"} in found
 
 
 def test_the_plot_draws_both_rates_of_each_system(sets):

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.base.messages import messages_of
 from bioeval.cli import main
 from bioeval.studies.calibration import derived_rows as derived
 from bioeval.studies.fusion import fusion
@@ -133,10 +134,12 @@ def test_separable_systems_are_penalised_with_a_warning():
         result = be.Fusion("logistic").fit({"a": a, "b": b})
     assert result.separable_ and all(map(math.isfinite, result.weights_.values()))
     fused = result.transform({"a": a, "b": b})
-    assert "separable" in be.verification(fused).attrs["warnings"]
+    codes = [message.code for message in be.messages(be.verification(fused))]
+    assert "training-scores-separable" in codes
     folds = be.partition.SubjectKFold(2)
     over = crossed({"a": a, "b": b}, folds, estimator=be.Fusion("logistic"))
-    assert "rest on the penalty, not on data (in 2 of 2 folds)" in over.attrs["warnings"]
+    (message,) = [x for x in messages_of(over.attrs) if x.code == "training-scores-separable"]
+    assert message.about == ("in 2 of 2 folds",)
 
 
 def test_pairs_and_selections_and_masks():

@@ -9,9 +9,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
+from rendered import require_names_kept
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.studies.galleries import size_section, templates_section
 
 mpl.use("Agg")
 
@@ -28,6 +30,21 @@ def file(scores, tmp_path_factory):
     return str(path)
 
 
+def test_sections_keep_names_and_terms(scores):
+    small = scores.select(probes=range(40), gallery=range(40))
+
+    def templates(name):
+        ds = be.gallery_templates(small, [1, 5], sampling=3)
+        return templates_section.section({"": ds.assign_attrs(system=name)})
+
+    def size(name):
+        ds = be.gallery_size(small, [2, 12], thresholds=5)
+        return size_section.section({"": ds.assign_attrs(system=name)})
+
+    require_names_kept(templates)
+    require_names_kept(size)
+
+
 @pytest.mark.slow
 def test_command_prints_a_table_and_json(file, scores, capsys):
     given = ["gallery-templates", file, "--templates", "1,3,5", "--far", "0.1", "--far", "0.01"]
@@ -37,18 +54,17 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     assert errors == ""
     message = " ".join(text.split())
     assert f"One threshold, {float(ds.threshold_used):.6g}: more templates lower FRR" in message
-    assert "threshold of the EER with 1 template per subject" in message
+    assert "threshold at the equal error rate, with 1 template per subject" in message
     for one in (ds.sel(gallery_templates=n) for n in (1, 3, 5)):
         frr, far = float(one.frr_at_threshold), float(one.far_at_threshold)
         assert f"{100 * frr:.2f} % {100 * far:.2f} %" in message
         assert f"{100 * float(one.eer):.2f} % {100 * float(one.frr_at_far[0]):.2f} %" in message
-    assert "Rates are exact means over all choices of templates" in message
+    assert "exact means over all choices of templates" in message
     assert main([*given, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    rows = document["by_templates"]
-    assert [row["gallery_templates"] for row in rows] == [1, 3, 5]
-    assert rows[1]["at_far"][1]["frr_at_far"] == ds.frr_at_far.values[1, 1]
-    assert rows[2]["cms"]["1"] == ds.cms.values[2, 0]
+    assert [row["gallery_templates"] for row in document["by_templates"]] == [1, 3, 5]
+    assert document["at_equal_far"][1]["frr_at_far_0.01"] == ds.frr_at_far.values[1, 1]
+    assert document["identification"][2]["cms_rank_1"] == ds.cms.values[2, 0]
     assert document["threshold_used"] == float(ds.threshold_used)
 
 
@@ -56,8 +72,8 @@ def test_other_fusions_and_words(file, scores, capsys):
     given = ["gallery-templates", file, "--templates", "1,2", "--fusion", "mean", "--terms", "iso"]
     assert main([*given, "--threshold", "far=0.01"]) == 0
     message = " ".join(capsys.readouterr().out.split())
-    assert "FRR falls" not in message and "FMR <= 10 %" in message
-    assert "threshold of far=0.01 with 1 template" in message
+    assert "lower" not in message and "FMR <= 10 %" in message
+    assert "threshold at the smallest FNMR with FMR at most 1 %, with 1 template" in message
     drawn = ["gallery-templates", file, "--templates", "2", "--sampling", "5", "--seed", "1"]
     assert main(drawn) == 0
     assert "means over 5 galleries drawn for each probe" in capsys.readouterr().out
@@ -70,11 +86,12 @@ def test_command_writes_its_files(file, scores, tmp_path, capsys):
     assert main(given) == 0
     names = sorted(path.name for path in out.iterdir())
     assert names == [
-        "cms.csv", "far.csv", "frr.csv", "gallery-templates.png", "gallery_templates.csv",
-        "open_set_far.csv", "results.nc", "summary.json", "table.txt",
+        "at_equal_far.csv", "by_templates.csv", "cms.csv", "far.csv", "frr.csv",
+        "gallery-templates.png", "identification.csv", "open_set_far.csv", "results.nc",
+        "summary.json", "table.txt", "thresholds.csv",
     ]  # fmt: skip
     ds = be.gallery_templates(scores, [1, 4])
-    with open(out / "gallery_templates.csv", newline="") as opened:
+    with open(out / "by_templates.csv", newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert [float(row["frr_at_threshold"]) for row in rows] == ds.frr_at_threshold.values.tolist()
     with open(out / "frr.csv", newline="") as opened:

@@ -165,7 +165,8 @@ def test_nothing_to_extrapolate_from():
     scores = be.Scores(d, list("abcabc"), list("abc"))
     ds = be.gallery_size(scores, [3, 10], thresholds=[2.0, 9.5])
     assert ds.cms[0, 0] == 1 and np.isnan(ds.cms[1]).all()
-    assert "nothing to extrapolate from" in ds.attrs["warnings"]
+    codes = [message.code for message in be.messages(ds)]
+    assert codes == ["sizes-beyond-data", "nothing-to-extrapolate-from"]
     assert (ds.far[:, 1] == 1).all() and np.isnan(ds.far[1, 0])
 
 
@@ -183,7 +184,8 @@ def test_extrapolation_is_marked_continuous_and_near():
     steps = np.diff(part.cms.values, axis=0)
     assert (np.abs(steps[1]) < 3 * np.abs(steps[0]) + 1e-4).all() and (steps <= 1e-12).all()
     assert part.attrs["exact_up_to"] == 100 and "beta-binomial" in part.attrs["model"]
-    assert "400 are beyond the 100" in part.attrs["warnings"].replace("101, ", "")
+    (message,) = be.messages(part)
+    assert message.arguments["sizes"] == [101, 400] and message.arguments["subjects"] == 100
     probes = be.gallery_size(
         whole.select(probes=first, gallery=np.arange(1200)), [100, 400], thresholds=[3.0, 3.5, 4.0],
         max_rank=5,

@@ -170,7 +170,8 @@ def test_points_do_not_depend_on_the_thresholds(people):
     assert first.fewer.values.tolist() == [
         int((np.unique(people.probe_labels, return_counts=True)[1] < n).sum()) for n in (1, 2, 4)
     ]
-    assert "with fewer than 4 templates" in first.attrs["warnings"]
+    codes = {(x.code, x.arguments["templates"]) for x in be.messages(first)}
+    assert ("fewer-templates-than-drawn", 4) in codes
 
 
 @pytest.mark.slow
@@ -213,7 +214,8 @@ def test_too_many_choices_are_drawn(people, monkeypatch):
     monkeypatch.setattr(choices, "MOST_CHOICES", 19)  # of 6 templates there are 20 choices of 3
     ds = be.gallery_templates(people, [1, 3], fusion="mean", random_state=0)
     assert ds.draws.values.tolist() == [0, 200]
-    assert "more than 10,000 choices of 3 templates" in ds.attrs["warnings"]
+    (message,) = be.messages(ds)
+    assert message.code == "choices-drawn" and message.arguments["templates"] == [3]
     assert np.isnan(ds.frr_se[0]).all()
     assert (np.abs(ds.far - exact.far) <= 5 * ds.far_se.fillna(0) + 2e-4).all()
 
@@ -318,7 +320,7 @@ def test_scores_that_have_no_such_galleries():
 def test_a_class_without_attempts():
     one = be.gallery_templates(be.Scores(np.ones((2, 2)), ["a", "a"]), 1)
     assert np.isnan(one.far).all() and np.isnan(one.eer).all()
-    assert "no impostor attempt: FAR is not defined" in one.attrs["warnings"]
+    assert ("no-impostor-attempt", {"rates": ["far"]}) in [x[:2] for x in be.messages(one)]
 
 
 def test_the_thresholds_of_each_number_of_templates_are_shown(capsys):

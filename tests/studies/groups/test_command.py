@@ -36,16 +36,18 @@ def test_groups(files, tmp_path, capsys):
     ds = be.by_group(scores, "sex", threshold=5.0, far_targets=[0.1, 0.01],
                      interval="subject-bootstrap", replicates=100)  # fmt: skip
     assert f"{100 * ds.frr[1].item():.2f}" in text and f"{ds.fdr.item():.4g}" in text
-    assert "At the threshold 5" in text and "chosen on these" not in text
+    assert "chosen on these" not in text
     assert {x.name for x in out.iterdir()} == {
-        "groups.csv", "pairs.csv", "groups.png", "results.nc", "summary.json", "table.txt",
+        "far_of_pairs.csv", "frr_at_own_thresholds.csv", "groups.csv", "groups.png",
+        "measures.csv", "own_thresholds.csv", "pairs.csv", "rates.csv", "results.nc",
+        "summary.json", "table.txt",
     }  # fmt: skip
     with open(out / "pairs.csv", encoding="utf-8") as table:
         rows = list(csv.DictReader(table))
     assert [float(x["far"]) for x in rows] == ds.far.values.ravel().tolist()
-    with open(out / "groups.csv", encoding="utf-8") as table:
+    with open(out / "own_thresholds.csv", encoding="utf-8") as table:
         rows = list(csv.DictReader(table))
-    assert float(rows[1]["frr_at_far_0.01"]) == ds.frr_at_far[1, 1]
+    assert [float(x["frr_at_far"]) for x in rows] == ds.frr_at_far.values.ravel().tolist()
     document = json.loads((out / "summary.json").read_text())
     assert document["groups"][0]["fr"] == ds.fr[0] and document["garbe"] == ds.garbe
     assert main(["groups", file, "--by", "sex", "--json", "--terms", "iso"]) == 0
@@ -77,23 +79,25 @@ def test_error_discard(files, tmp_path, capsys):
     ds = be.error_discard(scores, "sharp", threshold=("far", 0.01))
     assert f"{ds.pauc.item():.4f}" in capsys.readouterr().out
     assert {x.name for x in out.iterdir()} == {
-        "curves.csv", "error-discard.png", "results.nc", "summary.json", "table.txt",
+        "curves.csv", "error-discard.png", "measures.csv", "results.nc", "summary.json",
+        "table.txt",
     }  # fmt: skip
-    found = json.loads((out / "summary.json").read_text())["qualities"]
-    assert [x["frr"] for x in found["sharp"]["curve"]] == ds.frr.values.tolist()
+    curves = json.loads((out / "summary.json").read_text())["curves"]
+    assert [x["frr"] for x in curves if x["quality"] == "sharp"] == ds.frr.values.tolist()
     fused = {"templates": "multi", "fusion": "mean"}
     options = ["--threshold", "eer", "--json", "--templates", "multi", "--fusion", "mean"]
     assert main([*given, *options]) == 0
     ds = be.error_discard(scores, "sharp", threshold="eer", **fused)
-    found = json.loads(capsys.readouterr().out)["qualities"]["sharp"]
-    assert [x["frr"] for x in found["curve"]] == ds.frr.values.tolist()
-    assert {x: found[x] for x in fused} == fused
+    document = json.loads(capsys.readouterr().out)
+    curve = [x["frr"] for x in document["curves"] if x["quality"] == "sharp"]
+    assert curve == ds.frr.values.tolist()
+    assert fused.items() <= document["results"]["sharp"].items()
 
 
 def test_calibration_of_fused_templates(files, capsys):
     scores, file, _ = files
     assert main(["calibration", file, "--templates", "multi", "--fusion", "mean", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["systems"].values()
+    (found,) = json.loads(capsys.readouterr().out)["results"].values()
     ds = be.calibration(scores, templates="multi", fusion="mean")
     assert found["min_cllr"] == ds.min_cllr.item()
 

@@ -149,13 +149,14 @@ def test_small_groups_are_not_concluded_about():
     small = np.asarray(scores.probe_labels)
     group = np.where(small <= 10, "c", np.where(small % 2, "a", "b"))
     ds = be.by_group(scores, group, threshold=("far", 0.02), **OPTIONS)
-    assert "nothing is concluded about c" in ds.attrs["warnings"]
+    (left_out,) = (x for x in be.messages(ds) if x.code == "groups-left-out-of-comparison")
+    assert left_out.arguments["groups"] == ["c"]
     assert np.isnan(ds.frr_simultaneous_low.sel(group="c"))
     assert ds.far_max_over_min_high == math.inf and ds.frr_groups_p > 0
     chosen = np.flatnonzero(small <= 50)
     few = be.Scores(scores.values[np.ix_(chosen, chosen)], small[chosen])
     few = be.by_group(few, group[chosen], **OPTIONS)
-    assert "whether groups differ is not concluded" in few.attrs["warnings"]
+    assert "groups-not-compared" in [message.code for message in be.messages(few)]
     assert np.isnan(few.frr_groups_p) and np.isnan(few.fdr_low)
 
 
@@ -164,7 +165,7 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
     scores, group, at, whole = compared
     ds = be.by_group(scores, group, threshold=at, **OPTIONS)
     assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == whole.frr_groups_p
-    assert "no p-value that FAR within groups differs" in ds.attrs["warnings"]
+    assert "too-many-subjects-for-test" in [message.code for message in be.messages(ds)]
     assert ds.far_simultaneous_low.equals(whole.far_simultaneous_low)
 
 

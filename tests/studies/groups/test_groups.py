@@ -191,11 +191,15 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
                 np.testing.assert_allclose(ends, expected, rtol=1e-9, err_msg=f"{at} {g} {h}")
 
 
+def messages(ds):
+    return {message.code: message.arguments for message in be.messages(ds)}
+
+
 def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
     group = np.where(np.asarray(scores.probe_labels) == 1, "x", "y")
     ds = be.by_group(scores, group, threshold=3.0, interval="subject-bootstrap", replicates=100)
     assert np.isnan(ds.frr_low.sel(group="x")) and not np.isnan(ds.frr_low.sel(group="y"))
-    assert "FRR of x has no limits (NaN): it is that of one subject" in ds.attrs["warnings"]
+    assert messages(ds)["groups-of-one-subject"] == {"groups": ["x"]}
     # Of one probe, its FAR against the others is that of one trial.
     assert ds.far_high.sel(group="x", claimed_group="y") >= 0.95
 
@@ -294,13 +298,15 @@ def test_no_error_is_no_certainty(scores):
     within, across = be.stats.zero_error_bound([7, 15])
     np.testing.assert_allclose(ds.far_high, [[within, across], [across, within]])
     np.testing.assert_allclose(ds.frr_low, 1 - be.stats.zero_error_bound(15))
-    assert np.isnan(ds.fdr_low) and "differ is not concluded" in ds.attrs["warnings"]
-    assert np.isnan(ds.far_max_over_min) and "FAR within the group is 0" in ds.attrs["warnings"]
+    assert np.isnan(ds.fdr_low) and "groups-not-compared" in messages(ds)
+    zero = {"rate": "far", "groups": ["f", "m"]}
+    assert np.isnan(ds.far_max_over_min) and messages(ds)["groups-with-rate-of-zero"] == zero
 
 
 def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert drawn.few_subjects.values.tolist() == [1, 1]
-    assert "fewer than 30 subjects: f, m" in drawn.attrs["warnings"]
+    few = {"needed": 30, "groups": ["f", "m"]}
+    assert messages(drawn)["groups-of-few-subjects"] == few
     one = be.by_group(scores, ["x"] * 120, threshold=1e9)
     assert one.few_subjects.item() == 0
     # FRR is 0: no false reject is expected; each pair of a symmetric matrix is counted once.
@@ -308,7 +314,9 @@ def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert one.expected_fa.item() == 120 * 116 // 2
     np.testing.assert_allclose(one.expected_fa_at_far[0], 6960 * one.far_target)
     assert one.frr_at_far_flagged.values.tolist() == [[0, 0, 1, 1]]
-    assert "only one group (x)" in one.attrs["warnings"] and np.isnan(one.fdr)
+    assert messages(one)["only-one-group"] == {"group": "x"} and np.isnan(one.fdr)
+    at_target = [x.arguments for x in be.messages(one) if x.code == "few-expected-errors-at-target"]
+    assert [x["target"] for x in at_target] == [1e-3, 1e-4]
 
 
 def test_pairs_are_grouped_by_both_sides(scores):

@@ -128,12 +128,15 @@ def test_gom_of_lists_holds_that_of_the_matrix(scores, convention, budget):
 
 
 def bounded_names(result: xr.Dataset) -> set[str]:
-    """The variables that the warnings of a result call bounded."""
-    text = str(result.attrs["warnings"])
-    if "do not determine " not in text:
-        return set()
-    names = text.partition("do not determine ")[2].partition(":")[0]
-    return {name.removesuffix(" (in part)") for name in names.split(", ")}
+    """The variables that the messages of a result call bounded."""
+    message = message_of(result, "values-within-bounds")
+    names = message.arguments["values"] if message else []
+    return {name.removesuffix(" (in part)") for name in names}
+
+
+def message_of(result: xr.Dataset, code: str) -> Any:
+    """The message of a result with a code, if it has one."""
+    return next((message for message in be.messages(result) if message.code == code), None)
 
 
 @pytest.mark.parametrize("depth", [1, 3, 12])
@@ -153,8 +156,8 @@ def test_warnings_name_the_figures_that_lists_only_bound(depth):
         assert bool(ends) == (depth < 12)
     if depth == 3:
         assert "mean_ap" in bounded_names(gom)
-        assert "lists of 3 entries do not determine" in gom.attrs["warnings"]
-        assert "mrp (in part)" in gom.attrs["warnings"]
+        message = message_of(gom, "values-within-bounds")
+        assert message.arguments["depth"] == 3 and "mrp (in part)" in message.arguments["values"]
 
 
 @pytest.mark.parametrize("seed, depth", [(81, 3), (100, 10)])
@@ -196,7 +199,8 @@ def test_by_hand():
     np.testing.assert_allclose(result.mrp_at_least, [1, (1 + 2 / 4) / 2])
     np.testing.assert_allclose(result.mrp_at_most, [1, 1])
     assert float(result.mean_ap_at_most) == (1 + 2 / 3) / 2
-    assert "1 of 1 queries retrieve all 2 entries of their list" in result.attrs["warnings"]
+    message = message_of(result, "lists-retrieved-whole")
+    assert message.arguments == {"whole": 1, "queries": 1, "depth": 2}
     people = be.TopKScores([[0, 1], [1, 2]], ["ann", "bob"], ["ann", "cat", "dan", "bob"],
                            distances=[[1, 3], [2, 4]])  # fmt: skip
     ds = be.open_set(people, thresholds=[1, 3, 5], max_rank=3, impostors="leave-subject-out")
@@ -204,7 +208,7 @@ def test_by_hand():
     assert ds.far.values.tolist() == [0, 1, 1]
     assert ds.dir_at_most.sel(rank=3).values.tolist() == [0.5, 0.5, 1.0]
     assert ds.dir_at_least.sel(rank=3).values.tolist() == [0.5, 0.5, 0.5]
-    assert "1 mated search without a listed mate" in ds.attrs["warnings"]
+    assert message_of(ds, "mates-beyond-lists").arguments == {"searches": 1, "depth": 2}
 
 
 def test_what_lists_do_not_determine_is_refused():
@@ -230,7 +234,7 @@ def test_what_lists_do_not_determine_is_refused():
     with pytest.raises(be.DataError, match=r"the listed distances reach from 0.1 to 0.5"):
         be.gom(lists, convention="vehicleid", normalize=(0.2, 1.0))
     many = be.TopKScores([[0, 1]], [7], [7, 7, 7], distances=[[0.1, 0.5]])
-    with pytest.warns(be.BioevalWarning, match="more matches in the gallery than the 2 places"):
+    with pytest.warns(be.BioevalWarning, match="more matches in the gallery .* cut at rank 2"):
         be.gom(many, convention="vehicleid", normalize=False)
 
 
@@ -266,7 +270,7 @@ def test_cards_and_commands_take_lists(tmp_path, capsys, monkeypatch):
     assert "EER" in capsys.readouterr().out
     args = ["gom", "lists.npz", "--protocol", "vehicleid", "--normalize", "0,10"]
     assert main([*args, "--json"]) == 0
-    system = json.loads(capsys.readouterr().out)["systems"]["lists"]
+    system = json.loads(capsys.readouterr().out)["results"]["lists"]
     ds = be.gom(lists, convention="vehicleid", normalize=(0, 10))
     assert system["mrep_area_at_least"] == float(ds.mrep_area_at_least)
     assert main([*args, "--out", "o", "--plots"]) == 0

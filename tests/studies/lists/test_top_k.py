@@ -131,7 +131,8 @@ def test_by_hand():
     )
     assert result.first_match_rank.values.tolist() == [1, 3]
     assert np.isnan([result.mean_ap, result.mean_inp, result.ndcg]).all()
-    assert "beyond the lists: mAP, mINP, NDCG of the whole" in result.attrs["warnings"]
+    (message,) = (x for x in be.messages(result) if x.code == "matches-beyond-lists")
+    assert message.arguments["measures"][:3] == ["mAP", "mINP", "NDCG"]
     assert result.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
     assert result.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
     assert (result.mrr, result.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
@@ -151,7 +152,7 @@ def test_by_hand():
 
 def test_more_matches_than_places():
     lists = be.TopKScores([[0, 2]], ["ann"], ["ann", "bob", "ann", "ann"])
-    with pytest.warns(BioevalWarning, match="1 of 1 queries have more matches .* 2 places"):
+    with pytest.warns(BioevalWarning, match="1 of 1 query with more matches .* rank 2"):
         result = be.top_k(lists)
     assert float(result.rank_k_mean_ap) == pytest.approx(2 / 3)
     assert int(result.beyond_lists) == 1
@@ -480,10 +481,10 @@ def test_a_matrix_warns_of_cut_lists_as_lists_do(card):
     lists = be.TopKScores([[0, 1, 2], [2, 3, 0]], ["ann", "bob"], gallery)
     messages = []
     for scores in (matrix, lists):
-        with pytest.warns(BioevalWarning, match="1 of 2 queries .* 2 places of a cut") as caught:
+        with pytest.warns(BioevalWarning, match="1 of 2 queries .* cut at rank 2") as caught:
             result = be.reid(scores, card, rank_k=2)
         messages.append(str(caught[0].message))
-        assert messages[-1] in result.attrs["warnings"]
+        assert messages[-1] in [message.sentence for message in be.messages(result)]
         be.reid(scores, card, rank_k=3)
         be.reid(scores, card, rank_k=2, rank_k_over="smaller")
     assert messages[0] == messages[1]

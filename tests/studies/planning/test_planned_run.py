@@ -43,7 +43,10 @@ def test_probes_against_a_gallery():
 @pytest.mark.usefixtures("known_speed")
 def test_what_is_too_large_for_the_machine_is_said(monkeypatch):
     monkeypatch.setattr(planned_run, "physical_memory", lambda: 1 << 30)
-    assert "gallery into" in be.plan_run(templates=1e8, dim=512).attrs["warnings"]
+    plan = be.plan_run(templates=1e8, dim=512)
+    (message,) = be.messages(plan)
+    assert message.code == "run-exceeds-memory" and message.arguments["parts"] > 1
+    assert message.arguments["needed"] == float(plan.working_bytes)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +83,13 @@ def test_the_command_prints_a_table_and_json():
     table = CliRunner().invoke(root, given)
     assert table.exit_code == 0, table.output
     assert "time on 64 workers" in table.output
-    assert max(map(len, table.output.splitlines())) <= 80
+    assert max(map(len, table.output.splitlines())) <= 100
     document = json.loads(CliRunner().invoke(root, [*given, "--json"]).output)
     assert document["comparisons"] == 1e16
     assert document["hours"] == pytest.approx(document["core_hours"] / 64)
+    cost = {row["quantity"]: (row["value"], row["unit"]) for row in document["cost"]}
+    assert cost["comparisons"] == (1e16, "comparisons")
+    assert cost["processor time"] == (pytest.approx(3600 * document["core_hours"]), "seconds")
 
 
 @pytest.mark.slow

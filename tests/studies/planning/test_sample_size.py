@@ -262,10 +262,12 @@ def test_what_is_refused():
 
 def test_doubts_are_said():
     few = be.sample_size(be.simulate(15, 3, random_state=1), far=0.01, frr_width=0.2)
-    assert "of the pilot have a genuine error" in few.attrs["warnings"]
+    codes = [message.code for message in be.messages(few)]
+    assert {"few-pilot-errors", "more-templates-than-pilot"} <= set(codes)
     wide = be.sample_size(frr=0.02, icc=0.2, frr_width=0.05)
-    assert "wider than the rate itself (0.02)" in wide.attrs["warnings"]
-    assert be.sample_size(frr=0.02, icc=0.2).attrs["warnings"] == ""
+    (message,) = be.messages(wide)
+    assert (message.code, message.arguments) == ("width-above-rate", {"rate": 0.02})
+    assert be.messages(be.sample_size(frr=0.02, icc=0.2)) == []
 
 
 @pytest.mark.slow
@@ -278,7 +280,10 @@ def test_the_command_line(tmp_path, capsys):
     plan = be.sample_size(be.simulate(30, 4, random_state=1), far=0.01, frr_width=0.05)
     assert [x["subjects"] for x in document["plans"]] == plan.subjects.values.tolist()
     assert document["trials_rule_of_3"] == 300 and document["pilot_subjects"] == 30
-    assert sorted(x.name for x in out.iterdir()) == ["results.nc", "summary.json", "table.txt"]
+    files = ["people.csv", "people_for_frr.csv", "plans.csv"]
+    assert sorted(x.name for x in out.iterdir()) == [
+        *files, "results.nc", "summary.json", "table.txt",
+    ]  # fmt: skip
     stated = ["sample-size", "--frr", "2%", "--icc", "0.2", "--far", "0.1%"]
     assert main([*stated, "--templates", "3,6", "--templates-per-session", "3"]) == 0
     shown = capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_a_watch_list_is_so_many_independent_comparisons(far, size):
     expected = 1 - float(np.prod(np.full(size, 1 - far)))
     assert float(ds.rate[0]) == pytest.approx(expected, abs=1e-9)
     assert ds.rate_low[0] <= ds.rate[0] <= ds.rate_high[0]
-    assert float(ds.rate[1]) == 0.1 and "independent" in ds.attrs["model"]
+    assert float(ds.rate[1]) == 0.1 and ds.attrs["model"] == "independent comparisons"
     given = {"fpir": float(ds.rate[0]), "fnir": 0.1}
     same = be.workload(given, people_per_day=10, impostor_share=0.9, days=1)
     np.testing.assert_array_equal(same.count_high, ds.count_high)
@@ -158,10 +159,11 @@ def test_the_command_line(tmp_path, capsys):
     use = ["--people", "2000", "--impostors", "0.01"]
     assert main(["workload", str(file), *use, "--far", "0.01", "--json", "--out", str(out)]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert sorted(x.name for x in out.iterdir()) == ["results.nc", "summary.json", "table.txt"]
+    assert {"events.csv", "results.nc", "summary.json", "table.txt"} <= set(os.listdir(out))
     rejected = document["events"][1]
     assert rejected["event"] == "rejected" and rejected["rate_low"] < rejected["rate"]
-    assert [x["days"] for x in rejected["periods"]] == [1, 30, 365]
+    assert [x["days"] for x in document["periods_rejected"]] == [1, 30, 365]
+    assert (document["threshold_rule"], document["chosen_on"]) == ("far=0.01", "these data")
     results = tmp_path / "results"
     assert main(["run", str(file), "--out", str(results), "--no-auc"]) == 0
     capsys.readouterr()

@@ -14,7 +14,9 @@ import bioeval as be
 from bioeval import plot
 from bioeval.cli import main
 from bioeval.protocol import parse
+from bioeval.studies.reid import section
 from bioeval.studies.reid.results import gom_from_curves
+from tests.rendered import require_names_kept
 
 CARD = "gom-market1501"
 
@@ -388,17 +390,16 @@ def test_the_command(files, capsys):
         )
         for seed, name in enumerate("ab")
     }
-    lines = [line.split() for line in shown.splitlines()]
-    for name, result in expected.items():
-        at = next(i for i, line in enumerate(lines) if line[:1] == [name])
-        values = [result.cmc[0], result.mean_ap, result.max_mvp, result.max_mrep,
-                  result.tau_max / 100, result.mrep_area, result.mfr_area]  # fmt: skip
-        assert lines[at][1:] == [f"{100 * float(value):.2f}" for value in values]
-        limits = [f"{100 * float(x):.2f}" for x in (result.cmc_low[0], result.mean_ap_low)]
-        assert lines[at + 1][:3] == ["from", *limits]
-    assert (Path("o") / "table.txt").read_text() == shown
+    columns = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
     document = json.loads((Path("o") / "summary.json").read_text())
-    assert document["systems"]["b"]["mrep_area"] == float(expected["b"].mrep_area)
+    for row, (name, result) in zip(document["gom"], expected.items(), strict=True):
+        assert (row["system"], row["cmc"]) == (name, float(result.cmc[0]))
+        assert [row[x] for x in columns] == [float(result[x]) for x in columns]
+        assert f"{100 * float(result.mean_ap):.2f} %" in shown
+    mean_ap = [row for row in document["intervals"] if row["measure"] == "mAP"]
+    assert [x["value_low"] for x in mean_ap] == [float(x.mean_ap_low) for x in expected.values()]
+    assert (Path("o") / "table.txt").read_text() == shown
+    assert document["results"]["b"]["mrep_area"] == float(expected["b"].mrep_area)
     assert {"gom.png", "cmc.png", "curves.csv"} <= set(document["files"])
     rows = list(csv.DictReader((Path("o") / "curves.csv").read_text().splitlines()))
     assert [row["system"] for row in rows] == ["a"] * 101 + ["b"] * 101
@@ -406,7 +407,7 @@ def test_the_command(files, capsys):
     at_1 = expected["b"].dir.sel(rank=1).values.tolist()
     assert [float(row["dir_rank_1"]) for row in rows[101:]] == at_1
     assert main(["gom", "a.npz", "a.npz", "--name", "one", "--name", "two", "--json"]) == 0
-    systems = json.loads(capsys.readouterr().out)["systems"]
+    systems = json.loads(capsys.readouterr().out)["results"]
     assert list(systems) == ["one", "two"]
 
 
@@ -432,7 +433,7 @@ def test_the_command_with_queries_of_another_data_set(files, capsys):
         be.save(made, f"others-{name}.npz")
     args = ["gom", *files, "--open-queries", "others-a.npz"]
     assert main([*args, "--open-queries", "others-b.npz", "--json"]) == 0
-    systems = json.loads(capsys.readouterr().out)["systems"]
+    systems = json.loads(capsys.readouterr().out)["results"]
     for seed, name in enumerate("ab"):
         result = be.gom(searched(seed), convention=CARD, open_queries=queries[seed])
         assert systems[name]["mfr_area"] == float(result.mfr_area)
@@ -455,7 +456,7 @@ def test_the_command_leaves_the_camera_of_an_open_query_out(tmp_path, monkeypatc
     be.save(strangers, "o.npz")
     args = ["gom", "s.npz", "--open-queries", "o.npz", "--protocol", "cuhk03", "--budget", "4"]
     assert main([*args, "--normalize", "0,10", "--thresholds", "0.1,0.5", "--json"]) == 0
-    system = json.loads(capsys.readouterr().out)["systems"]["s"]
+    system = json.loads(capsys.readouterr().out)["results"]["s"]
     # At 0.5 the first retrieves both of camera 2, the second one of camera 1: (2/4 + 1/4) / 2.
     assert system["mfr_area"] == pytest.approx((0 + 3 / 8) / 2 * 0.4)
 
@@ -529,3 +530,20 @@ def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
     assert set(re.findall(r'<svg data-plot="(\w+)"', page)) == {"cmc", "gom"}
     assert "far-target" not in page.split("<script")[0]
     assert ">mFR</text>" not in page and ">mReP</text>" in page
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+def test_the_section_in_all_writers(bounds):
+    def section_of(name):
+        scores = searched()
+        if bounds:
+            order = np.argsort(scores.values, axis=1)[:, :3]
+            nearest = np.take_along_axis(scores.values, order, axis=1)
+            meta = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
+            scores = be.TopKScores(order, scores.probe_labels, scores.gallery_labels,
+                                   distances=nearest, **meta)  # fmt: skip
+            return section.section({name: be.gom(scores, normalize=(0.0, 9.0))})
+        more = {"interval": "subject-bootstrap", "replicates": 100}
+        return section.section({name: be.gom(scores, **more), "b": be.gom(searched(1))})
+
+    require_names_kept(section_of)

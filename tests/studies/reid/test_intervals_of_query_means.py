@@ -206,7 +206,8 @@ def test_closed_forms(scores):
     binomial = be.reid(scores, interval="clopper-pearson")
     low, high = stats.clopper_pearson(binomial.cmc_count[0], 120)
     assert (binomial.cmc_low[0], binomial.cmc_high[0]) == (low, high)
-    assert "mean_ap_low" not in binomial and "mAP, have none" in binomial.attrs["warnings"]
+    assert "mean_ap_low" not in binomial
+    assert "intervals-of-proportions" in [message.code for message in be.messages(binomial)]
 
 
 def test_a_perfect_system_has_the_bound_by_subjects():
@@ -260,6 +261,7 @@ def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
 def test_one_person_has_no_interval():
     single = be.Scores([[0.1, 0.2], [0.3, 0.1]], [1, 1], [1, 2])
     ds = be.reid(single, "vehicleid", interval="subject-bootstrap")
-    assert np.isnan(ds.mean_ap_low) and "single subject" in ds.attrs["warnings"]
+    assert np.isnan(ds.mean_ap_low)
+    assert "interval-of-one-subject" in [message.code for message in be.messages(ds)]
     with pytest.raises(be.DataError, match="interval"):
         be.gom(single, convention="vehicleid", interval="bootstrap")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,10 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.studies.sites import section
+from bioeval.studies.sites.gallery_parts import best_mates
 from tests.optional import optional_import
+from tests.rendered import HOSTILE, WRITERS, escaped
 
 SITES = ("north", "south")
 
@@ -169,13 +173,14 @@ def test_sharing(folder, tmp_path, capsys):
     out = tmp_path / "x.tally"
     args = ["tally", folder / "north.npz", "--thresholds", folder / "grid.txt", "--out", out]
     result = document(capsys, *args, "--share", "--min-count", "3", "--salt-file", folder / "key")
-    assert any("from 1 to 2" in line for line in result["discloses"])
+    disclosed = [row["discloses"] for row in result["discloses"]]
+    assert any("from 1 to 2" in line for line in disclosed)
     tally = be.Tally.load(out)
-    assert tally.shared.salted and result["discloses"] == tally.disclosed()
+    assert tally.shared.salted and len(disclosed) == len(tally.disclosed())
     assert main([*map(str, args), "--fold"]) == 2
     assert "would be replaced; give --force" in capsys.readouterr().err
     small = document(capsys, *args, "--fold", "--max-rank", "3", "--force")
-    assert any("counts between 11 thresholds" in line for line in small["discloses"])
+    assert any("counts between 11 thresholds" in row["discloses"] for row in small["discloses"])
     shown = document(capsys, "merge", out)["tasks"]["open_set"]
     assert "eer_at_least" in shown
 
@@ -200,3 +205,17 @@ def test_what_is_refused(args, says, folder, tmp_path, capsys, monkeypatch):
     assert main(words) == 2
     assert says in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_section_of_a_file_in_all_writers(name):
+    counts = be.tally(be.simulate(6, 3, random_state=1).replace(name=name))
+    for contents in (counts, best_mates(be.simulate(6, 3, random_state=1))):
+        written = section.section(section.SiteFile(Path(name), contents))
+        for writer, write in WRITERS.items():
+            for vocabulary in ("lecture", "iso"):
+                text = write(written, vocabulary)
+                assert any(x in text for x in escaped(name, writer)), (writer, text)
+                assert "18 probes" in text and "It holds no template" in text
+    (message,) = be.messages(counts.folded([1.0, 2.0]).dataset("open_set"))[:1]
+    assert message.code == "points-of-folded-counts"

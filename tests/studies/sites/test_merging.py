@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from naive_overlap import keyed, mixed
+from result_messages import codes
 
 import bioeval as be
 from bioeval.studies.sites.tally import refine_tally
@@ -129,7 +130,7 @@ def test_sites_are_told_apart_by_name():
 def test_templates_of_all_against_all_sites_are_pooled_with_a_warning():
     a, b = population("all-against-all", 1), population("all-against-all", 2)
     both = be.tally(a, site="A").merge(be.tally(b, site="B"))
-    assert "different galleries are pooled" in both.dataset("closed_set").warnings
+    assert "galleries-pooled" in codes(both.dataset("closed_set"))
 
 
 @pytest.mark.parametrize("site", [None, 3, ["A"]])

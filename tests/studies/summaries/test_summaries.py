@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
+from rendered import require_names_kept
 from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
 from bioeval.results import expanded
 from bioeval.studies.summaries import counted_together, summaries as module
+from bioeval.studies.summaries.section import section
 
 DTYPES = ("float16", "float32", "float64", "uint8")
 
@@ -358,3 +360,13 @@ def test_any_partitions_of_any_matrix(data):
             be.summaries(scores, sets, card)
         return
     check(be.summaries(scores, sets, card), scores, sets, card)
+
+
+def test_a_section_keeps_names_and_terms():
+    tree = be.summaries(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
+
+    def of_system(name):
+        parts = {f"{name}/{part.path.strip('/')}": part.to_dataset() for part in tree.leaves}
+        return section({path: expanded(part) for path, part in parts.items()})
+
+    require_names_kept(of_system)

@@ -17,6 +17,8 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
+from bioeval.studies.time import section
+from tests.rendered import require_names_kept
 
 
 def drifting(seed: int = 0, people: int = 12, **options: Any) -> be.Scores:
@@ -188,7 +190,8 @@ def test_dates_months_and_files(tmp_path):
     assert ds.probes.values.tolist() == [1, 1, 0, 1]
     assert ds.gallery_templates.values.tolist()[3] == 2
     assert (ds.probes_outside, ds.attrs["chosen_on"]) == (1, "given")
-    assert "1 probe of 4 are in no bin" in ds.attrs["warnings"]
+    (message,) = (x for x in be.messages(ds) if x.code == "outside-bins")
+    assert message.arguments == {"outside": 1, "total": 4, "of": "probes"}
     ds.to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
     xr.testing.assert_identical(xr.load_dataset(tmp_path / "x.nc", engine="h5netcdf"), ds)
     same = be.over_time(scores, ["2020-01-01", "2020-03-01", "2020-05-01"], threshold=3)
@@ -277,7 +280,7 @@ def test_the_command_with_re_identification(tmp_path, capsys):
     be.save(scores, file)
     args = ["over-time", file, "--bins", "3", "--reid", "gom-market1501", "--budget", "7"]
     assert main([*args, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["over_time"]["bins"]
+    rows = json.loads(capsys.readouterr().out)["reid"]
     ds = be.over_time(scores, 3, reid="gom-market1501", budget=7)
     assert [row["mrep"] for row in rows] == ds.mrep.values.tolist()
     assert [row["open_queries"] for row in rows] == ds.open_queries.values.tolist()
@@ -327,7 +330,7 @@ def test_the_slope_is_that_of_the_population(sign):
     ds = be.ageing(scores, 4, replicates=200)
     for name in ("slope", "slope_within"):
         assert ds[f"{name}_low"] < sign * 0.2 < ds[f"{name}_high"]
-    assert "optimistic" in ds.attrs["warnings"]
+    assert "threshold-chosen-on-these-data" in [message.code for message in be.messages(ds)]
 
 
 def test_ages_are_in_days_and_may_be_undefined():
@@ -421,23 +424,23 @@ def test_the_command(tmp_path, capsys):
     assert main([*given, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     ds = be.over_time(be.load(file), "year", threshold="far=0.1")
-    assert [row["frr"] for row in document["over_time"]["bins"]] == ds.frr.values.tolist()
-    assert document["over_time"]["bins"][0]["time"] == str(ds.time.values[0])[:10]
+    assert [row["frr"] for row in document["over_time"]] == ds.frr.values.tolist()
+    assert document["over_time"][0]["time"] == str(ds.time.values[0])[:10]
+    assert [row["dir"] for row in document["identification"]] == ds.dir.values[:, 0].tolist()
     ages = be.ageing(be.load(file), 3, threshold="far=0.1")
-    assert document["ageing"]["slope_within"] == float(ages.slope_within)
+    assert document["results"]["ageing"]["slope_within"] == float(ages.slope_within)
+    assert document["slopes"][1]["slope_high"] == float(ages.slope_within_high)
     assert main([*given, "--out", str(out), "--plots", "--interval", "subject-bootstrap"]) == 0
     text = capsys.readouterr().out
     assert sorted(x.name for x in out.iterdir()) == [
-        "ageing.csv", "ageing.png", "over-time.csv", "over-time.png", "results.nc",
-        "summary.json", "table.txt",
+        "ageing.csv", "ageing.png", "identification.csv", "over-time.png", "over_time.csv",
+        "results.nc", "slopes.csv", "summary.json", "table.txt",
     ]  # fmt: skip
-    assert "(far=0.1, chosen on all data)" in text and "within subjects" in text
-    assert "FRR, 95 %" in text and f"{100 * float(ds.frr[0]):.2f} %" in text
+    assert "within subjects" in text and f"{100 * float(ds.frr[0]):.2f} %" in text
     with xr.open_datatree(out / "results.nc", engine="h5netcdf") as tree:
         assert tree["over_time"].frr.equals(ds.frr)
     assert main(["over-time", file, "--bins", "2016-01-01,2030-01-01", "--terms", "iso"]) == 0
-    header, _, table = capsys.readouterr().out.partition("\nfrom")
-    assert "FNMR is FRR" in " ".join(header.split()) and "TPIR 1, no T" in table
+    assert "TPIR, any score" in capsys.readouterr().out
     for wrong in (["--bins", "week"], ["--threshold", "err"], ["--bins", "3,2"], ["--seed", "1"]):
         assert main(["over-time", file, *wrong]) == 2
         assert wrong[0] in capsys.readouterr().err
@@ -460,5 +463,17 @@ def test_nothing_is_said_to_be_left_out_without_times_of_enrolment(capsys):
         be.show(result)
         out = " ".join(capsys.readouterr().out.split())
         assert result.attrs["exclude"] == message
-        assert ("excluded: templates that are not enrolled" in out) == bool(message)
+        assert ("Excluded templates that are not enrolled" in out) == bool(message)
         assert ("each probe is compared with all templates" in out) != bool(message)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_the_section_in_all_writers(both):
+    def section_of(name):
+        scores = dated(name=name)
+        results = {"": be.over_time(scores, "year", threshold=3, ranks=(1, 2))}
+        if both:
+            results = {"over_time": results[""], "ageing": be.ageing(scores, 3, replicates=100)}
+        return section.section(results)
+
+    require_names_kept(section_of)

@@ -70,8 +70,8 @@ def test_sound_tracks_have_no_finding():
 @pytest.mark.parametrize(
     ("fault", "check", "severity", "message", "remedy"),
     [
-        ("half", "boxes", "error", "another scale, 100.00 % have", "left and width by 2,"),
-        ("unit", "boxes", "error", "another scale, 100.00 % have", "left and width by 19"),
+        ("half", "boxes", "error", "another scale, 100 % have", "left and width by 2,"),
+        ("unit", "boxes", "error", "another scale, 100 % have", "left and width by 19"),
         ("corners", "boxes", "error", "right and bottom instead of", "right - left"),
         ("centres", "boxes", "error", "centres instead of left", "less half of width"),
         ("away", "boxes", "error", "no box of the result has", "same video"),

@@ -17,14 +17,21 @@ import xarray as xr
 from hypothesis import assume, given, strategies as st
 from mot_scenes import BOX, COLUMNS, RESULT, TRUTH, assert_same, crowd, scenes
 from optional import optional_import
+from rendered import require_names_kept
 from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
+from bioeval.studies.tracking.section import with_targets
 from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 
 COUNTS = [name for name in TRACKING if not name.endswith("_by_threshold")]
+
+
+def messages(ds: xr.Dataset) -> dict[str, Any]:
+    """The arguments of the messages of a result, by code."""
+    return {message.code: message.arguments for message in be.messages(ds)}
 
 
 # ------------------------------------------------------------------------ worked by hand
@@ -283,11 +290,11 @@ def test_errors_of_a_perfect_and_a_silent_tracker(busy):
     assert (float(ds.mota), float(ds.idf1), float(ds.recall)) == (0, 0, 0)
     assert math.isnan(ds.motp) and math.isnan(ds.precision) and math.isnan(ds.idp)
     assert int(ds.ml) == int(ds.targets)
-    assert "the result has no box" in ds.attrs["warnings"]
+    assert "no-result-boxes" in messages(ds)
     ds = be.tracking(np.zeros((0, 6)), truth)
     assert math.isnan(ds.mota) and math.isnan(ds.recall) and ds.sizes["target"] == 0
     assert int(ds.fp) == len(truth)
-    assert "no box to evaluate" in ds.attrs["warnings"]
+    assert "no-truth-boxes" in messages(ds)
     ds = be.tracking(np.zeros((0, 6)), np.zeros((0, 6)))
     assert all(math.isnan(ds[name]) for name in ("mota", "far", "idf1", "fp_per_frame"))
 
@@ -317,7 +324,8 @@ def test_ignored_ground_truth(ignored, category, fp):
     assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (1, 0, fp)
     assert (int(ds.ignored_truth_boxes), int(ds.removed_result_boxes)) == (1, 1 - fp)
     assert ds.target.values.tolist() == [1]
-    assert "1 boxes of the ground truth are ignored" in ds.attrs["warnings"]
+    codes = {"count": "ignored-boxes-counted", "remove": "ignored-boxes-removed"}
+    assert messages(ds)[codes.get(ignored, "distractor-boxes-removed")]["boxes"] == 1
 
 
 def test_a_result_on_a_target_stays_the_targets():
@@ -350,7 +358,7 @@ def test_an_id_twice_in_a_frame():
     ds = be.tracking(TRUTH, twice, duplicates="accept")
     assert (int(ds.tp), int(ds.fp), int(ds.fn)) == (2, 1, 1)
     assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (2, 1, 1)
-    assert "1 boxes of the result share an id with another box" in ds.attrs["warnings"]
+    assert messages(ds)["repeated-ids-accepted"] == {"boxes": 1}
     with pytest.raises(be.DataError, match="truth: row 2: duplicate id 1"):
         be.tracking(twice, TRUTH, duplicates="accept")
 
@@ -367,17 +375,17 @@ def test_frames_with_and_without_rows():
     assert (int(ds.frames), int(ds.frames_with_rows)) == (3, 3)
     assert float(ds.far) == pytest.approx(2 / 3)
     assert ds.attrs["frames_from"] == "rows"
-    assert "number of frames is not given" in ds.attrs["warnings"]
+    assert messages(ds)["frames-not-given"] == {"unknown": 1, "sequences": 1}
     ds = be.tracking(truth, result, frames=20)
     assert (int(ds.frames), int(ds.frames_with_rows)) == (20, 3)
     assert (float(ds.far), float(ds.fp_per_frame)) == (2 / 20, 1 / 20)
-    assert "17 of 20 frames have no rows" in ds.attrs["warnings"]
+    assert messages(ds)["frames-without-rows"] == {"empty": 17, "frames": 20}
     with pytest.raises(
         be.DataError, match=r"truth: row 2: frame is 9; expected at most 8, .*given"
     ):
         be.tracking(truth, result, frames=8)
     ds = be.tracking(truth[:1], result)
-    assert "1 boxes of the result are beyond frame 2" in ds.attrs["warnings"]
+    assert messages(ds)["boxes-beyond-truth"] == {"boxes": 1, "last": 2}
 
 
 # ------------------------------------------------------------------------ cameras
@@ -431,7 +439,7 @@ def test_a_camera_without_ground_truth():
         rows, [*rows, (2, 1, 1, *BOX)], columns="camera frame id left top width height"
     )
     assert int(ds.fp) == 1
-    assert "1 boxes of the result are in cameras without ground truth (2)" in ds.attrs["warnings"]
+    assert messages(ds)["cameras-without-truth"] == {"boxes": 1, "cameras": ["2"]}
 
 
 # ------------------------------------------------------------------------ several sequences
@@ -470,7 +478,7 @@ def test_sequences_are_summed_up(folders):
     assert float(ds.idf1) == pytest.approx(6 / (6 + 2 + 2))
     assert float(ds.far) == pytest.approx(4 / 13)
     assert ds.target.values.tolist() == ["b/1", "walk/1"]
-    assert "the number of frames of 1 of 2 sequences is not given" in ds.attrs["warnings"]
+    assert messages(ds)["frames-not-given"] == {"unknown": 1, "sequences": 2}
     assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
     longer = be.tracking(*folders, frames={"walk": 30})
     assert longer.sequence_frames.values.tolist() == [10, 30]
@@ -486,8 +494,8 @@ def test_one_folder_of_a_sequence(folders):
 def test_what_a_folder_lacks(folders):
     truth, result = folders
     write(result / "more.txt", RESULT)
-    warnings = be.tracking(truth, result).attrs["warnings"]
-    assert "skipped (no ground truth): more" in warnings
+    skipped = messages(be.tracking(truth, result))["results-without-truth"]
+    assert skipped == {"number": 1, "names": ["more"]}
     (result / "walk.txt").rename(result / "wlk.txt")
     with pytest.raises(be.DataError, match=r"nothing for 1 of 2 sequences .*: walk;.*'wlk'"):
         be.tracking(truth, result)
@@ -861,11 +869,11 @@ def test_the_table(in_folder, capsys):
     output = capsys.readouterr()
     assert output.err == ""
     lines = output.out.splitlines()
-    assert re.match(r"Truth +2 targets, boxes: 5$", lines[0])
+    assert re.match(r"Truth +2 targets, 5 boxes$", lines[0])
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
-    first, second = [line for line in lines if line.startswith("all") and "%" in line]
-    assert first.split()[1::2][:2] == ["20.0", "88.9"]
-    assert float(second.split()[1]) == round(100 * float(be.tracking("truth", "tracks").hota), 1)
+    first, second = [line for line in lines if line.startswith("  all") and "%" in line]
+    assert first.split()[1::2][:2] == ["20.00", "88.89"]
+    assert float(second.split()[1]) == round(100 * float(be.tracking("truth", "tracks").hota), 2)
     assert rows["walk/1"][:2] == ["3", "2"]
     assert rows["all"][0] == "13"
     assert max(map(len, lines)) <= 100
@@ -877,7 +885,18 @@ def test_a_narrow_table(in_folder, capsys, monkeypatch, columns):
     assert run("tracking", "truth", "tracks") == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= columns
-    assert any(re.match(r" +MOTA +20.0 %", line) for line in lines)
+    heads = next(i for i, line in enumerate(lines) if line.split()[:1] == ["MOTA"])
+    assert "20.00 %" in "".join(lines[heads : heads + 4])
+
+
+def test_sequences_keep_their_names_in_every_writer():
+    def of(name: str):
+        return with_targets(be.tracking({name: TRUTH, "b": TRUTH}, {name: RESULT, "b": RESULT}))
+
+    require_names_kept(of)
+    silent = be.tracking({"a": TRUTH, "b": TRUTH}, {"a": np.zeros((0, 6)), "b": RESULT})
+    about = {message.code: message.about for message in be.messages(silent)}
+    assert about["no-result-boxes"] == ("a",)
 
 
 def test_one_document(in_folder, capsys):
@@ -886,10 +905,10 @@ def test_one_document(in_folder, capsys):
     assert document["iou"] == 0.9
     assert document["truth"] == "truth"
     assert [row["sequence"] for row in document["sequences"]] == ["b", "walk"]
-    assert document["tp"] == sum(row["tp"] for row in document["sequences"]) == 2
+    assert document["tp"] == sum(row["sequence_tp"] for row in document["sequences"]) == 2
     assert [row["target"] for row in document["targets_table"]] == ["b/1", "walk/1"]
-    assert [row["tp"] for row in document["hota_table"]] == [3] * 13 + [2] * 6
-    assert document["warnings"]
+    assert [row["tp_by_threshold"] for row in document["hota_table"]] == [3] * 13 + [2] * 6
+    assert [message["code"] for message in document["messages"]] == ["frames-not-given"]
 
 
 @pytest.mark.slow
@@ -897,17 +916,19 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out") == 0
     assert capsys.readouterr().err == "wrote 6 files to out\n"
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    tables = {"hota.csv", "sequences.csv", "targets.csv"}
+    tables = {"hota_table.csv", "sequences.csv", "targets_table.csv"}
     assert names == {"results.nc", "summary.json", "table.txt", *tables}
     back = xr.load_dataset(tmp_path / "out" / "results.nc", engine="h5netcdf")
     xr.testing.assert_identical(back, be.tracking("truth", "tracks"))
     assert run("tracking", "truth/b", "tracks/b.txt", "--out", "out") == 2
     assert run("tracking", "truth/b", "tracks/b.txt", "--out", "one") == 0
     assert "sequences.csv" not in {path.name for path in (tmp_path / "one").iterdir()}
-    csv_text = (tmp_path / "out" / "targets.csv").read_text()
+    csv_text = (tmp_path / "out" / "targets_table.csv").read_text()
     assert csv_text.splitlines()[0].startswith("target,frames_present,frames_covered,coverage")
-    rows = (tmp_path / "out" / "hota.csv").read_text().splitlines()
-    assert rows[0] == "localisation_threshold,hota,deta,assa,detre,detpr,assre,asspr,loca,tp"
+    rows = (tmp_path / "out" / "hota_table.csv").read_text().splitlines()
+    names = ("hota", "deta", "assa", "detre", "detpr", "assre", "asspr", "loca", "tp")
+    columns = ("localisation_threshold", *(f"{name}_by_threshold" for name in names))
+    assert rows[0] == ",".join(columns)
     assert rows[1].split(",")[0] == "0.05"
     assert rows[1].split(",")[-1] == str(int(back.tp_by_threshold[0])) == "3"
 

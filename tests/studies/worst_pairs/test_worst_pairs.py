@@ -10,12 +10,14 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
+from rendered import require_names_kept
 from strategies import FUSIONS, arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.scores import blocks
+from bioeval.studies.worst_pairs.section import section
 
 
 def listed(ds: xr.Dataset) -> list[Pair]:
@@ -113,7 +115,7 @@ def test_label_errors():
     assert not be.worst_pairs(be.Scores(far, list("aabb")), 4).label_error.any()
     single = be.worst_pairs(be.Scores(far[:3, :3], list("aab")), 4)
     assert not single.label_error.any()  # b has no genuine score
-    assert single.attrs["pairs"].startswith("each pair of templates is listed once")
+    assert single.attrs["pairs"] == "each pair once"
 
 
 @pytest.mark.slow
@@ -173,6 +175,17 @@ def test_exclusions():
 def test_bad_input(scores, options, error, message):
     with pytest.raises(error, match=message):
         be.worst_pairs(scores, **options)
+
+
+def test_names_are_kept_in_every_writer():
+    """Labels and metadata that look like terms or markup."""
+
+    def of(name: str):
+        meta = {"session": [name, "a", name, "b"]}
+        scores = be.Scores(np.arange(16.0).reshape(4, 4), [name, name, "b", "b"], probe_meta=meta)
+        return section({"": be.worst_pairs(scores, 2)})
+
+    require_names_kept(of)
 
 
 @pytest.mark.slow

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from bioeval.base.messages import Message, MessageType
 from bioeval.base.plugins import offered_value
 from bioeval.base.studies import manifests
 from bioeval.document.core_messages import CORE
+from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, Text
 
 
@@ -27,8 +29,31 @@ def catalogue() -> Mapping[str, MessageType]:
     return by_code
 
 
+class MessagePage(NamedTuple):
+    """What there is to say of a message of the catalogue."""
+
+    example: Text
+    meaning: Text
+    remedy: Text
+
+
+def page_of(entry: MessageType) -> MessagePage:
+    """Return the page of a message of the catalogue, for its example."""
+    arguments = dict(entry.example or {})
+    task = _task_of(arguments)
+    meaning, remedy = Phrase(entry.meaning, {}, task), Phrase(entry.remedy, {}, task)
+    return MessagePage(Phrase(entry.sentence, arguments, task), meaning, remedy)
+
+
 def sentence_of(message: Message) -> Text:
-    """Return the sentence of a message."""
+    """Return the sentence of a message; an argument `task` says what its rates are of."""
     if not message.code:  # a doubt in words, of a study that has no code for it
         return str(message.arguments["sentence"])
-    return Phrase(catalogue()[message.code].sentence, message.arguments)
+    arguments = message.arguments
+    return Phrase(catalogue()[message.code].sentence, arguments, _task_of(arguments))
+
+
+def _task_of(arguments: Mapping[str, Any]) -> str:
+    """Return what the rates of a message are of, if its arguments say it."""
+    task = str(arguments.get("task", ""))
+    return task if task in RATES else ""

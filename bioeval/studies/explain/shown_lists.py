@@ -1,4 +1,4 @@
-"""One row of scores as displayed: its ordered lists, and the counters of each entry.
+"""The lists of an explained row as they are shown, and what the row adds to each counter.
 
 Tasks with the same list share one. A long list is shortened: what decides a task stays, the rest
 is counted.
@@ -11,32 +11,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from operator import attrgetter
-from typing import Any
-
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
-from rich.text import Text
 
 from bioeval import DataError
-from bioeval.base import QUERY_MEANS, counted, larger_is_closer, noun_of, printable, scalar_registry
+from bioeval.base import larger_is_closer, noun_of, printable
+from bioeval.document import (
+    Count as Counted,
+    Enumeration,
+    Fact,
+    Label,
+    Number,
+    Text,
+    say,
+)
 from bioeval.results import threshold_text
 from bioeval.studies.explain.results import (
     GENUINE,
     IMPOSTOR,
     LEFT_OUT,
-    TITLES,
     Count,
     Entry,
     RowExplanation,
-    StepByStep,
     TaskExplanation,
-    amount_text,
-    counter_text,
-    counts_text,
-    quotients,
+    added,
+    counter,
+    in_fractions,
     total,
 )
-from bioeval.views.tables import grid, indented, plain_table
 
 #: Longer lists are shortened: their first places, and the genuine ones, as many as that, stay.
 LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
@@ -61,17 +61,22 @@ class Line:
     `cells` say what it adds under each task of the list; `word` is the role in other words.
     """
 
-    place: str
+    place: int | None  # None of several entries
     template: str
     subject: str
     score: float | None
     role: str
     accepted: bool | None
     tied: bool
-    cells: tuple[str, ...]
-    reason: str = ""
+    cells: tuple[Text, ...]
+    reasons: tuple[Text, ...] = ()
     number: int = 1
     word: str = ""
+
+    @property
+    def reason(self) -> Text:
+        """Why it adds what it adds; empty without a reason."""
+        return Enumeration(self.reasons, ";") if self.reasons else ""
 
     @property
     def role_text(self) -> str:
@@ -86,7 +91,7 @@ class ShownList:
 
     tasks: tuple[TaskExplanation, ...]
     lines: tuple[Line, ...]
-    left_out: tuple[str, ...]
+    left_out: tuple[Text, ...]
 
     @property
     def unit(self) -> str:
@@ -218,7 +223,7 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
             yield _line(row, alone)
         return
     first = run[0][0]
-    cells = []
+    cells = list[Text]()
     for of_task in zip(*run, strict=True):
         counts = []
         for entry in of_task:
@@ -226,10 +231,10 @@ def _joined(run: list[Sequence[Entry]], alone: bool) -> Iterator[Line]:
         if of_task[0].conditional:
             cells.append(_cell(of_task[0]))
         else:
-            cells.append(sums_text(total(counts)) or "-")
+            cells.append(sums(total(counts)) or "-")
     yield Line(
-        place="...",
-        template=f"{len(run):,} more",
+        place=None,
+        template="",
         subject="",
         score=None,
         role=first.role,
@@ -244,75 +249,80 @@ def _line(row: Sequence[Entry], alone: bool) -> Line:
     """Return the line of an entry, with its reason where the list is of one task `alone`."""
     first = row[0]
     return Line(
-        place=str(first.place),
-        template=printable(first.template),
-        subject=printable(first.subject),
+        place=first.place,
+        template=first.template,
+        subject=first.subject,
         score=first.score,
         role=first.role,
         accepted=first.accepted,
         tied=any(entry.tied for entry in row),
         cells=tuple(map(_cell, row)),
-        reason=printable(first.reason) if alone else "",
+        reasons=first.reasons if alone else (),
     )
 
 
-def _cell(entry: Entry) -> str:
+def _cell(entry: Entry) -> Text:
     """Return the counters that an entry adds to under one task."""
     if entry.role == LEFT_OUT:
         return "left out"
     if entry.conditional:
-        yes = counts_text(entry.if_accepted) or "-"
-        no = counts_text(entry.if_rejected) or "-"
+        yes = added(entry.if_accepted) or "-"
+        no = added(entry.if_rejected) or "-"
         if yes == no:
             return yes
-        return f"{yes} | {no}"
-    return counts_text(entry.counts) or "-"
+        return say("{yes} | {no}", yes=yes, no=no)
+    return added(entry.counts) or "-"
 
 
-def sums_text(counts: Mapping[Count, float]) -> str:
-    """Return sums of counters in words: ``GA 3, FR 1``."""
+def sums(counts: Mapping[Count, float]) -> Text:
+    """Return sums of counters: ``GA 3, FR 1``; empty without any."""
     texts = []
     for count, amount in counts.items():
-        decimal = count.name in ("average_precision", "inp", "rank_k_average_precision")
-        text = f"{amount:.4g}" if decimal else amount_text(amount)
-        texts.append(f"{counter_text(count, amount=False)} {text}")
-    return ", ".join(texts)
+        number = in_fractions(amount)
+        if count.name in ("average_precision", "inp", "rank_k_average_precision"):
+            number = Number(amount, digits=4)
+        name = counter(count, amount=False)
+        texts.append(say("{counter} {amount}", counter=name, amount=number))
+    return Enumeration(texts, "") if texts else ""
 
 
-def _left_out(task: TaskExplanation) -> Iterator[str]:
+def _left_out(task: TaskExplanation) -> Iterator[Text]:
     """Yield the reasons for leaving entries out, one sentence each, with the entries."""
-    reasons: dict[str, list[str]] = {}
+    by_reason: dict[str, list[Entry]] = {}
     for entry in task.entries:
         if entry.place is None:
-            reasons.setdefault(entry.reason, []).append(_name(task, entry))
-    for reason, names in reasons.items():
-        shown = ", ".join(names[:NAMED])
-        if len(names) > NAMED:
-            shown += f" and {len(names) - NAMED:,} more"
-        number = counted(len(names), f"{task.unit}s")
-        yield printable(f"{number} left out ({shown}): {reason}")
+            by_reason.setdefault(entry.reason, []).append(entry)
+    for entries in by_reason.values():
+        names: list[Text] = [_name(task, entry) for entry in entries[:NAMED]]
+        shown: Text = Enumeration(names, "")
+        if len(entries) > NAMED:
+            shown = say("{names} and {others:count} more", names=shown, others=len(entries) - NAMED)
+        yield say(
+            "{number} left out ({names}): {reasons}",
+            number=Counted(len(entries), noun=f"{task.unit}s"),
+            names=shown,
+            reasons=Enumeration(entries[0].reasons, ";"),
+        )
 
 
-def _name(task: TaskExplanation, entry: Entry) -> str:
-    return entry.template if task.unit == "template" else entry.subject
+def _name(task: TaskExplanation, entry: Entry) -> Label:
+    return Label(entry.template if task.unit == "template" else entry.subject)
 
 
 #: Counters of a task that are shown even where they are 0.
 _ALWAYS = {"verification": ("ga", "fr", "fa", "gr")}
 
-_STYLES = {GENUINE: "bold"}
-
 _LEGEND = {
     "verification": "GA, FR: genuine accepted, rejected. FA, GR: impostor accepted, rejected.",
     "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. "
     "FA, GR: an impostor probe with or without an entry within t.",
-    "closed_set": "CMS(k): found at rank k or better.",
+    "closed_set": "{cms}(k): found at rank k or better.",
     "reid": "CMC(k): found at rank k or better. AP: each match adds its precision / matches. "
     "INP: matches / rank of the last one.",
 }
 
 
-def legend(walks: Iterable[RowExplanation]) -> Iterator[str]:
+def legend(walks: Iterable[RowExplanation]) -> Iterator[Text]:
     """Yield the meanings of the counters of the tasks."""
     there = set()
     for explained in walks:
@@ -320,42 +330,27 @@ def legend(walks: Iterable[RowExplanation]) -> Iterator[str]:
             there.add(task.task.partition("/")[0])
     for name, text in _LEGEND.items():
         if name in there:
-            yield text
+            yield say(text, task="identification")
 
 
-def _legend(walks: Iterable[RowExplanation]) -> Iterator[Any]:
-    yield Text("")
-    for text in legend(walks):
-        yield Text(text, style="dim")
-
-
-class ExplanationTable:
-    """A :class:`RowExplanation` that rich can print."""
-
-    def __init__(self, explained: RowExplanation):
-        self.explained = explained
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        explained = self.explained
-        yield Text(printable(explained.title), style="bold")
-        yield grid(about(explained))
-        yield from body(explained, options.max_width)
-        yield Text("")
-        yield Text("What this row adds", style="bold")
-        yield indented(_sums(explained))
-        yield from _notes(explained)
-
-
-def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
+def about(explained: RowExplanation) -> Iterator[Fact]:
     """Yield the description of the row, and the source of its threshold."""
-    system = f"{explained.system}, " if explained.system else ""
-    yield "data", f"{system}{explained.layout}, {counted(explained.probes, 'probes')}"
-    yield "protocol", explained.protocol
+    probes = say(
+        "{layout}, {probes:count probes}", layout=explained.layout, probes=explained.probes
+    )
+    if explained.system:
+        probes = say("{system:name}, {probes}", system=explained.system, probes=probes)
+    yield Fact("Data", probes)
+    yield Fact("Protocol", Label(explained.protocol))
+    source = explained.threshold_source
     if explained.threshold is not None:
-        yield "threshold", f"{_threshold(explained.threshold)}: {explained.threshold_is}"
-        yield "accepted", f"iff {acceptance(explained.kind)}"
-    elif explained.threshold_is:
-        yield "threshold", explained.threshold_is
+        value: Text = "none accepts any (reject all)"
+        if not math.isnan(explained.threshold):
+            value = say("{threshold:score}", threshold=float(explained.threshold))
+        yield Fact("Threshold", say("{value}: {source}", value=value, source=source))
+        yield Fact("Accepted", f"iff {acceptance(explained.kind)}")
+    else:
+        yield Fact("Threshold", source)
 
 
 def templates_of(explained: RowExplanation) -> list[str]:
@@ -403,33 +398,6 @@ def noun(kind: str) -> str:
     return "order" if kind == "order" else noun_of(kind)
 
 
-def _threshold(value: float) -> str:
-    if math.isnan(value):
-        return "none accepts any (reject all)"
-    return threshold_text(value)
-
-
-def body(explained: RowExplanation, width: int) -> Iterator[Any]:
-    """Yield the lists of a row, with the tasks one below another in a narrow terminal."""
-    tasks = 1
-    for number, least in _TASKS_IN.items():
-        if width >= least:
-            tasks = max(tasks, number)
-    for shown in lists_of(explained):
-        yield Text("")
-        yield Text(title_of(shown), style="bold")
-        for first in range(0, len(shown.tasks), tasks):
-            yield indented(_list(shown, explained, range(len(shown.tasks))[first : first + tasks]))
-        for text in shown.left_out:
-            yield indented(Text(f"- {text}", style="dim"))
-        if shown.conditional:
-            yield indented(Text("a | b: a if accepted, b if rejected", style="dim"))
-
-
-#: The most tasks beside a list, by the least width.
-_TASKS_IN = {9: 140, 4: 96, 2: 72}
-
-
 def title_of(shown: ShownList) -> str:
     """Return the title of a list."""
     if shown.tasks[0].task == "reid":
@@ -437,168 +405,39 @@ def title_of(shown: ShownList) -> str:
     return {"template": "List of templates", "subject": "List of subjects"}[shown.unit]
 
 
-def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> Table:
-    """Return a list under some tasks, with the threshold between the accepted and the rejected."""
-    alone = len(shown.tasks) == 1
-    table = plain_table(gap=2 if len(tasks) < 4 else 1)
-    table.add_column("place", justify="right", no_wrap=True)
-    template_head = "template" if shown.unit == "template" else "by template"
-    width = 10 if len(shown.single) < len(shown.lines) else 1
-    table.add_column(template_head, overflow="fold", min_width=width)
-    table.add_column("subject", overflow="fold")
-    table.add_column(noun(explained.kind), justify="right", no_wrap=True)
-    table.add_column("role", no_wrap=True)
-    for k in tasks:
-        least = max(map(len, shown.heads[k].split()))
-        table.add_column(shown.heads[k], overflow="fold", min_width=least)
-    if alone:
-        table.add_column("", overflow="fold", style="dim")
-    accepted = shown.accepted
-
-    def cut(k: int) -> None:
-        if k == accepted and explained.threshold is not None:
-            threshold = _threshold(explained.threshold)
-            if math.isnan(explained.threshold):
-                threshold = "reject all"
-            table.add_row("", "", "", threshold, "threshold", style="bold cyan")
-
-    for k, line in enumerate(shown.lines):
-        cut(k)
-        score = score_text(line.score) if line.score is not None else ""
-        row: list[Any] = [line.place, line.template, line.subject, score, line.role_text]
-        for i in tasks:
-            cell = Text(line.cells[i])
-            if cell.plain in ("-", "left out"):
-                cell.style = "dim"
-            row.append(cell)
-        if alone:
-            row.append(line.reason)
-        table.add_row(*row, style=_STYLES.get(line.role))
-    cut(len(shown.lines))
-    if not shown.lines:
-        table.add_row("", "no entry is left")
-    return table
-
-
-def _sums(explained: RowExplanation) -> Table:
-    """Return the contributions of the row to the counters of each task, with reasons."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold", style="bold")
-    table.add_column(overflow="fold", style="dim")
-    for task in explained.tasks:
-        table.add_row(task.title, adds(task), why(task))
-    return table
-
-
-def adds(task: TaskExplanation) -> str:
+def adds(task: TaskExplanation) -> Text:
     """Return the contributions of a row to the counters of a task."""
     if task.conditional:
         return "depends on the threshold"
     hidden = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
     counts = {k: v for k, v in task.counts.items() if k.name not in hidden}
-    return sums_text(_complete(task.task, counts)) or "nothing"
+    return sums(complete(task.task, counts)) or "nothing"
 
 
-def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
+def complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
     """Return counts in their order; for verification including those that are 0."""
-    complete = {}
+    every = {}
     for name in _ALWAYS.get(task.partition("/")[0], ()):
-        complete[Count(name, None, 0)] = 0
-    return complete | dict(counts)
+        every[Count(name, None, 0)] = 0
+    return every | dict(counts)
 
 
-def why(task: TaskExplanation) -> str:
+def why(task: TaskExplanation) -> Text:
     """Return the reason for the outcome of a row."""
     if task.task in ("open_set", "closed_set"):
         for entry in task.entries:
             if entry.if_accepted or entry.if_rejected:
-                return printable(f"{_name(task, entry)}: {entry.reason.partition(';')[0]}")
+                return say("{name}: {reason}", name=_name(task, entry), reason=entry.reasons[0])
     return task.rule
 
 
-def notes(explained: RowExplanation) -> list[str]:
-    """Return the notes on a row, with the tasks that they are about, and entries left out."""
-    titles: dict[str, list[str]] = {}
+def notes(explained: RowExplanation) -> list[Text]:
+    """Return the notes on a row, with the tasks that they are about."""
+    by_sentence: dict[str, tuple[Text, list[str]]] = {}
     for task in explained.tasks:
-        for note in task.notes:
-            titles.setdefault(note, []).append(task.title)
-    texts = []
-    for note, of_note in titles.items():
-        texts.append(f"{'; '.join(of_note)}: {note}")
-    return list(map(printable, [*texts, *explained.notes]))
-
-
-def _notes(explained: RowExplanation) -> Iterator[Any]:
-    if texts := notes(explained):
-        yield Text("")
-    for text in texts:
-        yield Text(text, style="dim")
-    yield from _legend([explained])
-
-
-class StepsTable:
-    """A :class:`StepByStep` that rich can print."""
-
-    def __init__(self, steps: StepByStep):
-        self.steps = steps
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Print every row with the sums so far, and the rates at the end."""
-        walks, totals = self.steps.walks, self.steps.totals
-        yield Text("Every probe, step by step", style="bold")
-        yield grid(about(walks[0]))
-        for k, (explained, sums) in enumerate(zip(walks, totals, strict=True), start=1):
-            yield Text("")
-            yield Text(
-                printable(f"Step {k} of {len(walks)}: {explained.title}"), style="bold underline"
-            )
-            yield from body(explained, options.max_width)
-            yield Text("")
-            yield indented(_so_far(explained, sums))
-        yield Text("")
-        yield Text("Each rate is over the attempts of its own class", style="bold underline")
-        yield indented(_rates(totals[-1]))
-        yield from _legend(walks)
-
-
-def _so_far(explained: RowExplanation, sums: Mapping[str, Mapping[Count, float]]) -> Table:
-    """Return the contributions of a step to each task, and the sums after it."""
-    table = plain_table()
-    for head in ("", "this probe adds", "so far"):
-        table.add_column(head, overflow="fold")
-    last = {task.task: task for task in explained.tasks}
-    for task in explained.tasks:
-        shown = ""
-        if last[task.task] is task and task.task in sums:
-            shown = sums_text(_complete(task.task, sums[task.task]))
-        table.add_row(task.title, adds(task), Text(shown, style="bold"))
-    return table
-
-
-def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
-    """Return the rates with the sums that they are computed from."""
-    table = Table.grid(padding=(0, 2))
-    for _ in range(4):
-        table.add_column(overflow="fold")
-    for task, counts in sums.items():
-        title, before = TITLES.get(task, task), -1.0
-        for rate in quotients(task, counts):
-            if rate.rank not in (None, 1) and rate.part == before:
-                continue  # no probe is found at this rank
-            before = rate.part
-            name = _RATES.get(rate.name, rate.name.upper()).format(rank=rate.rank)
-            value, fraction = "n/a: no attempt", ""
-            if rate.over:
-                fraction = f"{amount_text(rate.part)} / {amount_text(rate.over)}"
-                value = f"{100 * rate.value:.2f} %"
-            table.add_row(
-                Text(title, "bold"), f"{name} = {rate.formula}", fraction, Text(value, "bold")
-            )
-            title = ""
-    return table
-
-
-#: Rates as the lecture writes them, where that is not their name.
-_RATES = {name: scalar_registry()[name].label for name in ("cmc", *QUERY_MEANS)}
-_RATES |= {"dir": "DIR(t, {rank})", "cms": "CMS({rank})"}
+        for sentence, remark in zip(task.notes, task.remarks, strict=True):
+            by_sentence.setdefault(sentence, (remark, []))[1].append(task.title)
+    texts: list[Text] = []
+    for remark, titles in by_sentence.values():
+        texts.append(say("{titles}: {remark}", titles=Enumeration(titles, ";"), remark=remark))
+    return [*texts, *explained.remarks]

@@ -1,0 +1,216 @@
+"""What is said of presentation attack detection: errors by species, and operating points."""
+
+from __future__ import annotations
+
+from itertools import compress
+
+import xarray as xr
+
+from bioeval.base import larger_is_closer
+from bioeval.document import (
+    Column,
+    Count,
+    Enumeration,
+    Fact,
+    Facts,
+    Label,
+    Paragraph,
+    Rate,
+    ResultsBySystem,
+    Score,
+    Section,
+    Table,
+    Text,
+    rate_of,
+    result_messages,
+    say,
+    table_of_variables,
+)
+from bioeval.studies.attacks.counts import DetectionRule
+
+_NO_RESPONSE = {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"}
+
+_RULES = {
+    "fixed": "the threshold {value:score}",
+    "apcer": "the smallest BPCER with APCER at most {value:rate}",
+    "bpcer": "the smallest APCER with BPCER at most {value:rate}",
+    "d_eer": "the detection equal error rate",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of presentation attack detection."""
+    ds = results[""]
+    used = [_at_threshold(ds)] if "threshold_used" in ds else []
+    return Section(
+        "pad",
+        "Presentation attack detection",
+        (
+            _about(ds),
+            *used,
+            _classes(ds),
+            _points(ds),
+            *_intervals(ds),
+            table_of_variables(ds, "apcer_target", id="apcer_targets"),
+            table_of_variables(ds, "species", id="species"),
+            result_messages(results),
+        ),
+    )
+
+
+def _about(ds: xr.Dataset) -> Facts:
+    """Return the facts about the data, and what APCER is."""
+    attrs = ds.attrs
+    side = "above" if larger_is_closer(str(attrs["kind"])) else "below"
+    over = say(
+        "{bona_fide:count bona fide presentations}, {attacks:count attack presentations} of "
+        "{species:count} species",
+        bona_fide=int(ds["bona_fide"]),
+        attacks=int(ds["presentations_of_species"].sum()),
+        species=ds.sizes["species"],
+    )
+    return Facts(
+        (
+            Fact("Detector", Label(attrs["system"]), "system"),
+            Fact("Over", over),
+            Fact("Scores", f"{attrs['kind']}; bona fide at or {side} the threshold", "kind"),
+            Fact("No response", _NO_RESPONSE[str(attrs["non_response"])], "non_response"),
+            Fact("APCER is", say("the largest over {species}", species=_of_maximum(ds))),
+        ),
+        indented=True,
+    )
+
+
+def _of_maximum(ds: xr.Dataset) -> Text:
+    """Return the species over which APCER is the largest."""
+    counted = ds["in_apcer"].values.astype(bool)
+    potential = str(ds.attrs["potential"])
+    names = Enumeration(list(map(Label, compress(ds["species"].values.tolist(), counted))))
+    if potential:
+        return say(
+            "the species of potential {potential:name} or less: {names}",
+            potential=potential,
+            names=names,
+        )
+    return "all species" if counted.all() else names
+
+
+def _at_threshold(ds: xr.Dataset) -> Table:
+    """Return the rates at the threshold that was chosen or given."""
+    attrs = ds.attrs
+    bona_fide, attacks = _denominators(ds)
+    choice: Text = str(attrs["chosen_on"])
+    if choice != "given":
+        rule = DetectionRule.parse(str(attrs["threshold_rule"]))
+        words = say(_RULES[rule.name], value=rule.value)
+        choice = say("{rule}, chosen on {data}", rule=words, data=choice)
+    return Table(
+        "at_threshold",
+        (Column("measure"), Column("rate", "rate")),
+        (
+            ("APCER", rate_of(ds, "apcer_at_threshold", attempts=attacks)),
+            ("BPCER", rate_of(ds, "bpcer_at_threshold", attempts=bona_fide)),
+            ("APCER, pooled", rate_of(ds, "apcer_pooled_at_threshold", attempts=attacks)),
+            ("ACER", rate_of(ds, "acer", attempts=attacks)),
+        ),
+        title=say("At the threshold {threshold:score}", threshold=float(ds["threshold_used"])),
+        details=(choice,),
+        notes=("ACER is no measure of ISO/IEC 30107-3; it is kept for older papers.",),
+    )
+
+
+def _classes(ds: xr.Dataset) -> Table:
+    """Return presentations, and those without a response, by species and of bona fide."""
+    used = "apcer_of_species_at_threshold" in ds
+    rows: list[tuple[Text | None, ...]] = []
+    for i, name in enumerate(ds["species"].values.tolist()):
+        number = int(ds["presentations_of_species"][i])
+        apcer = None
+        if used:
+            apcer = rate_of(ds, "apcer_of_species_at_threshold", {"species": i}, attempts=number)
+        rows.append(
+            (
+                Label(name),
+                Count(number, variable="presentations_of_species", at={"species": name}),
+                rate_of(ds, "apnrr_of_species", {"species": i}, attempts=number),
+                apcer,
+            )
+        )
+    bona_fide = Count(int(ds["bona_fide"]), variable="bona_fide")
+    rows.append(("bona fide", bona_fide, rate_of(ds, "bpnrr", attempts=int(bona_fide.value)), None))
+    return Table(
+        "classes",
+        (
+            Column("class", "species"),
+            Column("presentations", "presentations"),
+            Column("no_response", "APNRR", priority=1),
+            Column("apcer", "APCER at the threshold"),
+        ),
+        rows,
+        title="Attack instrument species",
+        notes=("APNRR of bona fide presentations is BPNRR.",),
+    )
+
+
+def _points(ds: xr.Dataset) -> Table:
+    """Return the operating points of the data: where both rates cross, and at APCER targets."""
+    bona_fide, attacks = _denominators(ds)
+    d_eer = rate_of(ds, "d_eer", attempts=min(bona_fide, attacks))
+    at = Score(float(ds["d_eer_threshold"]), variable="d_eer_threshold")
+    rows: list[tuple[Text | None, ...]] = [("d_eer", None, "D-EER", at, d_eer)]
+    for i, target in enumerate(ds["apcer_target"].values.tolist()):
+        label = say(
+            "BPCER with APCER at most {target:rate}{name}", target=target, name=_named(target)
+        )
+        threshold = float(ds["threshold_at_apcer"][i])
+        rows.append(
+            (
+                "bpcer_at_apcer",
+                Rate(target),
+                label,
+                Score(threshold, variable="threshold_at_apcer", at={"apcer_target": target}),
+                rate_of(ds, "bpcer_at_apcer", {"apcer_target": i}, attempts=bona_fide),
+            )
+        )
+    return Table(
+        "points",
+        (
+            Column("measure", only="data"),
+            Column("apcer_target", only="data"),
+            Column("label", only="readers"),
+            Column("threshold", "threshold"),
+            Column("rate", "rate"),
+        ),
+        rows,
+        title="Operating points, chosen on these data",
+    )
+
+
+def _denominators(ds: xr.Dataset) -> tuple[int, int]:
+    """Return the bona fide presentations, and those of the largest species."""
+    return int(ds["bona_fide"]), int(ds["presentations_of_species"].max())
+
+
+def _named(target: float) -> str:
+    """Return ``" (BPCER20)"`` for the target 0.05."""
+    whole = round(1 / target) if target else 0
+    if whole and abs(1 / target - whole) < 1e-9 * whole:
+        return f" (BPCER{whole})"
+    return ""
+
+
+def _intervals(ds: xr.Dataset) -> list[Paragraph]:
+    """Return the note on the intervals."""
+    attrs = ds.attrs
+    if "interval_method" not in attrs:
+        return []
+    text = say(
+        "In brackets: {level:rate} intervals for {population}, by resampling {resampled}: "
+        "{apcer}; of pooled APCER {pooled}",
+        level=float(attrs["confidence"]),
+        population=str(attrs["interval_for"]),
+        resampled=str(attrs["resampled"]),
+        apcer=str(attrs["apcer_interval"]),
+        pooled=str(attrs["interval_method"]),
+    )
+    return [Paragraph(text, "note")]

@@ -1,0 +1,149 @@
+"""What is said of expected performance: errors at thresholds of the development set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Fact,
+    Label,
+    Number,
+    Paragraph,
+    Quantity,
+    Rate,
+    ResultsBySystem,
+    Score,
+    Section,
+    Table,
+    Term,
+    Text,
+    data_facts,
+    result_messages,
+    say,
+)
+
+# Points that are shown of a longer curve.
+_SHOWN = 11
+
+#: The attempts of each count and of each rate.
+_ATTEMPTS = {
+    "fa": "impostor_attempts",
+    "fr": "genuine_attempts",
+    "ia": "attack_attempts",
+    "far": "impostor_attempts",
+    "frr": "genuine_attempts",
+    "iapar_pooled": "attack_attempts",
+}
+
+_COLUMNS = (
+    Column("alpha", "alpha"),
+    Column("threshold", "threshold"),
+    Column("hter", "HTER"),
+    Column("far", Term("far")),
+    Column("frr", Term("frr")),
+    Column("fa", only="data"),
+    Column("fr", only="data"),
+    Column("dev_error", only="data"),
+)
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return the errors of a system at some weights, or HTER of several side by side."""
+    curve = curves(results, _COLUMNS)
+    blocks: list[Block] = [
+        facts(results),
+        minimised(say("alpha {far} + (1 - alpha) {frr}"), results),
+        curve,
+    ]
+    if len(results) > 1:
+        blocks.append(compared(results, "alpha", "hter", say("HTER on the test set")))
+    blocks.append(result_messages(results))
+    return Section("expected-performance", "Expected performance", blocks, task="verification")
+
+
+def facts(results: ResultsBySystem) -> Block:
+    """Return the facts about the data, of a single system with the attempts of both sets."""
+    if len(results) > 1:
+        return data_facts(results)
+    (ds,) = results.values()
+    more = []
+    for name, prefix in (("Development set", "dev_"), ("Test set", "")):
+        more.append(Fact(name, _numbers(ds, prefix)))
+    return data_facts(results, *more)
+
+
+def _numbers(ds: xr.Dataset, prefix: str) -> Text:
+    """Return the numbers of attempts of a set in words."""
+    template = "{genuine} genuine and {impostor}"
+    numbers = {
+        "genuine": Count(int(ds[f"{prefix}genuine_attempts"])),
+        "impostor": Count(int(ds[f"{prefix}impostor_attempts"]), noun="impostor attempts"),
+    }
+    if "attack_attempts" in ds:
+        template = "{genuine} genuine, {impostor} impostor and {attacks}"
+        numbers["impostor"] = Count(int(ds[f"{prefix}impostor_attempts"]))
+        attacks = int(ds[f"{prefix}attack_attempts"])
+        numbers["attacks"] = Count(attacks, noun="attack attempts")
+    return say(template, **numbers)
+
+
+def minimised(cost: Text, results: ResultsBySystem) -> Paragraph:
+    """Return what the thresholds minimise, and on which data."""
+    sets = "the development set of each system" if len(results) > 1 else "the development set"
+    template = "Thresholds minimise {cost} on {sets}; errors are of the test set."
+    return Paragraph(say(template, cost=cost, sets=sets), "note")
+
+
+def curves(results: ResultsBySystem, columns: Sequence[Column]) -> Table:
+    """Return the rows of all weights, of which readers see some of a single system."""
+    weight = columns[0].name
+    rows: list[list[Text | None]] = []
+    for system, ds in results.items():
+        for i in range(ds.sizes[weight]):
+            row: list[Text | None] = [_cell(ds, column.name, i, weight) for column in columns]
+            rows.append([Label(system), *row] if len(results) > 1 else row)
+    if len(results) > 1:
+        columns = [Column("system", only="data"), *columns]
+        return Table("curve", columns, rows, shown=0)
+    return Table("curve", columns, rows, shown=_places(len(rows)))
+
+
+def compared(results: ResultsBySystem, weight: str, rate: str, title: Text) -> Table:
+    """Return one rate of several systems side by side, at some weights."""
+    first = next(iter(results.values()))
+    columns = [Column(weight, weight, only="readers")]
+    columns += [Column(system, Label(system), only="readers") for system in results]
+    rows = []
+    for i in _places(first.sizes[weight]):
+        cells = [_cell(ds, rate, i, weight) for ds in results.values()]
+        rows.append([_cell(first, weight, i, weight), *cells])
+    return Table("compared", columns, rows, title=title)
+
+
+def _places(number: int) -> list[int]:
+    """Return the places of some weights, the first and the last among them."""
+    places = np.linspace(0, number - 1, min(number, _SHOWN)).round().astype(int)
+    shown: list[int] = np.unique(places).tolist()
+    return shown
+
+
+def _cell(ds: xr.Dataset, name: str, i: int, weight: str) -> Quantity:
+    """Return a value of a variable at a weight."""
+    value = ds[name].values[i].item()
+    about: Mapping[str, Any] = {"variable": name, "at": {weight: float(ds[weight][i])}}
+    if name == weight:
+        return Number(value, digits=6, variable=name)
+    if name == "threshold":
+        return Score(value, **about)
+    if name in ("fa", "fr", "ia"):
+        return Count(value, **about)
+    if name in _ATTEMPTS:
+        return Rate(value, attempts=int(ds[_ATTEMPTS[name]]), **about)
+    return Rate(value, **about)

@@ -1,0 +1,109 @@
+"""What is said of an explained row: its lists, what each entry adds, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from bioeval.document import (
+    Block,
+    Column,
+    Facts,
+    Label,
+    Number,
+    Paragraph,
+    Score,
+    Section,
+    Strong,
+    Table,
+    Text,
+    say,
+)
+from bioeval.studies.explain.results import GENUINE, RowExplanation
+from bioeval.studies.explain.shown_lists import (
+    Line,
+    ShownList,
+    about,
+    adds,
+    legend,
+    lists_of,
+    notes,
+    noun,
+    title_of,
+    why,
+)
+
+#: The first columns of a list, which a narrow terminal repeats.
+_KEYS = 5
+
+
+def section(explained: RowExplanation) -> Section:
+    """Return what is said of an explained row."""
+    blocks = (Facts(tuple(about(explained))), *lists(explained), _adds(explained))
+    return Section("row", explained.heading, blocks, task="verification")
+
+
+def lists(explained: RowExplanation, start: str = "") -> Iterator[Block]:
+    """Yield the lists of a row, each a table with a name that begins with `start`."""
+    for k, shown in enumerate(lists_of(explained), start=1):
+        remarks = list(shown.left_out)
+        if shown.conditional:
+            remarks.append("a | b: a if accepted, b if rejected")
+        if shown.lines:
+            yield _list(shown, explained, f"{start}list_{k}", remarks)
+        else:
+            title = title_of(shown)
+            yield Paragraph(say("{title}: no entry is left", title=title), "answer")
+            yield from (Paragraph(text, "note") for text in remarks)
+
+
+def _list(shown: ShownList, explained: RowExplanation, id: str, remarks: list[Text]) -> Table:
+    """Return a list under its tasks, with the threshold between accepted and rejected entries."""
+    threshold, empty = explained.threshold, [""] * len(shown.heads)
+    cut: list[Text | None] = ["", "", "", "", Strong("threshold"), *empty, ""]
+    if threshold is not None:
+        if math.isnan(threshold):
+            cut[4] = Strong("threshold: reject all")
+        else:
+            cut[3] = Score(float(threshold))
+    rows = [_row(line) for line in shown.lines]
+    if shown.accepted is not None and threshold is not None:
+        rows.insert(shown.accepted, cut)
+    columns = (
+        Column("place", "place"),
+        Column("template", "template" if shown.unit == "template" else "by template"),
+        Column("subject", "subject"),
+        Column("score", noun(explained.kind)),
+        Column("role", "role"),
+        *(Column(head, head) for head in shown.heads),
+        Column("reason"),
+    )
+    title = title_of(shown)
+    return Table(id, columns, rows, title=title, notes=remarks, keys=_KEYS)
+
+
+def _row(line: Line) -> list[Text | None]:
+    """Return the cells of a line; one of several entries has their number."""
+    template: Text = Label(line.template)
+    if line.number > 1:
+        template = say("{number:count} more", number=line.number)
+    role: Text = line.role_text
+    if line.role == GENUINE:
+        role = Strong(role)
+    return [
+        None if line.place is None else Number(line.place, decimals=0),
+        template,
+        Label(line.subject),
+        None if line.score is None else Score(float(line.score)),
+        role,
+        *line.cells,
+        line.reason,
+    ]
+
+
+def _adds(explained: RowExplanation) -> Table:
+    """Return what the row adds to the counters of each task, and why."""
+    rows = [(task.title, Strong(adds(task)), why(task)) for task in explained.tasks]
+    columns = (Column("task"), Column("adds"), Column("why"))
+    remarks = (*notes(explained), *legend([explained]))
+    return Table("adds", columns, rows, title="What this row adds", notes=remarks)

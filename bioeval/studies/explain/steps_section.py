@@ -1,0 +1,113 @@
+"""What is said of every row of a small matrix: the sums after each, and the rates at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from bioeval.base import QUERY_MEANS, scalar_registry
+from bioeval.document import (
+    Block,
+    Column,
+    Facts,
+    Label,
+    Rate,
+    Section,
+    Strong,
+    Table,
+    Term,
+    Text,
+    say,
+)
+from bioeval.studies.explain.results import (
+    TITLES,
+    Count,
+    Quotient,
+    RowExplanation,
+    StepByStep,
+    in_fractions,
+    quotients,
+)
+from bioeval.studies.explain.section import lists
+from bioeval.studies.explain.shown_lists import about, adds, complete, legend, sums
+
+
+def section(steps: StepByStep) -> Section:
+    """Return what is said of every row, one after the other."""
+    walks, totals = steps.walks, steps.totals
+    blocks: list[Block] = [Facts(tuple(about(walks[0])))]
+    for k, (explained, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
+        title = say(
+            "Step {step:name} of {steps:name}: {row}",
+            step=k,
+            steps=len(walks),
+            row=explained.heading,
+        )
+        of_row = (*lists(explained, f"step_{k}_"), _so_far(explained, so_far, k))
+        blocks.append(Section(f"step_{k}", title, of_row, task="verification"))
+    blocks.append(_rates(totals[-1], *legend(walks)))
+    return Section("steps", "Every probe, step by step", blocks, task="verification")
+
+
+def _so_far(
+    explained: RowExplanation, totals: Mapping[str, Mapping[Count, float]], step: int
+) -> Table:
+    """Return the contributions of a step to each task, and the sums after it."""
+    rows: list[tuple[Text, ...]] = []
+    last = {task.task: task for task in explained.tasks}
+    for task in explained.tasks:
+        shown: Text = ""
+        if last[task.task] is task and task.task in totals:
+            shown = Strong(sums(complete(task.task, totals[task.task])))
+        rows.append((task.title, adds(task), shown))
+    columns = (Column("task"), Column("adds", "this probe adds"), Column("so_far", "so far"))
+    return Table(f"step_{step}_so_far", columns, rows)
+
+
+def _rates(totals: Mapping[str, Mapping[Count, float]], *notes: Text) -> Table:
+    """Return the rates with the sums that they are computed from."""
+    rows = []
+    for task, counts in totals.items():
+        for rate in _reached(quotients(task, counts)):
+            of_task = "verification" if task.startswith("verification") else "identification"
+            formula = say(
+                "{rate} = {formula}", rate=_name(rate, of_task), formula=rate.formula, task=of_task
+            )
+            fraction: Text = "no attempt"
+            if rate.over:
+                part, over = in_fractions(rate.part), in_fractions(rate.over)
+                fraction = say("{part} / {over}", part=part, over=over)
+            attempts = int(rate.over) if rate.over else None
+            value = Rate(rate.value, attempts=attempts, variable=rate.name)
+            rows.append((TITLES.get(task, task), formula, fraction, value))
+    return Table(
+        "rates",
+        (Column("task", grouped=True), Column("rate"), Column("fraction"), Column("value")),
+        rows,
+        title="Each rate is over the attempts of its own class",
+        notes=notes,
+    )
+
+
+def _reached(rates: Iterator[Quotient]) -> Iterator[Quotient]:
+    """Yield rates without those of ranks at which no probe is found."""
+    before = -1.0
+    for rate in rates:
+        if rate.rank in (None, 1) or rate.part != before:
+            yield rate
+        before = rate.part
+
+
+#: Rates that have no term in the standard.
+_LABELS = {name: scalar_registry()[name].label for name in ("cmc", *QUERY_MEANS)}
+
+
+def _name(rate: Quotient, task: str) -> Text:
+    """Return the name of a rate, with its rank."""
+    if rate.name in _LABELS:
+        return _LABELS[rate.name].format(rank=rate.rank)
+    name = Term(rate.name, task)
+    if rate.name == "dir":
+        return say("{name}(t, {rank})", name=name, rank=Label(rate.rank))
+    if rate.name == "cms":
+        return say("{name}({rank})", name=name, rank=Label(rate.rank))
+    return name

@@ -1,0 +1,358 @@
+"""What is said of results over folds, repeats of an experiment and repeated partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Enumeration,
+    Fact,
+    Interval,
+    Label,
+    Message,
+    Messages,
+    Paragraph,
+    Quantity,
+    ResultsBySystem,
+    Section,
+    Table,
+    Text,
+    cell_of_scalar,
+    data_facts,
+    messages_of_result,
+    rule_in_words,
+    say,
+)
+from bioeval.tallies import Rule
+from bioeval.views import Averaged, averaged, is_identification, system_of, systems, unit_of
+
+_LONGEST = 160  # characters of a splitter that are shown
+
+#: Splitters that list the fold of each sample, in words.
+_LISTED = {
+    "PredefinedFolds": "folds as given, one for each template",
+    "PredefinedPairFolds": "folds as given, one for each pair",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of results by path: of tasks, of one system or of several."""
+    several = len(systems(results)) > 1
+    by_system: dict[str, xr.Dataset] = {}
+    for path, ds in results.items():
+        by_system.setdefault(system_of(path) if several else "", ds)
+    attrs = next(iter(results.values())).attrs
+    protocol = Fact("Protocol", Label(str(attrs.get("protocol", ""))), "protocol")
+    partition = Fact("Partition", Label(_splitter(attrs)), "splitter")
+    blocks: list[Block] = [data_facts(by_system, protocol, partition)]
+    blocks += [_task(path, ds, several) for path, ds in results.items()]
+    notes = [Paragraph(note, "note") for note in _notes(list(results.values()))]
+    blocks.append(Section("remarks", "", notes))
+    blocks.append(_messages(results, several))
+    return Section("folds", "", blocks)
+
+
+def _splitter(attrs: Mapping[Any, Any]) -> str:
+    """Return how the data were divided, not too long."""
+    splitter = str(attrs["splitter"])
+    splitter = _LISTED.get(splitter.partition("(")[0], splitter)
+    if len(splitter) > _LONGEST:
+        splitter = f"{splitter[: _LONGEST - 4]} ..."
+    return splitter
+
+
+def _title(path: str, ds: xr.Dataset, several: bool) -> Text:
+    """Return the title of a task, with the name of its system where there are several."""
+    task = str(ds.attrs["task"])
+    if several:
+        return say("{system}: {title}", system=Label(system_of(path)), title=task)
+    return f"{task[0].upper()}{task[1:]}"
+
+
+def _task_of(ds: xr.Dataset) -> str:
+    """Return what the rates of a result are of."""
+    searched = is_identification(ds) or not {"dir_mean", "cms_mean"}.isdisjoint(ds)
+    return "identification" if searched else "verification"
+
+
+def _task(path: str, ds: xr.Dataset, several: bool) -> Section:
+    """Return the rates of a task: at the thresholds of the training parts, and at others."""
+    name = path.replace("/", "_") or "rates"
+    rows = list(averaged(ds))
+    at_rule = [row for row in rows if not row.at_own_threshold]
+    of_test = [row for row in rows if row.at_own_threshold]
+    title, details = _title(path, ds, several), list(_details(ds))
+    blocks = []
+    if at_rule:
+        blocks.append(_rates(name, ds, at_rule, title, details))
+    if of_test:
+        own: Text = "Each test part at a threshold that was chosen on it (optimistic)"
+        if at_rule:
+            blocks.append(_rates(f"{name}_own_thresholds", ds, of_test, own, []))
+        else:
+            blocks.append(_rates(name, ds, of_test, title, [*details, own]))
+    return Section(name, "", blocks, task=_task_of(ds))
+
+
+def _rates(
+    name: str, ds: xr.Dataset, rows: list[Averaged], title: Text, details: list[Text]
+) -> Table:
+    """Return the means over folds of some rates, with their intervals."""
+    number = ds.sizes["repeat"] * ds.sizes["fold"]
+    repeated = "partitions" in ds.attrs
+    with_pooled = not repeated and any(np.isfinite(row.summary("pooled")) for row in rows)
+    with_sd = any(np.isfinite(row.summary("sd")) for row in rows)
+    cells = []
+    for row in rows:
+        interval = _interval(row)
+        of_pooled = _is_of_pooled(ds.attrs) and np.isfinite(row.summary("pooled"))
+        mean = _cell(ds, row, "mean", None if of_pooled else interval)
+        pooled = _cell(ds, row, "pooled", interval if of_pooled else None)
+        cells.append(
+            (
+                row.name_in_text,
+                _cell(ds, row, "train_mean") if np.isfinite(row.training()) else None,
+                mean,
+                _cell(ds, row, "sd") if with_sd else None,
+                _cell(ds, row, "se") if _of_listed_pairs(ds) else None,
+                pooled if with_pooled else None,
+                Count(int(row.summary("folds"))) if not repeated else None,
+            )
+        )
+    all_there = all(row.summary("folds") == number for row in rows if not repeated)
+    columns = (
+        Column("measure"),
+        Column("train_mean", "training", 2),
+        Column("mean", "test"),
+        Column("sd", "sd", 1),
+        Column("se", "se", 3),
+        Column("pooled", "pooled", 3 if not _is_of_pooled(ds.attrs) else 0),
+        Column("folds", f"{unit_of(ds.attrs)}s", 4, only="data" if all_there else ""),
+    )
+    return Table(
+        name,
+        columns,
+        cells,
+        title=title,
+        details=details,
+        narrow="the columns for which there is no room are left out",
+    )
+
+
+def _cell(ds: xr.Dataset, row: Averaged, key: str, interval: Interval | None = None) -> Quantity:
+    """Return a summary of a rate over folds."""
+    value = row.training() if key == "train_mean" else row.summary(key)
+    attempts = None
+    name = f"{row.scalar.decimals}_attempts"
+    if name in ds:
+        attempts = int(ds[name].values.sum())
+    return cell_of_scalar(
+        row.scalar,
+        value,
+        attempts=attempts,
+        interval=interval,
+        variable=f"{row.name}_{key}",
+        at=row.at,
+    )
+
+
+def _interval(row: Averaged) -> Interval | None:
+    low, high = row.summary("low"), row.summary("high")
+    return (low, high) if np.isfinite([low, high]).all() else None
+
+
+def _is_of_pooled(attrs: Mapping[Any, Any]) -> bool:
+    """Whether the intervals are those of pooled rates, by subject."""
+    return _method(attrs) not in ("nadeau-bengio", "quantile", "normal")
+
+
+def _method(attrs: Mapping[Any, Any]) -> str:
+    return str(attrs.get("interval_method", attrs.get("band", "")))
+
+
+def _of_listed_pairs(ds: xr.Dataset) -> bool:
+    """Whether the folds are of listed pairs, with a standard error."""
+    return str(ds.attrs["splitter"]).startswith("PredefinedPairFolds")
+
+
+# ----------------------------------------------------------------------------- details
+
+
+def _details(ds: xr.Dataset) -> Iterator[Text]:
+    """Yield what a result says of its parts, its attempts, its thresholds and its galleries."""
+    attrs = ds.attrs
+    if attrs.get("galleries"):
+        yield str(attrs["galleries"])
+    if "partitions" in attrs:
+        yield Count(int(attrs["partitions"]), noun="partitions")
+    else:
+        yield _divisions(ds)
+    for name in ("experiment", "seen"):
+        if name in attrs:
+            yield str(attrs[name])
+    yield say(
+        "test attempts of all {unit}s: {attempts}",
+        unit=unit_of(attrs),
+        attempts=Enumeration(list(_attempts(ds)), ""),
+    )
+    if "claims" in attrs:
+        yield say("claims drawn for each part by {claims}", claims=Label(attrs["claims"]))
+    if "threshold" in ds and "chosen_on" in attrs:
+        yield say(
+            "threshold by {rule}, {chosen_on}{span}",
+            rule=rule_in_words(Rule.written(str(attrs["threshold_rule"]))),
+            chosen_on=str(attrs["chosen_on"]),
+            span=_span_of_scores(ds["threshold"].values),
+        )
+    if "assured_threshold" in ds:
+        yield _assured(ds)
+
+
+def _attempts(ds: xr.Dataset) -> Iterator[Text]:
+    """Yield the attempts of all test parts together."""
+    for name, words in (
+        ("genuine_attempts", "{number} genuine"),
+        ("impostor_attempts", "{number} impostor"),
+        ("unenrolled_attempts", "{number} by probes not enrolled, counted separately"),
+    ):
+        if name in ds:
+            yield say(words, number=int(ds[name].values.sum()))
+    if "attack_attempts" in ds:
+        number, species = int(ds["attack_attempts"].values.sum()), ds.sizes["species"]
+        yield say("{number} attacks of {species} species", number=number, species=species)
+
+
+def _divisions(ds: xr.Dataset) -> Text:
+    """Return how the data were divided, and how many subjects each part has."""
+    experiment = "experiment" in ds.attrs
+    divided: Text = Count(ds.sizes["repeat"], noun="repeats")
+    if not experiment:
+        divided = say(
+            "{repeats:count divisions} into {folds:count folds}",
+            repeats=ds.sizes["repeat"],
+            folds=ds.sizes["fold"],
+        )
+    return say(
+        "{divided}; {sizes_are_of}: {train} {used}, {test} tested",
+        divided=divided,
+        sizes_are_of=str(ds.attrs["sizes_are_of"]),
+        train=_span(ds["train_subjects"].values),
+        used="where thresholds are chosen" if experiment else "trained on",
+        test=_span(ds["test_subjects"].values),
+    )
+
+
+def _assured(ds: xr.Dataset) -> Text:
+    """Return the thresholds whose FAR is assured, and how many folds have none."""
+    refused, unit = int(ds["assured_refused"]), unit_of(ds.attrs)
+    left_out: Text = ""
+    if refused:
+        left_out = say(
+            "; none in {refused} of {number} {unit}s",
+            refused=refused,
+            number=ds["genuine_attempts"].size,
+            unit=unit,
+        )
+    return say(
+        "assured threshold, {confidence:rate} confidence, {assurance}, from the same "
+        "part{span}{left_out}",
+        confidence=float(ds.attrs["assure"]),
+        assurance=str(ds.attrs["assurance"]),
+        span=_span_of_scores(ds["assured_threshold"].values),
+        left_out=left_out,
+    )
+
+
+def _span(counts: np.ndarray) -> Text:
+    """Return the smallest and the largest of some counts."""
+    low, high = int(counts.min()), int(counts.max())
+    return Count(low) if low == high else say("{low} to {high}", low=low, high=high)
+
+
+def _span_of_scores(thresholds: np.ndarray) -> Text:
+    """Return where thresholds are, after a colon; nothing of none."""
+    finite = thresholds[np.isfinite(thresholds)]
+    if not len(finite):
+        return ""
+    return say(
+        ": {low:score} to {high:score}, mean {mean:score}",
+        low=float(finite.min()),
+        high=float(finite.max()),
+        mean=float(finite.mean()),
+    )
+
+
+# ------------------------------------------------------------------------------- notes
+
+
+def _notes(results: list[xr.Dataset]) -> Iterator[Text]:
+    """Yield what the columns are."""
+    attrs = results[0].attrs
+    units = f"{unit_of(attrs)}s"
+    rows = [row for ds in results for row in averaged(ds)]
+    if any(np.isfinite(row.training()) for row in rows):
+        yield "Training: rate on the data of the threshold (optimistic)."
+    yield f"Test, sd: mean and standard deviation over {units}."
+    if any(map(_of_listed_pairs, results)):
+        yield (
+            "se: standard error of the mean as in LFW tables, too small for folds with shared "
+            "training parts."
+        )
+    if "partitions" not in attrs:
+        yield f"Pooled: rate of the summed counts of all {units}."
+    if any(_interval(row) is not None for row in rows):
+        yield say("In brackets: {intervals}.", intervals=_intervals(results[0], rows))
+
+
+def _intervals(ds: xr.Dataset, rows: list[Averaged]) -> Text:
+    """Return the method of the intervals."""
+    attrs, level = ds.attrs, float(ds.attrs["confidence"])
+    units = f"{unit_of(attrs)}s"
+    draws = "(variation between draws, not a confidence interval for other people)"
+    heuristic = "of the test mean by Nadeau and Bengio, a heuristic"
+    match _method(attrs):
+        case "nadeau-bengio":
+            text = "{level:rate} interval {heuristic}"
+        case "quantile":
+            text = "the middle {level:rate} of the {units} {draws}"
+        case "normal":
+            text = "the middle {level:rate} of the {units} by a normal approximation {draws}"
+        case _:
+            text = "{level:rate} interval of the pooled rate by {method}"
+            if any(row.at_own_threshold for row in rows):
+                text += "; without a pooled rate, {heuristic}"
+    method = _method(attrs)
+    if attrs.get("interval_for"):
+        method += f" for {attrs['interval_for']}"
+    arguments = {"level": level, "units": units, "draws": draws, "method": method}
+    return say(text, heuristic=heuristic, **arguments)
+
+
+def _messages(results: ResultsBySystem, several: bool) -> Messages:
+    """Return the messages, each with its tasks or systems where not all results have it."""
+    found: dict[Message, list[str]] = {}
+    for path, ds in results.items():
+        for message in messages_of_result(ds):
+            arguments = {"task": _task_of(ds), **message.arguments}
+            of_task = Message(message.code, message.about, **arguments)
+            found.setdefault(of_task, []).append(path)
+    listed = []
+    for message, paths in found.items():
+        if message.about and several and systems(paths) != systems(results):
+            message = message.concerning(*systems(paths))
+        elif not message.about and len(paths) < len(results):
+            message = message.concerning(*(_name(path, results[path], several) for path in paths))
+        listed.append(message)
+    return Messages(listed)
+
+
+def _name(path: str, ds: xr.Dataset, several: bool) -> str:
+    """Return the name of a result in messages."""
+    return f"{system_of(path)}: {ds.attrs['task']}" if several else str(ds.attrs["task"])

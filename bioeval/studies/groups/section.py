@@ -1,0 +1,278 @@
+"""What is said of groups: their rates, those of pairs of groups, and measures that compare them.
+
+A rate that is flagged has an asterisk; groups are in the order of their names, never in that of
+their rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Enumeration,
+    Fact,
+    Label,
+    Number,
+    Paragraph,
+    Probability,
+    Rate,
+    ResultsBySystem,
+    Section,
+    Table,
+    Text,
+    data_facts,
+    interval_note,
+    rate_of,
+    result_messages,
+    rule_in_words,
+    say,
+    table_of_variables,
+)
+from bioeval.results import RuleOf
+from bioeval.studies.groups.group_rates import FEW_SUBJECTS
+from bioeval.studies.groups.measures import INEQUITY
+from bioeval.tallies import Rule
+
+#: Most groups whose pairs are shown.
+_PAIRED = 12
+
+_LABELS = {
+    "fdr": "FDR (1: all groups equal; weight of {far} {alpha})",
+    "garbe": "GARBE (0: all groups equal; weight of {far} {alpha})",
+    "far_max_over_min": "{far}{within}, largest / smallest",
+    "far_max_over_geomean": "{far}{within}, largest / geometric mean",
+    "frr_max_over_min": "{frr}, largest / smallest",
+    "frr_max_over_geomean": "{frr}, largest / geometric mean",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of groups, of verification or of searches."""
+    ds = results[""]
+    searches = _of_searches(ds)
+    title = f"Verification by group, {ds.attrs.get('templates')}-template"
+    if searches:
+        title = "Open-set identification by group of the probe, rank 1"
+    pairs = [] if searches else [table_of_variables(ds, "group", "claimed_group", id="pairs")]
+    return Section(
+        "groups",
+        title,
+        (
+            data_facts(results, Fact("Threshold", _threshold(ds), "threshold")),
+            _rates(ds),
+            *([] if searches else _pairs_of_groups(ds)),
+            *_at_own_thresholds(ds),
+            _measures(ds),
+            *_whether_groups_differ(ds),
+            *_notes(ds),
+            *interval_note(results),
+            table_of_variables(ds, "group", id="groups"),
+            *pairs,
+            table_of_variables(ds, "group", "far_target", id="own_thresholds"),
+            result_messages(results),
+        ),
+        task="identification" if searches else "verification",
+    )
+
+
+def _of_searches(ds: xr.Dataset) -> bool:
+    return "claimed_group" not in ds.dims
+
+
+def _names(ds: xr.Dataset) -> list[Label]:
+    return [Label(name) for name in ds["group"].values.tolist()]
+
+
+def _threshold(ds: xr.Dataset) -> Text:
+    """Return the threshold of all groups, and the rule that chose it."""
+    at = float(ds["threshold"])
+    if ds.attrs["chosen_on"] == "given":
+        return say("{threshold:score}", threshold=at)
+    rule = rule_in_words(Rule.written(str(ds.attrs["threshold_rule"])))
+    return say("{threshold:score}, {rule} of all groups", threshold=at, rule=rule)
+
+
+def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:
+    """Return a rate with its flag, and the attempts that it is over."""
+    places = dict(zip(map(str, ds[name].dims), place, strict=True))
+    flags = f"{name}_flagged"
+    flagged = flags in ds and bool(ds[flags].values[place])
+    counts = ds["impostor_attempts" if name == "far" else "genuine_attempts"].values
+    attempts = int(counts[place[: counts.ndim]])
+    return rate_of(ds, name, places, attempts=attempts, flagged=flagged)
+
+
+def _rates(ds: xr.Dataset) -> Table:
+    """Return the rates of each group, and of all together."""
+    searches = _of_searches(ds)
+    rows: list[tuple[Text | None, ...]] = []
+    for i, name in enumerate(_names(ds)):
+        at = {"group": name.value}
+        subjects = Count(
+            int(ds["subjects"][i]),
+            variable="subjects",
+            at=at,
+            flagged=bool(ds["few_subjects"][i]),
+        )
+        genuine = Count(int(ds["genuine_attempts"][i]), variable="genuine_attempts", at=at)
+        place = (i,) if searches else (i, i)
+        impostor = Count(int(ds["impostor_attempts"].values[place]), variable="impostor_attempts")
+        far = _rate(ds, "far", *place)
+        rows.append((name, subjects, genuine, impostor, _rate(ds, "frr", i), far))
+    mated, others = (int(ds[f"{x}_attempts"].sum()) for x in ("genuine", "impostor"))
+    far_of_all = rate_of(ds, "far_overall", attempts=others)
+    rows.append(
+        (
+            "all",
+            Count(int(ds["subjects"].sum())),
+            Count(mated),
+            Count(others) if searches else None,
+            rate_of(ds, "frr_overall", attempts=mated),
+            far_of_all if searches else None,
+        )
+    )
+    return Table(
+        "rates",
+        (
+            Column("group"),
+            Column("subjects", "subjects"),
+            Column("genuine_attempts", "mated" if searches else "genuine"),
+            Column("impostor_attempts", "non-mated" if searches else "impostor within", 1),
+            Column("frr", say("{frr}")),
+            Column("far", say("{far}") if searches else say("{far} within")),
+        ),
+        rows,
+    )
+
+
+def _pairs_of_groups(ds: xr.Dataset) -> Iterator[Block]:
+    """Yield FAR by the group of the probe and that of the claimed subject."""
+    names = _names(ds)
+    if len(names) > _PAIRED:
+        yield Paragraph(
+            say(
+                "{far} of {pairs:count} pairs of groups: the variable far, or the file pairs.csv "
+                "of a command with --out",
+                pairs=len(names) ** 2,
+            ),
+            "note",
+        )
+    elif len(names) > 1:
+        rows: list[tuple[Text | None, ...]] = []
+        for i, name in enumerate(names):
+            rows.append((name, *(_without_limits(_rate(ds, "far", i, j)) for j in _places(ds))))
+        yield Table(
+            "far_of_pairs",
+            (Column("group"), *(Column(f"far_{name.text}", name) for name in names)),
+            rows,
+            title=say("{far} by group of the probe (row) and of the claimed subject (column)"),
+        )
+
+
+def _places(ds: xr.Dataset) -> range:
+    return range(ds.sizes["group"])
+
+
+def _without_limits(rate: Rate) -> Rate:
+    return replace(rate, interval=None)
+
+
+def _at_own_thresholds(ds: xr.Dataset) -> Iterator[Table]:
+    """Yield FRR of each group at its own threshold for each FAR target."""
+    targets = ds["far_target"].values.tolist()
+    if not targets:
+        return
+    rows: list[tuple[Text | None, ...]] = []
+    for i, name in enumerate(_names(ds)):
+        rows.append((name, *(_rate(ds, "frr_at_far", i, k) for k in range(len(targets)))))
+    heads = [Column(f"frr_at_far_{x:g}", say("at {far} {target:rate}", target=x)) for x in targets]
+    yield Table(
+        "frr_at_own_thresholds",
+        (Column("group"), *heads),
+        rows,
+        title=say("{frr} of each group at its own threshold"),
+    )
+
+
+def _measures(ds: xr.Dataset) -> Table:
+    """Return the measures that compare groups."""
+    alpha = Number(float(ds.attrs["alpha"]), digits=6)
+    within = "" if _of_searches(ds) else " within groups"
+    rows, notes = [], list[Text]()
+    for name in INEQUITY:
+        label = say(_LABELS[name], alpha=alpha, within=within)
+        interval = None
+        if f"{name}_low" in ds and not np.isnan(ds[f"{name}_low"]):
+            interval = float(ds[f"{name}_low"]), float(ds[f"{name}_high"])
+        rows.append((name, label, Number(float(ds[name]), interval, name, decimals=4)))
+    if "fdr_low" in ds and not np.isnan(ds["fdr_low"]):
+        notes.append("In brackets: their values within limits that all rates keep together.")
+    if any(x.interval is not None and np.isinf(x.interval[1]) for *_, x in rows):
+        notes.append("inf: there is no upper limit, since the smallest rate may be 0.")
+    return Table(
+        "measures",
+        (Column("measure", only="data"), Column("label", only="readers"), Column("value")),
+        rows,
+        title="Measures of inequality",
+        notes=notes,
+    )
+
+
+def _whether_groups_differ(ds: xr.Dataset) -> Iterator[Block]:
+    """Yield the limits of the rates of all groups together, and the tests."""
+    if "frr_groups_p" not in ds:
+        return
+    rows = []
+    for i, name in enumerate(_names(ds)):
+        limits = _together(ds, "frr", i), _together(ds, "far", i, i)
+        if any(limits):
+            rows.append((name, *limits))
+    yield Table(
+        "simultaneous",
+        (Column("group"), Column("frr", say("{frr}")), Column("far", say("{far} within"))),
+        rows,
+        title="Rates with limits that hold for all groups together",
+    )
+    tests = []
+    for rate, words in (("frr", say("{frr}")), ("far", say("{far} within groups"))):
+        variable = f"{rate}_groups_p"
+        p_value = Probability(float(ds[variable]), variable=variable)
+        if p_value.is_defined:
+            tests.append(say("{rate} p {p_value}", rate=words, p_value=p_value))
+    if tests:
+        yield Paragraph(
+            say(
+                "Test that people of all groups have the same distribution (permutation): {tests}",
+                tests=Enumeration(tests, ""),
+            ),
+            "note",
+        )
+
+
+def _together(ds: xr.Dataset, rate: str, *place: int) -> Rate | None:
+    """Return a rate with the limits of all groups together; None where there are none."""
+    low, high = (float(ds[f"{rate}_simultaneous_{end}"][place[0]]) for end in ("low", "high"))
+    if np.isnan(low):
+        return None
+    return replace(_rate(ds, rate, *place), interval=(low, high), flagged=False)
+
+
+def _notes(ds: xr.Dataset) -> Iterator[Paragraph]:
+    """Yield what holds for all rates: where the threshold was chosen, and what a flag means."""
+    if ds.attrs["chosen_on"] != "given":
+        yield Paragraph(
+            "The threshold was chosen on these data, so the rates are optimistic.", "note"
+        )
+    if any(ds[name].values.any() for name in ds.data_vars if str(name).endswith("_flagged")):
+        yield Paragraph(
+            f"*: fewer than {FEW_SUBJECTS} subjects or {RuleOf(30)} expected errors, too few to "
+            "rank groups.",
+            "note",
+        )

@@ -1,0 +1,161 @@
+"""What is said of the size of a test: people for an interval, and people for a FAR."""
+
+from __future__ import annotations
+
+import math
+
+import xarray as xr
+
+from bioeval.document import (
+    Column,
+    Count,
+    Fact,
+    Facts,
+    Number,
+    Paragraph,
+    Rate,
+    ResultsBySystem,
+    Section,
+    Table,
+    Term,
+    Text,
+    Vocabulary,
+    result_messages,
+    say,
+)
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return the people that an interval needs, then those of the rules of 3 and of 30."""
+    ds = results[""]
+    return Section(
+        "sample-size",
+        "",
+        (
+            _assumed(ds),
+            _plans(ds),
+            _people(ds),
+            *_people_for_frr(ds),
+            Paragraph(
+                "People: all compared with each other. A pair of people counts once, however many "
+                "templates it has. The rules take these pairs as independent, though they share "
+                "people: fewer are not enough. Genuine pairs should come from different days, in "
+                "at least two sessions.",
+                "note",
+            ),
+            result_messages(results),
+        ),
+        task="verification",
+    )
+
+
+def _measure(ds: xr.Dataset) -> Text:
+    return Term("frr") if ds.attrs["measure"] == "frr" else "EER"
+
+
+def _assumed(ds: xr.Dataset) -> Facts:
+    """Return the interval that is planned, and the figures that the plan starts from."""
+    attrs, icc = ds.attrs, float(ds["icc"])
+    interval = say(
+        "{confidence:rate} interval of the {measure} by subject, at most {width} pp (percentage "
+        "points) wide with a probability of {assurance:rate}",
+        confidence=float(attrs["confidence"]),
+        measure=_measure(ds),
+        width=Number(100 * float(attrs["frr_width"]), digits=4),
+        assurance=float(attrs["assurance"]),
+    )
+    errors = say(
+        "{measure} {value:rate}; correlation of two genuine errors of a subject {icc}, and "
+        "{shared} if they share a template",
+        measure=_measure(ds),
+        value=float(ds["value"]),
+        icc=Number(icc, digits=3),
+        shared=Number(icc + float(ds["template_icc"]), digits=3),
+    )
+    facts = [Fact("Interval", interval), Fact("Expected", errors)]
+    if "pilot_subjects" in ds:
+        subjects = Count(int(ds["pilot_subjects"]), noun="subjects")
+        facts.append(Fact("Pilot", say("{n} with a genuine attempt", n=subjects)))
+    return Facts((*facts, Fact("Terms", Vocabulary())))
+
+
+def _plans(ds: xr.Dataset) -> Table:
+    """Return the people, sessions and templates, for each number of templates."""
+    rows = []
+    for i, templates in enumerate(ds["templates"].values.tolist()):
+        at = {"templates": templates}
+        subjects, sessions, everything = (
+            Count(int(ds[name][i]), variable=name, at=at)
+            for name in ("subjects", "sessions", "all_templates")
+        )
+        effect, deviation = (
+            Number(float(ds[name][i]), variable=name, at=at)
+            for name in ("design_effect", "subject_sd")
+        )
+        rows.append((Count(templates), subjects, sessions, everything, effect, deviation))
+    return Table(
+        "plans",
+        (
+            Column("templates", "templates of each subject"),
+            Column("subjects", "subjects"),
+            Column("sessions", "sessions"),
+            Column("all_templates", "all templates", priority=1),
+            Column("design_effect", "design effect", priority=2),
+            Column("subject_sd", only="data"),
+        ),
+        rows,
+        title="Subjects for the width of the interval",
+    )
+
+
+def _people(ds: xr.Dataset) -> Table:
+    """Return the people that the FAR needs."""
+    sure = float(ds.attrs["confidence"])
+    rows: list[tuple[Text, Count, Count | None]] = []
+    aims = {3: "to show it without a {false accept}", 30: "to expect 30 {false accepts}"}
+    for rule, aim in aims.items():
+        people, pairs = f"subjects_rule_of_{rule}", f"trials_rule_of_{rule}"
+        rows.append(
+            (
+                say(f"{aim}, rule of {{rule}}", rule=Count(rule)),
+                Count(int(ds[people]), variable=people),
+                Count(int(ds[pairs]), variable=pairs),
+            )
+        )
+    promises = {
+        "people_estimated": "to promise it at {sure:rate}, estimated: about",
+        "people_guaranteed": "to promise it at {sure:rate}, guaranteed: about",
+        "people_needed": "to promise it at {sure:rate} without a {false accept}, guaranteed",
+    }
+    for name, aim in promises.items():
+        if name in ds and not math.isnan(float(ds[name])):
+            rows.append((say(aim, sure=sure), Count(float(ds[name]), variable=name), None))
+    return Table(
+        "people",
+        (Column("aim"), Column("people", "people"), Column("pairs", "pairs of people", priority=1)),
+        rows,
+        title=say("People that {far} at most {target:rate} needs", target=float(ds.attrs["far"])),
+    )
+
+
+def _people_for_frr(ds: xr.Dataset) -> tuple[Table, ...]:
+    """Return the people that the FRR needs, if it is the rate that is planned."""
+    if "subjects_rule_of_3_frr" not in ds:
+        return ()
+    aims = {
+        3: "to show it without a {false reject}, rule of 3",
+        30: "to expect 30 people with an error, rule of 30",
+    }
+    rows = []
+    for rule, aim in aims.items():
+        name = f"subjects_rule_of_{rule}_frr"
+        rows.append((say(aim), Count(int(ds[name]), variable=name)))
+    value = Rate(float(ds["value"]), variable="value")
+    return (
+        Table(
+            "people_for_frr",
+            (Column("aim"), Column("people", "people")),
+            rows,
+            title=say("People that {frr} {value} needs", value=value),
+        ),
+    )

@@ -1,0 +1,78 @@
+"""What is said of the scalars of many partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.document import (
+    Column,
+    Count,
+    Label,
+    ResultsBySystem,
+    Section,
+    Table,
+    Text,
+    result_messages,
+    say,
+)
+from bioeval.views import figures, task_of_rates
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return the mean and the range over partitions of each figure of each task."""
+    tasks = [_task(path, ds) for path, ds in results.items()]
+    return Section("summaries", "", (*tasks, result_messages(results)))
+
+
+def _task(path: str, ds: xr.Dataset) -> Section:
+    """Return the figures of a task."""
+    rows: list[tuple[Text | None, ...]] = []
+    for figure in figures(_numbers(ds)):
+        defined = figure.value[~np.isnan(figure.value)]
+        mean = sd = smallest = largest = np.nan
+        if len(defined):
+            mean, smallest, largest = defined.mean(), defined.min(), defined.max()
+        if len(defined) > 1:
+            sd = defined.std(ddof=1)
+        cells = (figure.cell(float(x)) for x in (mean, sd, smallest, largest))
+        rows.append((figure.label, *cells, Count(len(defined))))
+    title: Text = str(ds.attrs["task"])
+    if path:
+        title = say("{path}: {title}", path=Label(path), title=title)
+    partitions = say(
+        "protocol {protocol}, {number:count partitions}",
+        protocol=Label(ds.attrs["protocol"]),
+        number=ds.sizes["partition"],
+    )
+    table = Table(
+        path.replace("/", "_") or "figures",
+        (
+            Column("measure"),
+            Column("mean", "mean"),
+            Column("sd", "sd"),
+            Column("smallest", "smallest", 1),
+            Column("largest", "largest", 1),
+            Column("partitions", "partitions", 2),
+        ),
+        rows,
+        title=title,
+        details=(partitions,),
+    )
+    return Section(table.id, "", (table,), task=task_of_rates(path))
+
+
+def _numbers(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the values over partitions by name, and those at targets, ranks and costs by these."""
+    numbers: dict[str, Any] = {}
+    for name, values in ds.data_vars.items():
+        if "partition" not in values.dims:
+            continue
+        numbers[str(name)] = values.values
+        for dim in set(values.dims) - {"partition"}:
+            labels = ds["cost_prior" if dim == "cost" else dim].values.tolist()
+            each = values.transpose(dim, "partition").values
+            numbers[str(name)] = dict(zip(labels, each, strict=True))
+    return numbers

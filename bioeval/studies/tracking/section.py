@@ -1,0 +1,180 @@
+"""What is said of tracking: rates and counts of each sequence and of all, and the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import xarray as xr
+
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Fact,
+    Facts,
+    Label,
+    Number,
+    Rate,
+    ResultsBySystem,
+    Section,
+    Strong,
+    Table,
+    Text,
+    result_messages,
+    say,
+    table_of_variables,
+)
+
+#: Headings of the columns, and the variables below them.
+_RATES = {
+    "MOTA": "mota",
+    "MOTP": "motp",
+    "IDF1": "idf1",
+    "IDP": "idp",
+    "IDR": "idr",
+    "recall": "recall",
+    "precision": "precision",
+    "errors/frame": "far",
+    "FP/frame": "fp_per_frame",
+}
+_HOTA = {
+    "HOTA": "hota",
+    "DetA": "deta",
+    "AssA": "assa",
+    "DetRe": "detre",
+    "DetPr": "detpr",
+    "AssRe": "assre",
+    "AssPr": "asspr",
+    "LocA": "loca",
+}
+_COUNTS = {
+    "frames": "frames",
+    "targets": "targets",
+    "MT": "mt",
+    "PT": "pt",
+    "ML": "ml",
+    "boxes": "truth_boxes",
+    "FN": "fn",
+    "FP": "fp",
+    "IDSW": "idsw",
+    "frag.": "fragmentations",
+    "IDTP": "idtp",
+}
+_TARGETS = {
+    "frames": "frames_present",
+    "covered": "frames_covered",
+    "coverage": "coverage",
+    "IDSW": "target_switches",
+    "frag.": "target_fragmentations",
+    "state": "state",
+}
+#: Rates that are no proportions.
+_PER_FRAME = ("far", "fp_per_frame")
+
+_LEGEND = (
+    "MOTP: mean overlap of the matches. errors/frame: FN + FP + IDSW in a frame, the false alarm "
+    "rate of CityFlow. HOTA and its parts: means over IoU thresholds of 0.05 to 0.95. MT, PT, ML: "
+    "targets mostly tracked, partially tracked, mostly lost."
+)
+
+#: The tables for data alone, by their dimension.
+_IN_DATA = {"sequence": "sequences", "localisation_threshold": "hota_table", "spell": "segments"}
+
+_KEPT = {
+    "last-known": "each target's last pairing is kept (last-known)",
+    "previous-frame": "pairings of the previous frame are kept (previous-frame)",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of tracking."""
+    ds = results[""]
+    blocks: list[Block] = [_about(ds), *(_by_sequence(ds, x) for x in (_RATES, _HOTA))]
+    blocks += [_by_sequence(ds, _COUNTS, _LEGEND), _targets(ds)]
+    blocks += [table_of_variables(ds, x, id=name) for x, name in _IN_DATA.items() if x in ds.dims]
+    return Section("tracking", "", [*blocks, result_messages(results)])
+
+
+def with_targets(ds: xr.Dataset) -> Section:
+    """Return what is said of tracking, with a row for every target."""
+    whole = section({"": ds})
+    blocks = [
+        replace(x, shown=None) if isinstance(x, Table) and x.id == "targets_table" else x
+        for x in whole.blocks
+    ]
+    return replace(whole, blocks=blocks)
+
+
+def _about(ds: xr.Dataset) -> Facts:
+    """Return the numbers of boxes, and how they are matched."""
+    attrs = ds.attrs
+    cameras = int(attrs["cameras"])
+    match = say(
+        "overlap (IoU) of {iou} or more; {kept}",
+        iou=Number(float(attrs["iou"]), digits=6),
+        kept=_KEPT[str(attrs["pairing"])],
+    )
+    more = attrs["mostly_tracked"] != "at-least"
+    return Facts(
+        (
+            Fact("Truth", _sizes(Count(int(ds["targets"]), noun="targets"), ds["truth_boxes"])),
+            Fact(
+                "Result",
+                _sizes(Count(int(ds["identities"]), noun="identities"), ds["result_boxes"]),
+            ),
+            Fact(
+                "Cameras",
+                say("{cameras:count} with common identities", cameras=cameras)
+                if cameras > 1
+                else "",
+            ),
+            Fact("Match", match),
+            Fact(
+                "MT",
+                say("covered for more than {most:rate} of the frames", most=0.8) if more else "",
+            ),
+        )
+    )
+
+
+def _sizes(tracks: Count, boxes: xr.DataArray) -> Text:
+    return say("{tracks}, {boxes:count boxes}", tracks=tracks, boxes=int(boxes))
+
+
+def _by_sequence(ds: xr.Dataset, variables: Mapping[str, str], *notes: Text) -> Table:
+    """Return some variables of each sequence, and of all in the last row; for readers."""
+    rows: list[list[Text | None]] = []
+    if "sequence" in ds:
+        for i, name in enumerate(ds["sequence"].values.tolist()):
+            cells = [_cell(ds, f"sequence_{x}", i) for x in variables.values()]
+            rows.append([Label(name), *cells])
+    whole = [_cell(ds, x) for x in variables.values()]
+    rows.append([Strong("all") if rows else "", *whole])
+    columns = [Column("sequence", only="readers")]
+    columns += [Column(x, heading, only="readers") for heading, x in variables.items()]
+    return Table(next(iter(variables.values())), columns, rows, notes=notes, keys=1)
+
+
+def _targets(ds: xr.Dataset) -> Table:
+    """Return a row for each target; readers see it on request."""
+    rows: list[list[Text | None]] = []
+    for i, name in enumerate(ds["target"].values.tolist()):
+        rows.append([Label(name), *(_cell(ds, x, i) for x in _TARGETS.values())])
+    columns = [Column("target", "target")]
+    columns += [Column(name, heading) for heading, name in _TARGETS.items()]
+    return Table("targets_table", columns, rows, title="Targets", shown=0, keys=1)
+
+
+def _cell(ds: xr.Dataset, variable: str, place: Any = ()) -> Text:
+    """Return a value of a variable: counts, proportions in per cent, and states in words."""
+    value = ds[variable].values[place].item()
+    name = variable.removeprefix("sequence_")
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return Count(value, variable=variable)
+    if name in _PER_FRAME:
+        return Number(value, decimals=3, variable=variable)
+    return Rate(value, variable=variable)

@@ -1,0 +1,123 @@
+"""What is said of the worst pairs: the pairs themselves, and templates with doubtful labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import xarray as xr
+
+from bioeval.document import (
+    Block,
+    Column,
+    Enumeration,
+    Flag,
+    Label,
+    Number,
+    Paragraph,
+    ResultsBySystem,
+    Score,
+    Section,
+    Strong,
+    Table,
+    Text,
+    result_messages,
+    say,
+    table_of_variables,
+)
+
+_TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of the worst pairs."""
+    ds = results[""]
+    listed = {
+        "each pair once": "each pair of templates is listed once, in its worse direction",
+        "each comparison": "each comparison is listed",
+    }[str(ds.attrs["pairs"])]
+    places = say("Row and column are positions in the matrix, from 0; {listed}.", listed=listed)
+    blocks = (
+        Paragraph(places, "note"),
+        *(_pairs(ds, comparison) for comparison in _TITLES),
+        *_suspects(ds),
+        *tables_of_data(ds),
+        result_messages(results),
+    )
+    return Section("worst_pairs", "", blocks, task="verification")
+
+
+def tables_of_data(ds: xr.Dataset) -> tuple[Table, Table]:
+    """Return the pairs and the suspect templates with all their variables."""
+    return (
+        table_of_variables(ds, "pair", id="worst_pairs"),
+        table_of_variables(ds, "suspect", id="suspect_templates"),
+    )
+
+
+def _pairs(ds: xr.Dataset, comparison: str) -> Block:
+    """Return the pairs of a kind, the worst first."""
+    rows: list[tuple[Text | None, ...]] = []
+    for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
+        score = Score(float(ds["score"][i]), variable="score", at={"pair": i})
+        row, column = (_position(ds, side, i) for side in ("row", "column"))
+        flag = Flag(bool(ds["label_error"][i]), Strong("labels?"))
+        probe, gallery = _template(ds, "probe", i), _template(ds, "gallery", i)
+        rows.append((score, row, column, probe, gallery, flag))
+    if not rows:
+        return Paragraph(f"There is no {comparison} pair.")
+    return Table(
+        f"{comparison}_pairs",
+        _columns("score", "row", "column", "probe", "gallery", ""),
+        rows,
+        title=_TITLES[comparison],
+        notes=_remarks(ds) if comparison == "impostor" else (),
+    )
+
+
+def _columns(*headings: str) -> tuple[Column, ...]:
+    """Return columns for readers: data have all variables in tables of their own."""
+    places = ("row", "column")
+    return tuple(Column(x, x, priority=int(x in places), only="readers") for x in headings)
+
+
+def _position(ds: xr.Dataset, variable: str, i: int) -> Number:
+    return Number(int(ds[variable][i]), decimals=0, variable=variable)
+
+
+def _remarks(ds: xr.Dataset) -> Sequence[Text]:
+    """Return the rule of doubtful labels where there are any."""
+    if not ds["label_error"].any():
+        return ()
+    return (
+        "Labels?: every score between templates of the two subjects is nearer than every genuine "
+        "score within either, and each has a genuine score.",
+    )
+
+
+def _template(ds: xr.Dataset, side: str, i: int) -> Text:
+    """Return the label of a template, with its metadata behind."""
+    label = Label(ds["suspect_labels" if side == "suspect" else f"{side}_label"].values[i])
+    start = f"{side}_meta_"
+    meta = [name for name in map(str, ds.data_vars) if name.startswith(start)]
+    texts = [
+        say("{name:name} {value:name}", name=name.removeprefix(start), value=ds[name].values[i])
+        for name in meta
+    ]
+    if not texts:
+        return label
+    return say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
+
+
+def _suspects(ds: xr.Dataset) -> Iterator[Block]:
+    """Yield the templates whose label is likely wrong, if there are any."""
+    rows: list[tuple[Text | None, ...]] = []
+    for i in range(ds.sizes.get("suspect", 0)):
+        row = _position(ds, "suspect_templates", i)
+        rows.append((row, _template(ds, "suspect", i), Label(ds["nearest_labels"].values[i])))
+    if rows:
+        yield Table(
+            "suspects",
+            _columns("row", "label", "nearest label"),
+            rows,
+            title="Templates nearer to another subject than to their own",
+        )

@@ -1,0 +1,114 @@
+"""The numbers of :func:`bioeval.summary` as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bioeval.base.registry import scalar_registry
+from bioeval.base.scalars import CMC, MIN_DCF, QUERY_MEANS, Scalar
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Enumeration,
+    Label,
+    Paragraph,
+    Quantity,
+    Score,
+    Section,
+    Table,
+    Text,
+    cell_of_scalar,
+    label_of,
+    say,
+)
+
+
+def section(results: Mapping[str, Any]) -> Section:
+    """Return the figures of each task of a summary, of one or of several systems."""
+    blocks: list[Block] = []
+    for name, task_or_tasks in results.items():
+        if all(isinstance(x, Mapping) for x in task_or_tasks.values()):
+            for task, numbers in task_or_tasks.items():
+                title = say("{system}: {node}", system=Label(name), node=task)
+                blocks.append(_task(f"{name}/{task}", task, title, numbers))
+        else:
+            blocks.append(_task(name, name, name, task_or_tasks))
+    return Section("summary", "", blocks)
+
+
+def _task(id: str, node: str, title: Text, numbers: Mapping[str, Any]) -> Section:
+    """Return the figures of a task, and its attempts."""
+    rows: list[tuple[Text | None, ...]] = []
+    for figure in figures(numbers):
+        threshold = None if figure.threshold is None else Score(float(figure.threshold))
+        rows.append((figure.label, figure.cell(float(figure.value)), threshold))
+    table = Table(
+        id.replace("/", "_"),
+        (Column("measure"), Column("value", "value"), Column("threshold", "threshold")),
+        rows,
+        title=title,
+    )
+    counts: list[Text] = []
+    for name, number in numbers.items():
+        if name.endswith("attempts") or name == "queries":
+            words = name.replace("_", " ")
+            counts.append(say("{name}: {number}", name=words, number=Count(number)))
+    note = Paragraph(Enumeration(counts, ""), "note")
+    return Section(table.id, "", (table, note), task=task_of_rates(node))
+
+
+def task_of_rates(node: str) -> str:
+    """Return what the rates of a node of an evaluation are of."""
+    is_search = node.rpartition("/")[2] in ("open_set", "closed_set")
+    return "identification" if is_search else "verification"
+
+
+class Figure(NamedTuple):
+    """One number of a summary, or its values over partitions."""
+
+    label: Text
+    value: Any
+    threshold: Any
+    scalar: Scalar
+    at: Mapping[str, Any]
+
+    def cell(self, value: float, **more: Any) -> Quantity:
+        """Return one of its values as a cell."""
+        return cell_of_scalar(self.scalar, value, at=self.at, **more)
+
+
+def figures(numbers: Mapping[str, Any]) -> Iterator[Figure]:
+    """Yield each figure of a summary that has a label."""
+    known = {**scalar_registry().averaged, "min_dcf": MIN_DCF, "cmc": CMC, **QUERY_MEANS}
+    for name, value in numbers.items():
+        scalar = known.get(name)
+        if scalar is None or not scalar.label or name == "recognition_rate":
+            continue
+        each = value if isinstance(value, Mapping) else {None: value}
+        thresholds = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
+        for place, number in each.items():
+            label, at = _at_place(scalar, place)
+            threshold = None
+            if isinstance(thresholds, Mapping):
+                threshold = thresholds.get(place)
+            elif scalar.threshold:
+                threshold = thresholds
+            yield Figure(label, number, threshold, scalar, at)
+
+
+def _at_place(scalar: Scalar, place: Any) -> tuple[Text, dict[str, Any]]:
+    """Return the label of a scalar at a target, a prior or a rank, and its coordinates."""
+    if scalar.name.endswith(("_at_far", "_at_frr")):
+        dim = f"{scalar.name.rpartition('_')[2]}_target"
+        return label_of(scalar, target=float(place)), {dim: float(place)}
+    if "{prior}" in scalar.label:
+        return label_of(scalar, prior=place), {"prior": place}
+    if "{rank}" in scalar.label:
+        rank = "K" if place is None else place
+        return label_of(scalar, rank=rank), {} if place is None else {"rank": place}
+    if place is None:
+        return label_of(scalar), {}
+    label = say("{label}, rank {rank:count}", label=label_of(scalar), rank=place)
+    return label, {"rank": place}
