@@ -7,7 +7,7 @@ REFUSALS = (
     MessageType(
         "no-impostor-attempts",
         "there are no impostor attempts",
-        "A threshold with a largest FAR is found by impostor attempts, and the data have none.",
+        "A threshold with a largest {far} is found by impostor attempts, and the data have none.",
         "Give comparisons of different people.",
         example={},
     ),

@@ -190,7 +190,7 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
     ):
         assert main([*words, *given]) == 0
         shown = capsys.readouterr().out
-        assert "--kind similarity reverses" in " ".join(shown.split())
+        assert "probably of the other kind" in " ".join(shown.split())
         assert shown.index("Warning: ") < shown.index(answer)
         assert main([*words, *given, "--kind", "similarity"]) == 0
         assert "Warning: " not in capsys.readouterr().out
