@@ -20,7 +20,7 @@ _NAMES: NamesByModule = {
         "unit_of",
         "value_of",
     ),
-    "bioeval.views.terms": ("dictionary", "interval_method", "term_translator"),
+    "bioeval.views.terms": ("term_translator",),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
     "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
     "bioeval.views.writers.lines": ("Lines", "written"),

@@ -20,11 +20,7 @@ from bioeval.views.tasks import (
     unit_of as unit_of,
     value_of as value_of,
 )
-from bioeval.views.terms import (
-    dictionary as dictionary,
-    interval_method as interval_method,
-    term_translator as term_translator,
-)
+from bioeval.views.terms import term_translator as term_translator
 from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,

@@ -13,15 +13,6 @@ MESSAGES = (
         {"pairs": 12},
     ),
     MessageType(
-        "no-bona-fide-attempt",
-        "there is no {attempts} attempt: rates and points of this class are not defined",
-        "The rates of this class, and the thresholds that are chosen on it, need at least one "
-        "attempt.",
-        "Look at the labels: genuine attempts compare two templates of one subject, impostor "
-        "attempts those of two.",
-        example={"attempts": "impostor"},
-    ),
-    MessageType(
         "species-without-attempts",
         "there is no attempt of the species {species:names}: rates are not defined",
         "No presentation of the species was compared with a template of its target.",

@@ -45,7 +45,7 @@ def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
         "protocol": explained.protocol,
         "name": f"row-{explained.probe}",
         "image": pictures.get(explained.name),
-        "lines": [(fact.name, _plain(fact.text)) for fact in about(explained) if fact.text],
+        "lines": [(name, _plain(text)) for name, text in about(explained) if text],
         "tables": [*_lists(explained, pictures), adding],
         "notes": list(map(_plain, (*notes(explained), *legend([explained])))),
         "plot": "row_walk",

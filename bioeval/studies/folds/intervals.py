@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base import rates_of, require_number, require_numbers, scalar_registry
+from bioeval.document import Message
 from bioeval.stats import (
     AttemptsOfEach,
     IntervalOptions,
@@ -168,8 +169,8 @@ class PooledRates:
             ends[scalar.name] = float(drawn[scalar.name][0]), float(low), float(high)
         return ends
 
-    def remarks(self) -> list[str]:
-        """Return warnings where the intervals are unreliable."""
+    def remarks(self) -> list[Message]:
+        """Return messages where the intervals are unreliable."""
         return self.options.few_people(len(self._number))
 
 
@@ -383,8 +384,8 @@ class LeftOutRates:
             ends[scalar.name] = float(values[scalar.name][0]), *ends_of
         return ends
 
-    def remarks(self) -> list[str]:
-        """Return warnings where the intervals are unreliable."""
+    def remarks(self) -> list[Message]:
+        """Return messages where the intervals are unreliable."""
         return self.options.few_people(self._people)
 
 

@@ -234,7 +234,7 @@ def _reading(ds: xr.Dataset) -> Iterator[Paragraph]:
 
 def _rates(ds: xr.Dataset, places: list[int]) -> Table:
     """Return the rate, the people and the errors of a day of each event, for data."""
-    rows = []
+    rows: list[tuple[Text | None, ...]] = []
     for i in places:
         one, at = ds.isel(event=i), {"event": str(ds["event"].values[i])}
         rate = Rate(float(one["rate"]), _limits(one, "rate"), "rate", at)

@@ -82,7 +82,7 @@ def _measures(results: ResultsBySystem) -> Table:
         priority = int(priorities[i])
         name = f"frr_{fractions[i]:g}"
         columns.append(Column(name, Rate(float(fractions[i])), priority, only="readers"))
-    rows = []
+    rows: list[list[Text | None]] = []
     for name, ds in results.items():
         pauc = Number(float(ds["pauc"]), decimals=4, variable="pauc")
         rates = [_cell(ds, "frr", i) for i in places.tolist()]
@@ -93,7 +93,7 @@ def _measures(results: ResultsBySystem) -> Table:
 
 def _curves(results: ResultsBySystem) -> Table:
     """Return all that there is at each fraction, for data."""
-    rows = []
+    rows: list[list[Text | None]] = []
     for quality, ds in results.items():
         for i, fraction in enumerate(ds["fraction"].values.tolist()):
             cells = [_cell(ds, name, i) for name in _CURVE]

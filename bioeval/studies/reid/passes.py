@@ -18,6 +18,7 @@ import numpy as np
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, executor, reporter, rows_reported_to
+from bioeval.document import Message
 from bioeval.scores import (
     BlockReader,
     Codes,
@@ -217,7 +218,7 @@ class Lists:
         lists.rules = self._rules_without(self.junk | columns)
         return lists
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str | Message, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
         notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
         return tuple(notes)
