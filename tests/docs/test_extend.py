@@ -43,7 +43,7 @@ def test_the_page_shows_what_the_package_does(tmp_path):
     code += "test = doctest.DocTestParser().get_doctest(text, names, 'page', None, 0)\n"
     code += "print(doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test))"
     done = run(site, "-c", code, cwd=tmp_path)
-    assert "TestResults(failed=0, attempted=4)" in done.stdout, done.stdout
+    assert "TestResults(failed=0, attempted=5)" in done.stdout, done.stdout
     for command, shown in commands:
         done = run(site, "-m", *command.split(), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
