@@ -34,14 +34,12 @@ def section(results):
     """Return what a reader is shown: a few rows of the curve, of which data have all."""
     (result,) = results.values()
     curve = result.impostors_accepted.to_series()
-    table = Table(
-        "accepted",
-        (
-            Column("threshold", "threshold"),
-            Column("impostors_accepted", "impostors among the accepted"),
-        ),
-        [(Score(threshold), Rate(rate)) for threshold, rate in curve.items()],
-        shown=range(0, len(curve), 1 + len(curve) // 6),
+    columns = (
+        Column("threshold", "threshold"),
+        Column("impostors_accepted", "impostors among the accepted"),
     )
+    rows = [(Score(threshold), Rate(rate)) for threshold, rate in curve.items()]
+    shown = range(0, len(rows), 1 + len(rows) // 6)
+    table = Table("accepted", columns, rows, shown=shown)
     blocks = (data_facts(results), table, result_messages(results))
     return Section("accepted-claims", "", blocks, task="verification")
