@@ -54,6 +54,7 @@ _NAMES: NamesByModule = {
         "rate_of",
         "result_messages",
         "rule_in_words",
+        "rule_of",
         "table_of_variables",
         "threshold_choice",
     ),
