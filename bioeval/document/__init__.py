@@ -44,6 +44,7 @@ _NAMES: NamesByModule = {
         "Rate",
         "Score",
         "Size",
+        "threshold_to_install",
     ),
     "bioeval.document.results": (
         "data_facts",
@@ -54,6 +55,7 @@ _NAMES: NamesByModule = {
         "rate_of",
         "result_messages",
         "rule_in_words",
+        "rule_of",
         "table_of_variables",
         "threshold_choice",
     ),

@@ -9,10 +9,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
+from bioeval.document import Message, rule_of, say
 from bioeval.results import percent, threshold_text
-from bioeval.studies.assurance.words import new_people
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
-from bioeval.studies.thresholds.extrapolated_far import LABEL
+from bioeval.studies.thresholds.extrapolated_section import reasons_of
+from bioeval.studies.thresholds.section import new_people, refusal_of
+from bioeval.views import sentence_about
 from bioeval.views.plots import OneResultDisplay, Style
 
 # ------------------------------------------------------------------------ points of the folds
@@ -29,11 +31,14 @@ class ThresholdStudyDisplay(FoldsDisplay):
         number = int(np.isfinite(ds["fold_threshold"]).sum())
         return FoldsWords(
             "Threshold study",
-            f"expected of {new_people(str(ds.attrs.get('divided', 'subjects')))}",
+            f"expected of {new_people(ds)}",
             "where it was chosen (optimistic)",
             [
-                f"threshold {ds['threshold'].item():.4g} by "
-                f"{ds.attrs['threshold_rule_in_words']}, chosen on all data",
+                say(
+                    "threshold {threshold} by {rule}, chosen on all data",
+                    threshold=f"{ds['threshold'].item():.4g}",
+                    rule=rule_of(ds.attrs),
+                ),
                 f"{counted(number, 'folds')}; {limits_in_words(ds.attrs)}, and by subject",
             ],
         )
@@ -100,12 +105,14 @@ class AssuredDisplay(_OverThresholds):
         self.frr = dataset["point_frr"].values
         self._why = ""
         if len(self.threshold) < 2:
-            reason = str(dataset.attrs["assured_reason"])
-            self._why = reason or "only one threshold was evaluated"
+            refusal = refusal_of(dataset)
+            self._why = "only one threshold was evaluated"
+            if refusal is not None:
+                self._why = sentence_about(refusal)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds, translate = self._begun(ax), self._dataset, self._translate
+        ax, ds = self._begun(ax), self._dataset
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
@@ -120,20 +127,22 @@ class AssuredDisplay(_OverThresholds):
             color=far,
             linestyle="--",
             **properties,
-            label=translate(f"FAR, upper limit at {confidence}"),
+            label=self._write(say("{far}, upper limit at {level}", level=confidence)),
         )
         ax.plot(
             self.threshold,
             self.far,
             color=far,
             **properties,
-            label=translate(f"FAR, mean over {over}"),
+            label=self._write(say("{far}, mean over {over}", over=over)),
         )
         if np.isfinite(self.frr).any():
-            ax.plot(self.threshold, self.frr, color=frr, **properties, label="FRR")
+            ax.plot(
+                self.threshold, self.frr, color=frr, **properties, label=self._write(say("{frr}"))
+            )
         ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
         ax.annotate(
-            translate(f"target {100 * target:g} %"),
+            f"target {100 * target:g} %",
             (end, target),
             (away, 3),
             xycoords=ax.get_yaxis_transform(),
@@ -153,13 +162,11 @@ class AssuredDisplay(_OverThresholds):
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         _rate_axis(self, np.append(positive, target))
-        x, y = self._threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        x, y = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
         self._legend()
-        self._labelled(x, y, "", translate.other("far"))
+        self._labelled(x, y, "", self._other("far"))
         rule = ds.attrs["assured_rule"]
-        self._titled(
-            "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
-        )
+        self._titled("Assured threshold", name, [f"{rule}, for {ds.attrs['assured_for']}"])
         return self
 
 
@@ -220,18 +227,17 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         self.measured = dataset["measured_far"].values
         self._why = ""
         if not np.isfinite(self.far_high).any():
-            reason = str(dataset.attrs["reason"])
-            self._why = reason or "the model has no FAR at any threshold"
+            reasons = "; ".join(map(sentence_about, reasons_of(dataset)))
+            self._why = reasons or "the model has no FAR at any threshold"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
-        ax, ds, translate = self._begun(ax), self._dataset, self._translate
+        ax, ds = self._begun(ax), self._dataset
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
         colour, properties = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
-        ax.plot(
-            self.threshold, shown, color=Style.text, **properties, label=translate("FAR, measured")
-        )
+        measured = self._write(say("{far}, measured"))
+        ax.plot(self.threshold, shown, color=Style.text, **properties, label=measured)
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(
@@ -240,7 +246,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
                 color=colour,
                 linestyle="--",
                 **properties,
-                label=translate("FAR, model, not measured"),
+                label=self._write(say("{far}, model, not measured")),
             )
             ax.fill_between(
                 self.threshold, self.far_low, self.far_high, alpha=0.12, color=colour, linewidth=0
@@ -262,12 +268,12 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         self._legend()
         self._labelled(
             self._threshold_label(ds.attrs["kind"]),
-            translate("False accept rate, FAR"),
+            say("{False accept rate, far}"),
             "",
-            translate.other("far"),
+            self._other("far"),
         )
-        lines = [LABEL, str(ds.attrs["model"])]
-        self._titled("FAR by a model", name, map(translate, lines))
+        lines = [Message("extrapolated"), str(ds.attrs["model"])]
+        self._titled(say("{far} by a model"), name, lines)
         return self
 
 

@@ -58,6 +58,13 @@ class TerminalDocument:
         self._columns: dict[int, list[PrintedColumn]] = {}
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
 
+    @classmethod
+    def joined(cls, documents: Sequence[TerminalDocument]) -> TerminalDocument:
+        """Return several documents as one, with the words of the first."""
+        first = documents[0]
+        sections = [document.section for document in documents]
+        return cls(Section("results", "", sections), first._vocabulary, first._naming)
+
     def html(self) -> str:
         """Return the document as HTML."""
         from bioeval.views.writers.html import as_html
@@ -225,6 +232,11 @@ def _table(
         yield from map(_indented, _with_lines_below(columns, below))
     elif columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
+        shown = [column.column.name for column in columns]
+        left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
+        if left_out and not table.narrow:
+            line = f"Not shown in this width: {', '.join(left_out)}"
+            yield _indented(_text(line, "dim"))
     elif not is_below and (parts := _divided(table, all_columns, width - _INDENT)):
         for i, part in enumerate(parts):
             if i:
