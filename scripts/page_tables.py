@@ -301,7 +301,8 @@ def forms() -> str:
     with tempfile.TemporaryDirectory() as folder:
         write_csv(Path(folder) / "table.csv", rows)
         csv = (Path(folder) / "table.csv").read_text(encoding="utf-8")
-    html = re.sub(r"<style>.*</style>", "", as_html(section)).replace("><tr", ">\n<tr")
+    html = re.sub(r"<style>.*</style>", "", as_html(section))
+    html = re.sub(r"><(?=(tr|p|table)\b)", ">\n<", html)
     frame = be.to_frame(names["result"], table.id)
     parts = [
         ("Terminal", "text", as_text(section, 80)),
@@ -311,7 +312,7 @@ def forms() -> str:
         (
             "HTML, in notebooks and on the page",
             "html",
-            html.replace("><p", ">\n<p").replace("><table", ">\n<table"),
+            html,
         ),
         (f"CSV: `{table.id}.csv`", "text", csv),
         ("JSON: this table, and the messages", "json", json.dumps(data, indent=1)),
