@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
+import tempfile
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 from card_reference import reference
 
+import bioeval as be
 from bioeval.base.errors import Argument
 from bioeval.base.lazy import modules_of
 from bioeval.base.manifest import StudyManifest
@@ -28,17 +32,23 @@ from bioeval.base.messages import MessageType
 from bioeval.base.plugins import offered_value
 from bioeval.base.studies import shipped_manifests
 from bioeval.cli.lazy_group import HEADINGS
-from bioeval.document import Text, page_of
+from bioeval.cli.outputs import write_csv
+from bioeval.document import Text, page_of, tables
 from bioeval.document.core_messages import CORE
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
+from bioeval.views.tables.registry import sections_of
+from bioeval.views.writers.data import as_data, messages_data
+from bioeval.views.writers.html import as_html
+from bioeval.views.writers.latex import as_latex
 from bioeval.views.writers.lines import Lines
-from bioeval.views.writers.markdown import MarkdownLines
+from bioeval.views.writers.markdown import MarkdownLines, as_markdown
+from bioeval.views.writers.terminal import as_text
 
 #: The pages with tables that the code has.
 PAGES = (
     *("variables.md", "api.md", "plots.md", "install.md", "writing-a-study.md"),
-    "messages.md",
+    *("messages.md", "one-table.md"),
 )
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -278,19 +288,57 @@ class _Sentences(MarkdownLines):
         return super().write(text, rates)
 
 
+def forms() -> str:
+    """Return the result of the page ``one-table.md`` as each writer has it."""
+    page = (DOCS / "one-table.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0]
+    names: dict[str, Any] = {"be": be, "np": np}
+    exec(code, names)
+    (section,) = sections_of(names["result"])
+    table = next(table for table in tables(section) if table.shown_rows)
+    rows = as_data(section)[table.id]
+    data = {table.id: rows, "messages": messages_data(section)}
+    with tempfile.TemporaryDirectory() as folder:
+        write_csv(Path(folder) / "table.csv", rows)
+        csv = (Path(folder) / "table.csv").read_text(encoding="utf-8")
+    html = re.sub(r"<style>.*</style>", "", as_html(section))
+    html = re.sub(r"><(?=(tr|p|table)\b)", ">\n<", html)
+    frame = be.to_frame(names["result"], table.id)
+    parts = [
+        ("Terminal", "text", as_text(section, 80)),
+        ("Terminal, in the terms of the standard", "text", as_text(section, 80, "iso")),
+        ("Markdown", "markdown", as_markdown(section)),
+        ("LaTeX", "latex", as_latex(section)),
+        (
+            "HTML, in notebooks and on the page",
+            "html",
+            html,
+        ),
+        (f"CSV: `{table.id}.csv`", "text", csv),
+        ("JSON: this table, and the messages", "json", json.dumps(data, indent=1)),
+        (f'Data frame: `be.to_frame(result, "{table.id}")`', "text", frame.to_string()),
+    ]
+    return "\n".join(
+        f"## {name}\n\n<!-- not run: scripts/page_tables.py writes it -->\n\n"
+        f"```{form}\n{text.rstrip()}\n```\n"
+        for name, form, text in parts
+    )
+
+
 def _table(rows: list[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(x.replace("|", "\\|") for x in row) + " |\n" for row in rows)
 
 
 def filled(page: str) -> str:
     """Fill the table below each mark of a page, such as ``<!-- variables: results.zoo.ZOO -->``."""
-    tables = {"variables": variables, "names": names, "study api": study_api, "versions": versions}
-    mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
+    kinds = {"variables": variables, "names": names, "study api": study_api, "versions": versions}
+    mark = re.compile(rf"^(<!-- ({'|'.join(kinds)}): (.+?) -->\n)(\n?(\|.*\n)+)?", re.MULTILINE)
     above: dict[str, Any] = {}
     region = re.compile(r"(<!-- studies(: names)? -->\n)([\s\S]*?)(?=<!-- end of studies -->)")
     page = re.sub(
         r"(<!-- messages -->\n)[\s\S]*", lambda found: f"{found[1]}\n{messages().rstrip()}\n", page
     )
+    page = re.sub(r"(<!-- forms -->\n)[\s\S]*", lambda found: f"{found[1]}\n{forms()}", page)
     rest, regions = region.subn("", page)
     lost = re.search(rf"^{OF_STUDY.pattern}", rest, re.MULTILINE)
     if regions and lost:
@@ -298,7 +346,7 @@ def filled(page: str) -> str:
     page = region.sub(
         lambda found: f"{found[1]}\n{names_of_studies() if found[2] else by_study(found[3])}", page
     )
-    return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3], above)}", page)
+    return mark.sub(lambda found: f"{found[1]}\n{kinds[found[2]](found[3], above)}", page)
 
 
 def written(path: Path, pattern: str, text: str) -> None:

@@ -85,7 +85,11 @@ def test_public_names_that_studies_use_are_public_names_of_the_core():
         assert not private, f"{path}: {private}"
 
 
-PUBLIC = {f"bioeval.{x}" for x in ("cli", "protocol", "partition", "stats", "plot", "datasets")}
+#: Packages of public names, and the model of documents, which other packages and writers use too.
+PUBLIC = {
+    f"bioeval.{x}"
+    for x in ("cli", "protocol", "partition", "stats", "plot", "datasets", "document")
+}
 
 
 @pytest.mark.parametrize("package", [name for name in DECLARED if name != "bioeval"])
