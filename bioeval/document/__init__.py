@@ -30,15 +30,12 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.document.message_types": ("catalogue", "page_of", "sentence_of"),
     "bioeval.document.cells": (
-        "Cell",
         "Cost",
         "Count",
         "Duration",
-        "Flag",
         "Interval",
         "Label",
         "Labels",
-        "Missing",
         "Moment",
         "Number",
         "Picture",
@@ -47,7 +44,6 @@ _NAMES: NamesByModule = {
         "Rate",
         "Score",
         "Size",
-        "Strong",
     ),
     "bioeval.document.results": (
         "data_facts",
@@ -69,7 +65,18 @@ _NAMES: NamesByModule = {
         "rate_of_term",
         "word_for",
     ),
-    "bioeval.document.text": ("Enumeration", "Phrase", "Term", "Text", "parts", "say"),
+    "bioeval.document.text": (
+        "Cell",
+        "Enumeration",
+        "Flag",
+        "Missing",
+        "Phrase",
+        "Strong",
+        "Term",
+        "Text",
+        "parts",
+        "say",
+    ),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -25,15 +25,12 @@ from bioeval.document.blocks import (
     walk as walk,
 )
 from bioeval.document.cells import (
-    Cell as Cell,
     Cost as Cost,
     Count as Count,
     Duration as Duration,
-    Flag as Flag,
     Interval as Interval,
     Label as Label,
     Labels as Labels,
-    Missing as Missing,
     Moment as Moment,
     Number as Number,
     Picture as Picture,
@@ -42,7 +39,6 @@ from bioeval.document.cells import (
     Rate as Rate,
     Score as Score,
     Size as Size,
-    Strong as Strong,
 )
 from bioeval.document.message_types import (
     catalogue as catalogue,
@@ -70,8 +66,12 @@ from bioeval.document.terms import (
     word_for as word_for,
 )
 from bioeval.document.text import (
+    Cell as Cell,
     Enumeration as Enumeration,
+    Flag as Flag,
+    Missing as Missing,
     Phrase as Phrase,
+    Strong as Strong,
     Term as Term,
     Text as Text,
     parts as parts,

@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from bioeval.document.text import Text
+from typing import Any, Literal
 
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
@@ -129,33 +126,8 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Flag:
-    """Whether something is so, with what a reader is told where it is."""
-
-    value: bool
-    text: Text = "yes"
-
-
-@dataclass(frozen=True)
 class Picture:
     """An image of a template: a file or the bytes of one, and what it shows."""
 
     source: Any
     description: str
-
-
-@dataclass(frozen=True)
-class Missing:
-    """No value, and why."""
-
-    why: Text = ""
-
-
-@dataclass(frozen=True)
-class Strong:
-    """A text that stands out."""
-
-    text: Text
-
-
-Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong

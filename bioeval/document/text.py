@@ -25,14 +25,11 @@ from typing import Any
 from bioeval.base.errors import Argument
 from bioeval.base.messages import Message
 from bioeval.document.cells import (
-    Cell,
     Cost,
     Count,
     Duration,
-    Flag,
     Label,
     Labels,
-    Missing,
     Moment,
     Number,
     Picture,
@@ -41,7 +38,6 @@ from bioeval.document.cells import (
     Rate,
     Score,
     Size,
-    Strong,
 )
 from bioeval.document.terms import is_term
 
@@ -87,6 +83,31 @@ class Enumeration:
     #: Before the last one; empty for a comma. ``";"`` and ``"\n"`` for semicolons, and for lines.
     last: str = "and"
 
+
+@dataclass(frozen=True)
+class Flag:
+    """Whether something is so, with what a reader is told where it is."""
+
+    value: bool
+    text: Text = "yes"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """No value, and why."""
+
+    why: Text = ""
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A text that stands out."""
+
+    text: Text
+
+
+#: What a table has in its rows, besides text.
+Cell = Quantity | Moment | Label | Labels | Flag | Picture | Missing | Strong
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
 Text = str | Phrase | Enumeration | Term | Argument | Message | Cell

@@ -21,7 +21,7 @@ _NAMES: NamesByModule = {
         "unit_of",
         "value_of",
     ),
-    "bioeval.views.terms": ("dictionary", "interval_method", "term_translator", "words_of"),
+    "bioeval.views.terms": ("term_translator", "words_of"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
     "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
     "bioeval.views.writers.columns": ("PrintedColumn", "printed_columns"),

@@ -132,7 +132,8 @@ SHOWN = {
 #: scores, files, numbers and parts of counting.
 OTHERS = {
     *("datasets", "partition", "plot", "stats"),
-    *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
+    *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "messages"),
+    "normalise",
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
     *("messages", "scalar", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip

@@ -24,7 +24,7 @@ _NAMES: NamesByModule = {
         "optimistic",
         "warnings",
     ),
-    "bioeval.views.tables.sections": ("fusion_in_words", "section", "title"),
+    "bioeval.views.tables.sections": ("fusion_in_words", "section"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

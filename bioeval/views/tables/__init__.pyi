@@ -19,8 +19,4 @@ from bioeval.views.tables.result_table import (
     optimistic as optimistic,
     warnings as warnings,
 )
-from bioeval.views.tables.sections import (
-    fusion_in_words as fusion_in_words,
-    section as section,
-    title as title,
-)
+from bioeval.views.tables.sections import fusion_in_words as fusion_in_words, section as section

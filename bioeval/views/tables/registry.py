@@ -37,9 +37,8 @@ _VIEWS = [
         "",
         View(
             ("ranks of the best mates",),
-            "bioeval.evaluation.identification",
-            "rank_blocks",
-            rates="identification",
+            "bioeval.views.sections.ranks",
+            "section",
         ),
     )
 ]
@@ -208,7 +207,7 @@ def sections_of(results: Any) -> list[Section]:
     if (view := _of_class(results)) is not None:
         return [_section(view, results)] if view.name == "section" else []
     if _is_summary(results):
-        return []
+        return [summary.section(results)]
     made = []
     for view, parts in _grouped(results).items():
         if view is not None:

@@ -83,7 +83,7 @@ def columns_of_table(table: Table, lines: Lines | None = None) -> dict[str, list
 def as_data(
     section: Section, vocabulary: str = "lecture", naming: Naming = python_naming
 ) -> dict[str, list[Row]]:
-    """Return the rows of each table of a document, by the name of the table.
+    """Return the rows of the tables of a document, by the names of these.
 
     Tables of one name are one; a table without a column for data, such as one with a column for
     each system, is left out.

@@ -81,8 +81,9 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
         assert one.crossing_pairs == crossing
         assert np.isnan(one.threshold) if threshold is None else one.threshold == threshold
     left_out = int(ds.crossing_pairs.sum()) // 2
-    message = f"not tested: {left_out}, beside {len(pairs) - left_out} that are; fewer folds"
-    assert (message in ds.attrs["warnings"]) == (left_out > 0)
+    across = [x.arguments for x in be.messages(ds) if x.code == "pairs-across-parts"]
+    expected = [{"pairs": left_out, "tested": len(pairs) - left_out}] if left_out else []
+    assert across == expected
 
 
 def most_disjoint(pairs):
