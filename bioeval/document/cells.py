@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from bioeval.base.kinds import larger_is_closer
+
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
 
@@ -60,7 +62,12 @@ class Count(Quantity):
 
 @dataclass(frozen=True)
 class Score(Quantity):
-    """A threshold or a score, in the units of the scores."""
+    """A threshold or a score, in the units of the scores.
+
+    One to be copied is `rounded` up or down alone, so that it accepts nothing more.
+    """
+
+    rounded: Literal["", "up", "down"] = ""
 
 
 @dataclass(frozen=True)
@@ -131,3 +138,8 @@ class Picture:
 
     source: Any
     description: str
+
+
+def threshold_to_install(value: float, kind: str, **more: Any) -> Score:
+    """Return a threshold of scores of a kind that is to be copied: rounded to the stricter side."""
+    return Score(value, rounded="up" if larger_is_closer(kind) else "down", **more)

@@ -235,10 +235,9 @@ class Page:
                 self.writer.section(
                     said,
                     f"{name}-{system}" if self.several and system else name,
+                    {"task": parts[0].task} | ({"system": system} if system else {}),
                     skip=("answer",),
                     result=next((x.dataset for x in parts if x.system == system), None),
-                    task=parts[0].task,
-                    **({"system": system} if system else {}),
                 )
             )
         return {
@@ -292,7 +291,7 @@ class Page:
         drawn = Drawn(layout="constrained")
         PLOTS[figure.plot].load().from_results(result).plot(drawn, **figure.options)
         source, wide = as_address(drawn)
-        caption = self.writer.text(figure.caption)
+        caption = self.writer.lines().write(figure.caption)
         return picture(figure.plot, caption, f"{name}-{figure.plot}", source, wide)
 
     # -------------------------------------------------------------------- messages, header

@@ -88,7 +88,7 @@ class TaskParts:
         return Table(name, [*keys, *columns], body, title=title, **more)
 
 
-def at_part(part: PageItem, **more: Any) -> dict[str, Any]:
+def at_part(part: PageItem, /, **more: Any) -> dict[str, Any]:
     """Return the coordinates of a number of a part."""
     return {"system": part.system, "task": part.task, **more}
 

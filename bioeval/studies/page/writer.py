@@ -176,25 +176,27 @@ class PageWriter:
     pictures: Any = None  # draws a figure of a result: (Figure, result) -> HTML
     facts: set[tuple[str, str]] = field(default_factory=set)
 
-    def lines(self, task: str = "", **common: Any) -> PageLines:
+    def lines(self, task: str = "", at: Mapping[str, Any] | None = None) -> PageLines:
         """Return a writer of lines, with the coordinates that all numbers have."""
-        lines = PageLines(self.vocabulary, self.images, self.hues, common)
+        lines = PageLines(self.vocabulary, self.images, self.hues, at or {})
         lines.task = task
         return lines
 
-    def text(self, text: Text, **common: Any) -> str:
-        """Return a line."""
-        return self.lines(**common).write(text)
-
     def section(
-        self, section: Section, name: str, *, skip: Sequence[str] = (), result: Any = None,
-        **common: Any,
-    ) -> str:  # fmt: skip
+        self,
+        section: Section,
+        name: str,
+        at: Mapping[str, Any] | None = None,
+        *,
+        skip: Sequence[str] = (),
+        result: Any = None,
+    ) -> str:
         """Return a section without its messages; its tables are saved under a `name`.
 
-        Paragraphs whose role is one to `skip` are written elsewhere.
+        Paragraphs whose role is one to `skip` are written elsewhere. All numbers are `at` these
+        coordinates; figures are those of the `result`.
         """
-        lines = self.lines(section.task, **common)
+        lines = self.lines(section.task, at)
         return "".join(self._body(section, lines, section, name, skip, result))
 
     def _body(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 from bioeval.base.errors import singular
@@ -93,16 +94,20 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     """Return the numbers of a column; rates have as many decimals, and scores of one column."""
     rates = [cell for cell in cells if isinstance(cell, Rate)]
     decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
-    scores = [cell.value for cell in cells if isinstance(cell, Score) and cell.is_defined]
+    scores = [
+        cell.value
+        for cell in cells
+        if isinstance(cell, Score) and cell.is_defined and not cell.rounded
+    ]
     texts = iter(in_one_precision(scores, 6))
     column = []
     for cell in cells:
-        if isinstance(cell, Score) and cell.is_defined and not cell.interval:
-            number = Printed(next(texts), before=cell.bound)
-            column.append(replace(number, mark=FLAG) if cell.flagged else number)
-            continue
-        if isinstance(cell, Score) and cell.is_defined:
-            next(texts)
+        if isinstance(cell, Score) and cell.is_defined and not cell.rounded:
+            text = next(texts)
+            if not cell.interval:
+                number = Printed(text, before=cell.bound)
+                column.append(replace(number, mark=FLAG) if cell.flagged else number)
+                continue
         column.append(printed(cell, decimals))
     return column
 
@@ -153,7 +158,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             if cell.interval is not None:
                 low, high = map(score_text, cell.interval)
                 limits = low, high
-            return Printed(score_text(cell.value), "", limits, cell.bound)
+            return Printed(score_text(cell.value, cell.rounded), "", limits, cell.bound)
     raise TypeError(f"{type(cell).__name__} is no number")
 
 
@@ -182,13 +187,15 @@ def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     """Return a number of a sentence, which may compare it with other `rates`.
 
-    A rate has three significant digits, without zeros at the end, or more where fewer would hide
-    which of them is larger.
+    A rate has three significant digits, and so has its distance from 100 %, without zeros at the
+    end; or more where fewer would hide which of the rates is larger.
     """
     if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
         return printed(cell)
     value = 100 * cell.value
-    least = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
+    distance = 100 * min(abs(cell.value), abs(1 - cell.value))
+    least = max(0, 2 - math.floor(math.log10(distance))) if distance > 0 else 0
+    least = min(least, _MOST_DECIMALS)
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -202,9 +209,23 @@ def _limits(cell: Quantity, form: str, scale: int = 1) -> tuple[str, str] | None
     return f"{scale * low:{form}}", f"{scale * high:{form}}"
 
 
-def score_text(value: float) -> str:
-    """Return a score with six digits; whole numbers whole."""
+def score_text(value: float, rounded: str = "") -> str:
+    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole."""
+    if rounded and math.isfinite(value):
+        value = in_six_digits(value, up=rounded == "up")
     return _whole_or(value, ".6g")
+
+
+def in_six_digits(value: float, *, up: bool) -> float:
+    """Return the nearest number of six digits that is not below, or not above, a finite one.
+
+    Examples
+    --------
+    >>> in_six_digits(0.12345678, up=True), in_six_digits(0.12345678, up=False)
+    (0.123457, 0.123456)
+    """
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return float(Context(prec=6, rounding=rounding).create_decimal(repr(float(value))))
 
 
 def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
