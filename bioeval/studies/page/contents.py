@@ -277,7 +277,8 @@ class Page:
         """Return the section of a result that is no dataset."""
         lines = self.writer.lines(told.section.task)
         file = f"row-{number}"
-        title = lines.write(told.section.title) or escape(printable(told.name)) or "Check of data"
+        name = told.name or told.section.id.replace("_", " ").capitalize()
+        title = lines.write(told.section.title or name)
         if len(grouped(self.told, lambda x: getattr(x.result, "system", ""))) > 1:
             title = f"{title} of {lines.literal(str(getattr(told.result, 'system', '')))}"
         return {
@@ -444,7 +445,10 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
     table = ""
     if answer.table is not None:
         table = writer.table(answer.table, lines, "systems", folded=False)
-    names = page.systems[:4] or [str(x.section.title or x.name) for x in page.told[:4]]
+    names = page.systems[:4] or [
+        Lines(writer.vocabulary).write(x.section.title or x.name or x.section.id)
+        for x in page.told[:4]
+    ]
     context = {
         "title": printable(title) or ", ".join(names),
         "hues": page.hues,

@@ -297,7 +297,7 @@ def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Text |
     if "expected_false_accepts" in dataset:
         expected = value("expected_false_accepts")
     return [
-        Rate(target),
+        say("{target:rate}", target=target),
         Rate(value(rate), interval, rate, at, attempts=total),
         threshold,
         None if expected is None else Number(expected, None, "expected_false_accepts", at),
