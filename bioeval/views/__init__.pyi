@@ -34,13 +34,13 @@ from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
 )
-from bioeval.views.writers.data import (
-    columns_of_table as columns_of_table,
-    rows_of_table as rows_of_table,
-)
 from bioeval.views.writers.columns import (
     PrintedColumn as PrintedColumn,
     printed_columns as printed_columns,
+)
+from bioeval.views.writers.data import (
+    columns_of_table as columns_of_table,
+    rows_of_table as rows_of_table,
 )
 from bioeval.views.writers.html import HtmlLines as HtmlLines
 from bioeval.views.writers.lines import Lines as Lines, written as written

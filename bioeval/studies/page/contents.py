@@ -30,10 +30,9 @@ from bioeval import CardError, DataError, __version__
 from bioeval.base import printable, source_date
 from bioeval.document import (
     Fact,
-    Facts,
     Figure,
-    Message,
     Messages,
+    Paragraph,
     Section,
     Table,
     Term,
@@ -75,7 +74,6 @@ from bioeval.studies.page.tables import (
     cost_table,
     figure_table,
     live_table,
-    live_threshold,
     live_value,
     measure_table,
     target_table,
@@ -251,9 +249,7 @@ class Page:
             "blocks": "".join(blocks),
         }
 
-    def _table(
-        self, table: Table | None, section: TaskParts, folded: bool | None = None
-    ) -> str:
+    def _table(self, table: Table | None, section: TaskParts, folded: bool | None = None) -> str:
         """Return a table of a task."""
         if table is None:
             return ""
@@ -370,13 +366,11 @@ class Page:
 
     def _written(self, facts: list[Fact], tasks: Mapping[str, xr.Dataset]) -> dict[str, str]:
         """Return facts as HTML by name; the terms are those of the rates of the tasks."""
-        rates = {"verification": ("far", "frr"), "identification": ("far", "dir")}
-        shown = []
-        for task, names in rates.items():
-            if any(_task_of_rates(dataset) == task for dataset in tasks.values()):
-                shown.append(Section("", "", [Table("", (), [])], task=task))
+        words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
+        of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
+        shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
         lines, found = self.writer.lines(), {}
-        whole = Section("", say("{far} {frr} {gar} {dir}"), shown, task="verification")
+        whole = Section("", "", shown, task="verification")
         for fact in facts:
             text = fact.text
             if isinstance(text, Vocabulary):

@@ -234,7 +234,9 @@ def doubts_of_systems(parts: list[PageItem]) -> list[tuple[str, Text]]:
         impostor = value_of(part.dataset, "impostor_attempts")
         if genuine is None or impostor is None:
             continue
-        own = say("{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor)
+        own = say(
+            "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
+        )
         system, known = first.setdefault(part.task, (part.system, own))
         text: Text = str(part.dataset.attrs.get(NOT_SHARED, ""))
         if not text and own != known:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -18,7 +17,6 @@ from bioeval.base import scalar_registry
 from bioeval.document import (
     Column,
     Count,
-    Enumeration,
     Label,
     Paragraph,
     Quantity,
@@ -315,9 +313,7 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Ta
     if studies:
         notes.append("Intervals on new people are over folds; the others are for these data.")
     shared = state.chosen.rule if state.chosen.given else say("the same {far}")
-    title = say(
-        "{title}, each system at {shared}", title=ranked[0].part.title, shared=shared
-    )
+    title = say("{title}, each system at {shared}", title=ranked[0].part.title, shared=shared)
     return Table("systems", columns, rows, title=title, notes=notes)
 
 
@@ -440,5 +436,3 @@ def _compared_at(part: PageItem, state: LiveState) -> xr.Dataset:
     if target is not None:
         wanted = (ds["scalar"].values == "frr_at_far") & (ds["target"].values == target)
     return ds.isel(measure=int(np.argmax(wanted)))
-
-

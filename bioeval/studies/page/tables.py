@@ -193,9 +193,7 @@ def live_count(at: LiveRow, name: str) -> Quantity:
 
 def live_threshold(at: LiveRow) -> Score:
     """Return the threshold of the row where the page opens."""
-    return threshold_to_install(
-        at.threshold, at.part.kind, variable="threshold", at=_moves(at)
-    )
+    return threshold_to_install(at.threshold, at.part.kind, variable="threshold", at=_moves(at))
 
 
 def _moves(at: LiveRow) -> dict[str, Any]:
@@ -238,9 +236,7 @@ def measure_table(section: TaskParts) -> Table | None:
         Column("subjects", "subjects"),
     ]
     rows = [row for of_label in by_label.values() for row in of_label]
-    return section.table(
-        "measures", say("{title}: measures", title=section.title), columns, rows
-    )
+    return section.table("measures", say("{title}: measures", title=section.title), columns, rows)
 
 
 def _used(threshold: float, part: PageItem) -> Score:

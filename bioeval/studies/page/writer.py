@@ -23,7 +23,6 @@ from bioeval.document import (
     Score,
     Section,
     Table,
-    Text,
     Vocabulary,
 )
 from bioeval.views import (
@@ -224,7 +223,9 @@ class PageWriter:
             case Messages() if block.alarm:
                 for about, sentences in lines.sentences_about(block.messages).items():
                     whose = f"{about}: " if about else ""
-                    yield from (f'<p class="missed"><strong>{whose}{x}</strong></p>' for x in sentences)
+                    yield from (
+                        f'<p class="missed"><strong>{whose}{x}</strong></p>' for x in sentences
+                    )
             case Figure() if self.pictures is not None:
                 yield self.pictures(block, result, name)
 
@@ -241,9 +242,7 @@ class PageWriter:
 
     def table(self, table: Table, lines: Lines, name: str, folded: bool | None = None) -> str:
         """Return a table with buttons that save it; a long one is folded."""
-        columns = [
-            column for column in printed_columns(table, lines, "page") if any(column.texts)
-        ]
+        columns = [column for column in printed_columns(table, lines, "page") if any(column.texts)]
         rows = len(table.shown_rows)
         if not columns or not rows:
             return ""

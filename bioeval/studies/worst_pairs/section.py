@@ -65,8 +65,16 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
         flag = Flag(bool(ds["label_error"][i]), Strong("labels?"))
         probe, gallery = _template(ds, "probe", i), _template(ds, "gallery", i)
         rows.append(
-            (score, row, column, _image(ds, "probe", i), probe, _image(ds, "gallery", i), gallery,
-             flag)
+            (
+                score,
+                row,
+                column,
+                _image(ds, "probe", i),
+                probe,
+                _image(ds, "gallery", i),
+                gallery,
+                flag,
+            )
         )
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")

@@ -9,6 +9,7 @@ from bioeval.views.tables.layout import (
     warned as warned,
 )
 from bioeval.views.tables.registry import (
+    answer_to as answer_to,
     sections_of as sections_of,
     study_sections as study_sections,
 )

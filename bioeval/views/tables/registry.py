@@ -24,6 +24,7 @@ from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import term_translator, words_of
+from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -199,6 +200,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
             shown += _of_evaluation(tree, reword, naming)
     if len(shown) == 1:
         return shown[0]
+    if all(isinstance(table, TerminalDocument) for table in shown):
+        return TerminalDocument.joined(shown)
     return Group(*shown)
 
 
@@ -233,10 +236,10 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
     groups = dict[View, dict[str, xr.Dataset]]()
     for system, by_path in results.items():
         for path, dataset in by_path.items():
-            if (view := _view_of(dataset, _WHOLE)) is not None:
-                whole.setdefault(view, {}).setdefault(system, {})[path] = dataset
-            elif (view := _view_of(dataset, _VIEWS)) is not None:
+            if (view := _view_of(dataset, _VIEWS)) is not None:
                 groups.setdefault(view, {})[system] = dataset
+            elif (view := _view_of(dataset, _WHOLE)) is not None:
+                whole.setdefault(view, {}).setdefault(system, {})[path] = dataset
     for view, by_system in whole.items():
         made += [(system, _section(view, found)) for system, found in by_system.items()]
     for view, parts in groups.items():
@@ -249,6 +252,11 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
         else:
             made += [(system, _section(view, {"": part})) for system, part in parts.items()]
     return made
+
+
+def answer_to(dataset: xr.Dataset) -> str:
+    """Return what a study answers to the question of its result; empty without a document."""
+    return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
 def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:
