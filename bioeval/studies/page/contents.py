@@ -151,9 +151,15 @@ def apart(results: Any, name: str = "") -> tuple[Any, list[Told]]:
     """Return results without those that are no datasets (None if nothing is left), and these."""
     if isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
+    if isinstance(results, list | tuple):
+        pairs = [apart(result, name) for result in results]
+        told = [x for _, of_it in pairs for x in of_it]
+        rests = [rest for rest, _ in pairs if rest is not None]
+        return (None if told and not rests else rests), told
     if not isinstance(results, Mapping):
         return None, [Told(name, results, section) for section in _sections_of(results)]
-    others, told = {}, []
+    others: dict[Any, Any] = {}
+    told = []
     for key, result in results.items():
         rest, of_it = apart(result, str(key))
         told += of_it

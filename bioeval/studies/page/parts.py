@@ -50,6 +50,9 @@ _TASKS = {
     "cms_mean": "closed_set",
 }
 
+#: The system of results that name none.
+_UNNAMED = "results"
+
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
 
@@ -115,8 +118,12 @@ def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
-    parts = {}
-    for place, part in enumerate(list(_items(results, name))):
+    parts: dict[tuple[str, str], PageItem] = {}
+    found = list(_items(results, name))
+    named = {part.system for part in found} - {_UNNAMED}
+    for place, part in enumerate(found):
+        if part.system == _UNNAMED and len(named) == 1 and part.task != "comparison":
+            part = replace(part, system=next(iter(named)))
         if (part.system, part.task) in parts:
             raise DataError(
                 f"two results are called {part.task!r} of {part.system!r}; name the systems in a "
@@ -138,6 +145,10 @@ def _order(part: PageItem) -> int:
 
 def _items(results: Any, name: str) -> Iterator[PageItem]:
     """Yield the datasets of the results of a system of this name, or of several."""
+    if isinstance(results, list):
+        for result in results:
+            yield from _items(result, name)
+        return
     if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
         for system, of_system in results.items():
             yield from _items(of_system, str(system))
@@ -152,7 +163,7 @@ def _items(results: Any, name: str) -> Iterator[PageItem]:
             continue
         system, task = _split(path, dataset)
         system = "/".join(filter(None, (name, system)))
-        system = system or str(dataset.attrs.get("system", "")) or "results"
+        system = system or str(dataset.attrs.get("system", "")) or _UNNAMED
         if "threshold" in dataset.coords and dataset["threshold"].dims == ("threshold",):
             dataset = dataset.sortby("threshold")  # those of be.at are in the order given
         if "threshold_lookup" in dataset.attrs:  # rates of be.at, those of a threshold of the grid

@@ -395,3 +395,16 @@ def test_systems_have_a_colour_each(scores, tmp_path):
     be.report(systems, path)
     swatches = re.findall(r'swatch c(\d)"></span>(\w)', path.read_text(encoding="utf-8"))
     assert {*swatches} == {(str(i), name) for i, name in enumerate(systems)}
+
+
+def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
+    """The answer is that of the threshold study, at whose threshold the page opens."""
+    study = be.study_threshold(scores, ("far", 0.01), folds=3, repeats=1, replicates=100)
+    results = [be.evaluate(scores), study, be.check_data(scores), be.zoo(scores, permutations=20)]
+    text, page = written(results, tmp_path)
+    assert Answer(text).sentences[0].text.startswith(("Install", "Provisional"))
+    slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
+    assert float(slider["data-value"]) == study["threshold"].item()
+    ids = {attrs.get("id") for tag, attrs in page.tags if tag == "section"}
+    assert {"task-verification", "task-threshold_study", "task-zoo", "row-1"} <= ids
+    assert {x["system"] for x in page.numbers if "system" in x} == {"simulated"}
