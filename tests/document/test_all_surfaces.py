@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xarray as xr
-from test_show import SHOWN
+from shown import SHOWN, square
 
 from bioeval.document import Count, Label, Number, Probability, Quantity, Rate, Score, tables, walk
 from bioeval.document.blocks import Messages
@@ -172,8 +172,6 @@ NAMES = (
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_users_come_out_unchanged(name, vocabulary):
-    from test_show import square
-
     import bioeval as be
 
     for section in sections_of(be.zoo(square(name), permutations=20)):
@@ -186,8 +184,6 @@ def test_names_of_users_come_out_unchanged(name, vocabulary):
 
 
 def test_controls_and_directions_are_escaped():
-    from test_show import square
-
     import bioeval as be
 
     (section,) = sections_of(be.zoo(square("a\u202eb\x1b[31m\ufdd0c"), permutations=20))
