@@ -43,8 +43,8 @@ def test_manifests_are_read_by_several_threads_at_once():
 
     first, second = (STUDY.resolved("bioeval.studies.zoo") for _ in range(2))
     assert [view.home for view in (*first.views, *second.views, *STUDY.views)] == [
-        *["bioeval.studies.zoo.zoo"] * 2,
-        "zoo",
+        *["bioeval.studies.zoo.section"] * 2,
+        "section",
     ]
     assert first.calls == second.calls == shipped_manifests()["zoo"].calls
 
