@@ -87,23 +87,6 @@ class View:
         return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
-@dataclass(eq=False)
-class PageSection:
-    """What a page says of a result of a study, besides its numbers.
-
-    A table is a mapping of ``name``, ``caption``, ``heads``, ``rows`` and ``note``. A cell is a
-    text, a score, a picture, a mapping (of ``text``, or of ``variable``, ``value`` and ``shape``),
-    or a list of three of these, a number with its interval.
-    """
-
-    of: str  # one of `nodes` of the study, or the class of results that are no datasets
-    tables: str = ""  # ``"module.function"`` that yields tables of a dataset
-    joined: bool = False  # whether those of several systems are one table
-    whole: str = ""  # ``"module.function"`` of a result that is no dataset, and images
-    #: What has an image, by the dimension of rows.
-    images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
 T = TypeVar("T", Subcommand, Plot, View)
 
 #: What the core asks of studies, by name, and how it calls a study's function or class.
@@ -142,7 +125,6 @@ class StudyManifest:
     views: tuple[View, ...] = ()
     #: The place of results in a tree, by a variable that only they have.
     nodes: Mapping[str, str] = field(default_factory=dict)
-    sections: tuple[PageSection, ...] = ()
     scalars: str = ""  # ``"module.NAME"`` of its :class:`bioeval.base.Scalar` in results of others
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
     #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
@@ -192,14 +174,6 @@ class StudyManifest:
             commands=tuple(map(at_home, self.commands)),
             plots=tuple(map(at_home, self.plots)),
             views=tuple(map(at_home, self.views)),
-            sections=tuple(
-                replace(
-                    section,
-                    tables=section.tables and f"{before}{section.tables}",
-                    whole=section.whole and f"{before}{section.whole}",
-                )
-                for section in self.sections
-            ),
             calls={f"{before}{home}": names for home, names in self.calls.items()},
             stats={f"{before}{home}": names for home, names in self.stats.items()},
             formats=tuple(f"{before}{home}" for home in self.formats),

@@ -14,7 +14,6 @@ from bioeval.base.manifest import (
     BY_NAME,
     OLDEST_SCHEMA,
     SCHEMA,
-    PageSection,
     Plot,
     StudyManifest,
     Subcommand,
@@ -101,7 +100,6 @@ _MEMBERS: dict[str, type[Any]] = {
     "commands": Subcommand,
     "plots": Plot,
     "views": View,
-    "sections": PageSection,
 }
 
 

@@ -6,7 +6,8 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
     "bioeval.views.messages": ("sentence_about", "sentences", "warn_of_kind"),
-    "bioeval.views.sections.evaluation": ("is_identification",),
+    "bioeval.views.sections.evaluation": ("details_of_task", "is_identification", "rows_of_task"),
+    "bioeval.views.sections.header": ("about", "alarms_of", "optimistic"),
     "bioeval.views.sections.summary": ("figures", "task_of_rates"),
     "bioeval.views.show": ("Shown",),
     "bioeval.views.tasks": (
@@ -20,11 +21,13 @@ _NAMES: NamesByModule = {
         "unit_of",
         "value_of",
     ),
-    "bioeval.views.terms": ("term_translator",),
+    "bioeval.views.terms": ("term_translator", "words_of"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
     "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
+    "bioeval.views.writers.columns": ("PrintedColumn", "printed_columns"),
+    "bioeval.views.writers.html": ("HtmlLines",),
     "bioeval.views.writers.lines": ("Lines", "written"),
-    "bioeval.views.writers.numbers": ("in_six_digits",),
+    "bioeval.views.writers.numbers": ("Printed", "printed"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

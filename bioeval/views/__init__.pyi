@@ -6,7 +6,16 @@ from bioeval.views.messages import (
     sentences as sentences,
     warn_of_kind as warn_of_kind,
 )
-from bioeval.views.sections.evaluation import is_identification as is_identification
+from bioeval.views.sections.evaluation import (
+    details_of_task as details_of_task,
+    is_identification as is_identification,
+    rows_of_task as rows_of_task,
+)
+from bioeval.views.sections.header import (
+    about as about,
+    alarms_of as alarms_of,
+    optimistic as optimistic,
+)
 from bioeval.views.sections.summary import figures as figures, task_of_rates as task_of_rates
 from bioeval.views.show import Shown as Shown
 from bioeval.views.tasks import (
@@ -20,14 +29,19 @@ from bioeval.views.tasks import (
     unit_of as unit_of,
     value_of as value_of,
 )
-from bioeval.views.terms import term_translator as term_translator
+from bioeval.views.terms import term_translator as term_translator, words_of as words_of
 from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
+)
+from bioeval.views.writers.columns import (
+    PrintedColumn as PrintedColumn,
+    printed_columns as printed_columns,
 )
 from bioeval.views.writers.data import (
     columns_of_table as columns_of_table,
     rows_of_table as rows_of_table,
 )
+from bioeval.views.writers.html import HtmlLines as HtmlLines
 from bioeval.views.writers.lines import Lines as Lines, written as written
-from bioeval.views.writers.numbers import in_six_digits as in_six_digits
+from bioeval.views.writers.numbers import Printed as Printed, printed as printed

@@ -77,6 +77,26 @@ class Images:
             return []
         return names
 
+    def column_of(self, names: Mapping[str, Any]) -> str:
+        """Return the column of the image of a template with these names by column; empty for none.
+
+        Without a name for the column, it is one with a face that comes with bioeval.
+        """
+        if not self.column:
+            return next((x for x, name in names.items() if image_of(str(name)) is not None), "")
+        if self.column not in names:
+            raise DataError(
+                f"there is no metadata column {self.column!r} of images; these templates have "
+                f"{', '.join(names) or 'none'}"
+            )
+        return self.column
+
+    def shows(self, name: str) -> bool:
+        """Whether a name that may be another one stands for an image."""
+        if not self.column:
+            return image_of(name) is not None
+        return Images(self.column, self.folder).find(name) is not None
+
     def column_of_pairs(self, dataset: xr.Dataset) -> str:
         """Return the column to show: as given, of shipped faces, or ``image`` if files exist."""
         column = self.column or shipped_column(dataset)

@@ -1,6 +1,6 @@
 """Two systems on the same data, with intervals of their differences."""
 
-from bioeval.base.manifest import PageSection, StudyManifest, Subcommand, View
+from bioeval.base.manifest import StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={"compare": ("compare",)},
@@ -27,7 +27,6 @@ bioeval compare old.npz new.npz --workers 2
 """,
     hooks={"report_results": "command.ComparedSystems"},
     nodes={"value_a": "comparison"},
-    sections=(PageSection("comparison", tables="tables.page_tables"),),
     views=(View(("comparison of two systems",), "section", "section"),),
     messages="messages.MESSAGES",
     needs=("reid",),

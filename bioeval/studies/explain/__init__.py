@@ -1,6 +1,6 @@
 """One row of a matrix, comparison by comparison."""
 
-from bioeval.base.manifest import PageSection, Plot, StudyManifest, Subcommand, View
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={"explain": ("explain",)},
@@ -28,7 +28,6 @@ bioeval explain scores.npz --probe 17 --report row.html
     },
     plots=(Plot("row_walk", "RowWalkDisplay", "plots", "be.explain"),),
     hooks={"report_results": "command.ExplainedRows"},
-    sections=(PageSection("RowExplanation", whole="page.row_section"),),
     views=(
         View((), "section", "section", of="RowExplanation"),
         View((), "steps_section", "section", of="StepByStep"),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bioeval.document import (
     Block,
     Column,
     Fact,
     Facts,
+    Figure,
     Label,
     Number,
     Paragraph,
+    Picture,
     Score,
     Section,
     Strong,
@@ -35,15 +38,21 @@ from bioeval.studies.explain.shown_lists import (
 )
 
 #: The first columns of a list, which a narrow terminal repeats.
-_KEYS = 5
+_KEYS = 6
+
+#: Entries of a list that a page has as a whole, at most.
+MOST_ENTRIES = 400
 
 
 def section(explained: RowExplanation) -> Section:
     """Return what is said of an explained row."""
     blocks = (
         Facts([Fact(*fact) for fact in about(explained)]),
+        _picture(explained),
         *lists(explained),
         _adds(explained),
+        *_whole_lists(explained),
+        Figure("row_walk", say("{row} as a picture", row=explained.heading)),
     )
     return Section("row", explained.heading, blocks, task="verification")
 
@@ -62,25 +71,44 @@ def lists(explained: RowExplanation, start: str = "") -> Iterator[Block]:
             yield from (Paragraph(text, "note") for text in remarks)
 
 
+def _picture(explained: RowExplanation) -> Table:
+    """Return the image of the probe, where it has one."""
+    column = Column("image", "image of the probe", only="page")
+    return Table("probe", [column], [[Picture(explained.name, explained.name)]])
+
+
+def _whole_lists(explained: RowExplanation) -> Iterator[Block]:
+    """Yield the lists that were shortened, every entry of each, for a page."""
+    pairs = zip(lists_of(explained), lists_of(explained, shorten=False), strict=True)
+    for k, (shown, whole) in enumerate(pairs, start=1):
+        if len(shown.single) < len(shown.lines) and len(whole.lines) <= MOST_ENTRIES:
+            table = _list(whole, explained, f"list_{k}_whole", [])
+            columns = [replace(column, only="page") for column in table.columns]
+            title = say("{title}, every entry", title=table.title)
+            yield replace(table, title=title, columns=columns)
+
+
 def _list(shown: ShownList, explained: RowExplanation, id: str, remarks: list[Text]) -> Table:
     """Return a list under its tasks, with the threshold between accepted and rejected entries."""
     threshold, empty = explained.threshold, [""] * len(shown.heads)
-    cut: list[Text | None] = ["", "", "", "", Strong("threshold"), *empty, ""]
+    cut: list[Text | None] = ["", "", "", "", "", Strong("threshold"), *empty, "", ""]
     if threshold is not None:
         if math.isnan(threshold):
-            cut[4] = Strong("threshold: reject all")
+            cut[5] = Strong("threshold: reject all")
         else:
-            cut[3] = Score(float(threshold))
+            cut[4] = Score(float(threshold))
     rows = [_row(line) for line in shown.lines]
     if shown.accepted is not None and threshold is not None:
         rows.insert(shown.accepted, cut)
     columns = (
         Column("place", "place"),
+        Column("image", "image", only="page"),
         Column("template", "template" if shown.unit == "template" else "by template"),
         Column("subject", "subject"),
         Column("score", noun(explained.kind)),
         Column("role", "role"),
         *(Column(head, head) for head in shown.heads),
+        Column("accepted", "accepted", only="page"),
         Column("reason"),
     )
     title = title_of(shown)
@@ -97,11 +125,13 @@ def _row(line: Line) -> list[Text | None]:
         role = Strong(role)
     return [
         None if line.place is None else Number(line.place, decimals=0),
+        Picture(line.template, line.template) if line.number == 1 else None,
         template,
         Label(line.subject),
         None if line.score is None else Score(float(line.score)),
         role,
         *line.cells,
+        {None: None, True: "yes", False: "no"}[line.accepted],
         line.reason,
     ]
 

@@ -12,23 +12,40 @@ import platform
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from html import escape
 from importlib.resources import files
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import xarray as xr
 import xxhash
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Drawn
 
-from bioeval import CardError, __version__
-from bioeval.base import printable, renamed, source_date
+from bioeval import CardError, DataError, __version__
+from bioeval.base import printable, source_date
+from bioeval.document import (
+    Fact,
+    Figure,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
+    Term,
+    Text,
+    Vocabulary,
+    interval_note,
+    is_doubt,
+    messages_of_result,
+    say,
+    threshold_to_install,
+    walk,
+)
 from bioeval.protocol import explain, load
-from bioeval.studies.page import words
 from bioeval.studies.page.figures import (
     GENUINE,
     IMPOSTOR,
@@ -39,12 +56,11 @@ from bioeval.studies.page.figures import (
     pictures_of,
 )
 from bioeval.studies.page.parts import (
-    SECTIONS,
+    EVALUATED,
     ArrayStore,
     LiveRow,
     LiveState,
     PageItem,
-    call_of_study,
     doubts_of_systems,
     grouped,
     labelled,
@@ -52,29 +68,29 @@ from bioeval.studies.page.parts import (
     section_of,
     systems_of,
 )
-from bioeval.studies.page.sentences import headline, rate_of
+from bioeval.studies.page.sentences import Headline, headline
 from bioeval.studies.page.tables import (
-    ScalarSection,
+    TaskParts,
     cost_table,
-    frr_target_table,
+    figure_table,
     live_table,
-    mean_table,
-    other_tables,
-    rank_table,
-    scalar_tables,
-    study_tables,
+    live_value,
+    measure_table,
     target_table,
 )
-from bioeval.studies.page.words import Bounded, Number, table_of
-from bioeval.views import Images, Thumbnail, term_translator
-from bioeval.views.tables import (
-    about as about_contents,
-    alarms,
-    intervals,
+from bioeval.studies.page.writer import PageWriter, digits
+from bioeval.views import (
+    Images,
+    Lines,
+    about,
+    alarms_of,
+    details_of_task,
+    is_identification,
     optimistic,
-    section as terminal_section,
-    warnings,
+    words_of,
 )
+from bioeval.views.plots import PLOTS
+from bioeval.views.tables import sections_of, study_sections
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
 _PIECE = 1 << 22  # bytes of a file that are read at a time
@@ -122,96 +138,344 @@ def digest(file: str | os.PathLike[str]) -> str:
     return hashed.hexdigest()
 
 
-def apart(results: Any, images: Images) -> tuple[Any, list[dict[str, Any]]]:
-    """Return results without explained rows (None if nothing is left), and these as sections."""
-    for kind in type(results).__mro__:
-        if told := SECTIONS.get(kind.__name__):
-            return None, [call_of_study(told.whole, results, images)]
-    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
+@dataclass(frozen=True)
+class Told:
+    """A result that is no dataset, with what is said of it."""
+
+    name: str  # under which it was given
+    result: Any
+    section: Section
+
+
+def apart(results: Any, name: str = "") -> tuple[Any, list[Told]]:
+    """Return results without those that are no datasets (None if nothing is left), and these."""
+    if isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
-    others, rows = {}, []
+    if isinstance(results, list | tuple):
+        pairs = [apart(result, name) for result in results]
+        told = [x for _, of_it in pairs for x in of_it]
+        rests = [rest for rest, _ in pairs if rest is not None]
+        return (None if told and not rests else rests), told
+    if not isinstance(results, Mapping):
+        return None, [Told(name, results, section) for section in _sections_of(results)]
+    others: dict[Any, Any] = {}
+    told = []
     for key, result in results.items():
-        rest, rows_of_it = apart(result, images)
-        rows += rows_of_it
-        if rest is not None or result is None:
+        rest, of_it = apart(result, str(key))
+        told += of_it
+        if rest is not None:
             others[key] = rest
-    if rows and not others:
-        return None, rows
-    return others, rows
+    return (None if told and not others else others), told
 
 
-def row_section(row: dict[str, Any], number: int, several: bool) -> dict[str, Any]:
-    """Return the section of an explained row, given its number, and whether there are systems."""
-    title = printable(f"{row['title']} of {row['system']}" if several else row["title"])
-    file = f"{row['name']}-{number}"
-    tables = []
-    for given in row["tables"]:
-        tables.append(table_of({**given, "name": f"{file}-{given['name']}"}).trimmed())
-    figure = Figure(layout="constrained")
-    row["display"].plot(figure)
-    source, _ = as_address(figure)
-    return row | {
-        "id": f"row-{number}",
-        "title": title,
-        "tables": tables,
-        "picture": {
-            "plot": row["plot"],
-            "title": f"{title} as a picture",
-            "file": file,
-            "source": source,
-            "wide": True,
-        },
-    }
+def _sections_of(result: Any) -> list[Section]:
+    """Return what a study says of a result that is no dataset."""
+    try:
+        sections = sections_of(result)
+    except DataError:
+        sections = []
+    if not sections:
+        raise DataError(
+            f"a report got {type(result).__name__}; expected a Dataset or a DataTree of results, "
+            "a check of data, a row of be.explain, or a mapping of name to these"
+        )
+    return sections
+
+
+class Page:
+    """Results as sections of a page, each written once."""
+
+    def __init__(self, results: Any, images: Images):
+        rest, self.told = apart(results)
+        self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
+        self.images = images
+        self.state, self.store = LiveState(self.parts), ArrayStore()
+        self.systems = systems_of(self.parts)
+        live = (live.part.system for live in self.state.parts)
+        drawn = list(dict.fromkeys([*live, *self.systems]))
+        self.hues = {name: drawn.index(name) for name in self.systems}
+        self.drawing = Drawing(self.store, self.hues, self.several)
+        vocabulary = next((words_of(part.dataset) for part in self.parts), "lecture")
+        self.writer = PageWriter(vocabulary, images, self.hues, self._picture)
+        self.studies = {name: study_sections(x) for name, x in self._of_studies().items()}
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several systems."""
+        return len(self.systems) > 1
+
+    def _of_studies(self) -> dict[str, dict[str, dict[str, xr.Dataset]]]:
+        """Return the results of studies by their section, their system and their task."""
+        found: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
+        for part in self.parts:
+            if part.task not in EVALUATED:
+                of_section = found.setdefault(section_of(part), {})
+                of_section.setdefault(part.system, {})[part.task] = part.dataset
+        return found
+
+    # -------------------------------------------------------------------- sections
+
+    def task(self, name: str, parts: list[PageItem], rows: list[LiveRow]) -> dict[str, Any]:
+        """Return the figures and the blocks of one section, of its parts and of those that move."""
+        figures = figures_of([at.live for at in rows], self.drawing)
+        histograms = 0
+        for number, figure in enumerate(figures):
+            _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows)
+            histograms += figure.plot == "histogram"
+        section = TaskParts(parts, len(parts) > 1)
+        evaluated = [part for part in parts if part.task in EVALUATED]
+        details, blocks, live = [], [], ""
+        if rows and (table := live_table(section, rows, self.state)):
+            live = self._table(table, section)
+        if evaluated:
+            details = self._details(section)
+            for table in (target_table(section), measure_table(section), cost_table(section)):
+                blocks.append(self._table(table, section))
+            blocks.append(self._table(figure_table(section), section, folded=True))
+        for system, said in self.studies.get(name, []):
+            if self.several and system:
+                blocks.append(f"<h3>{self.writer.lines().system(system)}</h3>")
+            blocks.append(
+                self.writer.section(
+                    said,
+                    f"{name}-{system}" if self.several and system else name,
+                    {"task": parts[0].task} | ({"system": system} if system else {}),
+                    skip=("answer",),
+                    result=next((x.dataset for x in parts if x.system == system), None),
+                )
+            )
+        return {
+            "name": name,
+            "id": f"task-{name.replace('/', '-')}",
+            "title": section.title,
+            "details": details,
+            "live": live,
+            "scattered": self.several and histograms > 1,
+            "figures": figures,
+            "blocks": "".join(blocks),
+        }
+
+    def _table(self, table: Table | None, section: TaskParts, folded: bool | None = None) -> str:
+        """Return a table of a task."""
+        if table is None:
+            return ""
+        lines = self.writer.lines(_task_of_rates(section.parts[0].dataset))
+        return self.writer.table(table, lines, f"{table.id}-{section.name}", folded)
+
+    def _details(self, section: TaskParts) -> list[str]:
+        """Return the options of the parts, each with those it is of where they differ."""
+        written: dict[str, list[PageItem]] = {}
+        for part in section.parts:
+            lines = self.writer.lines(_task_of_rates(part.dataset))
+            said = "; ".join(map(lines.write, details_of_task(part.dataset)))
+            if said:
+                written.setdefault(said, []).append(part)
+        if len(written) < 2:
+            return list(written)
+        labels = {text: ", ".join(part.label for part in of) for text, of in written.items()}
+        return [f"{escape(labels[text])}: {text}" for text in written]
+
+    def row(self, told: Told, number: int) -> dict[str, Any]:
+        """Return the section of a result that is no dataset."""
+        lines = self.writer.lines(told.section.task)
+        file = f"row-{number}"
+        name = told.name or told.section.id.replace("_", " ").capitalize()
+        title = lines.write(told.section.title or name)
+        if len(grouped(self.told, lambda x: getattr(x.result, "system", ""))) > 1:
+            title = f"{title} of {lines.literal(str(getattr(told.result, 'system', '')))}"
+        return {
+            "id": file,
+            "title": title,
+            "blocks": self.writer.section(told.section, file, result=told.result),
+        }
+
+    def _picture(self, figure: Figure, result: Any, name: str) -> str:
+        """Return a plot of a result as a picture."""
+        drawn = Drawn(layout="constrained")
+        PLOTS[figure.plot].load().from_results(result).plot(drawn, **figure.options)
+        source, wide = as_address(drawn)
+        caption = self.writer.lines().write(figure.caption)
+        return picture(figure.plot, caption, f"{name}-{figure.plot}", source, wide)
+
+    # -------------------------------------------------------------------- messages, header
+
+    def answer(self) -> Headline:
+        """Return the answer of the page."""
+        said = [*self.studies.get("threshold_study", [])]
+        for name, of_section in self.studies.items():
+            if name != "threshold_study":
+                said += of_section
+        return headline(self.parts, self.state, said)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Return each message with what it is about, doubts about whole results first."""
+        found: dict[str, dict[str, Any]] = {}
+
+        def add(text: str, of: str, serious: bool) -> None:
+            entry = found.setdefault(text, {"text": text, "of": {}, "serious": serious})
+            entry["of"][of] = None
+            entry["serious"] |= serious
+
+        lines = self.writer.lines()
+        for title, text in doubts_of_systems(self.parts):
+            add(lines.write(text), escape(title), True)
+        for part in self.parts:
+            if part.task not in EVALUATED:
+                continue
+            lines = self.writer.lines(_task_of_rates(part.dataset))
+            of = escape(f"{part.system}: {part.title}" if self.several else part.title)
+            doubts = list(alarms_of(part.dataset))
+            for message in (*doubts, *messages_of_result(part.dataset)):
+                add(lines.message(message), of, message in doubts)
+        for sections in self.studies.values():
+            for system, section in sections:
+                self._add_messages(section, system if self.several else "", add)
+        for told in self.told:
+            self._add_messages(told.section, "", add)
+        for entry in found.values():
+            everywhere = len(entry["of"]) == len(self.parts)
+            entry["of"] = "" if everywhere else "; ".join(filter(None, entry["of"]))
+        return sorted(found.values(), key=lambda entry: not entry["serious"])
+
+    def _add_messages(self, section: Section, system: str, add: Any) -> None:
+        """Add the messages of a section, each with the names that it concerns."""
+        for place, block in walk(section):
+            if not isinstance(block, Messages):
+                continue
+            lines = self.writer.lines(place.task or section.task)
+            for message in block.messages:
+                of = [lines.literal(x) for x in (system, *message.about) if x]
+                add(lines.message(message), "; ".join(of), block.alarm or is_doubt(message))
+
+    def data(self) -> list[dict[str, Any]]:
+        """Return in words the data of the systems: common facts first, then each system's."""
+        by_system: dict[str, dict[str, xr.Dataset]] = {}
+        for part in self.parts:
+            if part.task != "comparison":  # which is of the data of its systems
+                by_system.setdefault(part.system, {})[part.task] = part.dataset
+        written: dict[str, dict[str, str]] = {}
+        for name, tasks in by_system.items():
+            evaluated = {x: ds for x, ds in tasks.items() if x in EVALUATED} or tasks
+            facts = [x for x in about(evaluated).facts if x.variable != "system"]
+            written[name] = self._written(facts, evaluated)
+        if not written:
+            return []
+        first, *others = written.values()
+        common = set(first.items()).intersection(*map(dict.items, others))
+        self.writer.facts |= common
+        said = [{"system": "", "lines": [fact for fact in first.items() if fact in common]}]
+        for name, lines in written.items():
+            own = [fact for fact in lines.items() if fact not in common]
+            if len(written) == 1 or own:
+                said.append({"system": name if others else "", "lines": own})
+        return [data for data in said if data["lines"]]
+
+    def _written(self, facts: list[Fact], tasks: Mapping[str, xr.Dataset]) -> dict[str, str]:
+        """Return facts as HTML by name; the terms are those of the rates of the tasks."""
+        words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
+        of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
+        shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
+        lines, found = self.writer.lines(), {}
+        whole = Section("", "", shown, task="verification")
+        for fact in facts:
+            text = fact.text
+            if isinstance(text, Vocabulary):
+                found[fact.name] = lines.fact(text, whole)
+            else:
+                found[fact.name] = lines.write(text)
+        return {name: text for name, text in found.items() if text}
+
+    def remarks(self) -> list[str]:
+        """Return what holds for all results: their intervals, and rates that are optimistic."""
+        evaluated = {
+            f"{part.system}/{part.task}": part.dataset
+            for part in self.parts
+            if part.task in EVALUATED
+        }
+        lines = self.writer.lines()
+        texts: list[Text] = [note.text for note in interval_note(evaluated, "Intervals")]
+        if not texts:
+            for dataset in evaluated.values():
+                if not {"far", "cms", "cmc"}.isdisjoint(dataset.data_vars):
+                    texts = [_NO_INTERVALS]
+        texts.append(optimistic(evaluated.values()))
+        return [lines.write(text) for text in texts if text]
+
+
+def _task_of_rates(dataset: xr.Dataset) -> str:
+    return "identification" if is_identification(dataset) else "verification"
+
+
+_NO_INTERVALS = say(
+    "No confidence intervals were computed; evaluate with {arg.interval=subject-bootstrap}."
+)
+
+
+def picture(plot: str, title: str, file: str, source: str, wide: bool) -> str:
+    """Return a picture with buttons that save it; the title is HTML."""
+    return (
+        f'<figure class="plot picture{" wide" if wide else ""}" data-file="{escape(file)}">'
+        f'<figcaption>{title}</figcaption><img data-plot="{escape(plot)}" src="{source}" '
+        f'alt="{escape(plot)}; the tables of this page have its numbers."><p class="tools">'
+        '<button type="button" data-save="svg">SVG</button> '
+        '<button type="button" data-save="png">PNG</button></p></figure>'
+    )
 
 
 def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
     """Return results as the text of an HTML page."""
-    results, told = apart(results, images)
-    parts = [] if told and results is None else labelled(parts_of(results))
-    several = len(grouped(told, itemgetter("system"))) > 1
-    rows = []
-    for number, row in enumerate(told, start=1):
-        rows.append(row_section(row, number, several))
-    state, store = LiveState(parts), ArrayStore()
-    systems = systems_of(parts)
-    drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
-    hues = {name: drawn.index(name) for name in systems}
-    drawing = Drawing(store, hues, len(systems) > 1)
+    page = Page(results, images)
+    parts, state, drawing, writer = page.parts, page.state, page.drawing, page.writer
+    data = page.data()
     tasks = []
     moved = grouped(state.rows, lambda at: section_of(at.part))
     for name, of_task in grouped(parts, section_of).items():
-        tasks.append(_task(name, of_task, moved.get(name, []), state, drawing, images))
-    answer = headline(parts, state)
+        tasks.append(page.task(name, of_task, moved.get(name, [])))
+    answer = page.answer()
     first = None
-    if answer.sentences or answer.table or answer.systems:  # which it stands beside
+    if not answer.is_empty:  # which it stands beside
         first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
-    figures = []
-    for task in tasks:
-        figures += task["figures"]
+    figures = list(chain.from_iterable(task["figures"] for task in tasks))
     if first is not None:
         figures.append(first)
-    alerts = [*doubts_of_systems(parts), *_warnings(parts)]
+    rows = [page.row(told, number) for number, told in enumerate(page.told, start=1)]
+    alerts = page.messages()
     style, script = _asset("page.css"), _asset("page.js")
+    lines = writer.lines(_task_of_rates(state.leader.part.dataset) if state.leader else "")
+    table = ""
+    if answer.table is not None:
+        table = writer.table(answer.table, lines, "systems", folded=False)
+    names = page.systems[:4] or [
+        Lines(writer.vocabulary).write(x.section.title or x.name or x.section.id)
+        for x in page.told[:4]
+    ]
     context = {
-        "title": printable(title) or ", ".join(systems[:4] or [row["title"] for row in rows[:4]]),
-        "hues": hues,
-        "several": len(systems) > 1,
-        "headline": answer,
+        "title": printable(title) or ", ".join(names),
+        "hues": page.hues,
+        "several": page.several,
+        "sentences": list(map(lines.write, answer.sentences)),
+        "table": table,
+        "of_systems": [
+            (lines.system(name), list(map(lines.write, said))) for name, said in answer.systems
+        ],
         "first": first,
-        "chosen": _chosen_rates(state, drawing),
+        "chosen": _chosen_rates(page),
         "common": any(
             state.shares_units(live) and not state.follows(live) for live in state.anchors.values()
         ),
         "state": state,
-        "control": _control(state),
+        "control": _control(page),
         "tasks": tasks,
         "rows": rows,
-        "pictures": list(pictures_of(parts, images)),
-        "data": _data(parts),
+        "pictures": [
+            picture(x["plot"], escape(x["title"]), x["file"], x["source"], x["wide"])
+            for x in pictures_of(parts, images)
+        ],
+        "data": data,
         "warnings": alerts,
-        "alarming": any(map(itemgetter("serious"), alerts)),
-        "remarks": _remarks(parts),
-        "card": _card(parts, rows),
+        "alarming": any(entry["serious"] for entry in alerts),
+        "remarks": page.remarks(),
+        "card": _card(page),
         "provenance": provenance,
         "seeds": ", ".join(dict.fromkeys(filter(None, map(_seed, parts)))),
         "version": __version__,
@@ -219,8 +483,8 @@ def page_text(results: Any, title: str, provenance: PageSources, images: Images)
         "style": style,
         "script": script,
         "policy": _policy(style, script),
-        "payload": _payload(state, figures, store),
-        "arrays": store.text(),
+        "payload": _payload(state, figures, page.store),
+        "arrays": page.store.text(),
     }
     text = _template().render(context)
     return _DIRECTIONS.sub(lambda found: printable(found[0]), text)
@@ -237,18 +501,19 @@ def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> P
     return None
 
 
-def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Number]]:
+def _chosen_rates(page: Page) -> list[tuple[str, int, str]]:
     """Return the rates beside the picture of one system, with their colours."""
-    if drawing.several or state.leader is None:
+    if page.several or page.state.leader is None:
         return []
-    at = state.row_of(state.leader.part)
+    at = page.state.row_of(page.state.leader.part)
     if at is None or not {"far", "frr"} <= set(at.live.columns):
         return []
-    say = term_translator(at.part.dataset)
-    return [
-        (say("FAR"), IMPOSTOR, rate_of(at, "far", strong=True)),
-        (say("FRR"), GENUINE, rate_of(at, "frr", strong=True)),
-    ]
+    lines = page.writer.lines(_task_of_rates(at.part.dataset))
+    rates = []
+    for name, hue in (("far", IMPOSTOR), ("frr", GENUINE)):
+        value = replace(live_value(at, name), interval=None)
+        rates.append((lines.write(Term(name)), hue, lines.write(value)))
+    return rates
 
 
 def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> str:
@@ -286,44 +551,6 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
     return _ESCAPED_DIRECTIONS.sub(r"\1\\\\u\2", text)
 
 
-def _task(
-    name: str,
-    parts: list[PageItem],
-    rows: list[LiveRow],
-    state: LiveState,
-    drawing: Drawing,
-    images: Images,
-) -> dict[str, Any]:
-    """Return the figures and tables of one section, of its parts and of those that move."""
-    figures = figures_of([at.live for at in rows], drawing)
-    histograms = 0
-    for number, figure in enumerate(figures):
-        _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows)
-        histograms += figure.plot == "histogram"
-    section = ScalarSection(parts, any(part.label for part in parts))
-    candidates = []
-    if rows:
-        candidates.append(live_table(section, rows, state))
-    candidates += study_tables(section)
-    candidates += [target_table(section), frr_target_table(section), rank_table(section)]
-    candidates += [mean_table(section), *scalar_tables(section), cost_table(section)]
-    for part in parts:
-        candidates += other_tables(part, len(drawing.hues), images)
-    tables = []
-    for table in candidates:
-        if table is not None:
-            tables.append(table.trimmed())
-    return {
-        "name": name,
-        "id": f"task-{name.replace('/', '-')}",
-        "title": section.title,
-        "details": _all_details(parts),
-        "scattered": drawing.several and histograms > 1,
-        "figures": figures,
-        "tables": tables,
-    }
-
-
 def _place(figure: PageFigure, file: str, rows: list[LiveRow]) -> None:
     """Name a figure, and put its marks at their places when the page opens."""
     figure.file = re.sub(r"[^\w-]", "-", file)
@@ -351,126 +578,28 @@ def _now(mover: dict[str, Any], at: LiveRow) -> tuple[float, float | None] | Non
     return None
 
 
-def _all_details(parts: list[PageItem]) -> list[str]:
-    """Return the options of the parts of a section, each with those it is of where they differ."""
-    by_details = grouped(parts, _details)
-    by_details.pop("", None)
-    if len(by_details) <= 1:
-        return [*by_details]
-    said = []
-    of_task = grouped(parts, lambda part: part.task)
-    for text, alike in by_details.items():
-        every = sum(len(of_task[task]) for task in grouped(alike, lambda part: part.task))
-        label = alike[0].label.rpartition(", ")[2]
-        if every != len(alike):
-            label = ", ".join(part.label for part in alike)
-        said.append(f"{label}: {text}")
-    return said
-
-
-def _details(part: PageItem) -> str:
-    """Return the options of a task, and its independent attempts, in words."""
-    try:
-        told = terminal_section(part.dataset, part.task)
-    except (KeyError, ValueError, TypeError):  # of other results the tables say it
-        return ""
-    return "; ".join(filter(None, [told.details, *told.notes]))
-
-
-def _control(state: LiveState) -> dict[str, Any] | None:
+def _control(page: Page) -> dict[str, Any] | None:
     """Return the values of the controls of the page; None if nothing is live."""
+    state = page.state
     if state.leader is None or state.chosen is None:
         return None
     low, high = state.limits
     part = state.leader.part
+    text = Lines().write(threshold_to_install(state.chosen.threshold, part.kind))
     return {
-        "low": words.digits(low),
-        "high": words.digits(high),
-        "value": words.digits(state.chosen.threshold),
-        "text": words.threshold(state.chosen.threshold, part.kind),
+        "low": digits(low),
+        "high": digits(high),
+        "value": digits(state.chosen.threshold),
+        "text": text,
         "has_far": not math.isnan(state.far),
         "larger": part.accepts_larger,
     }
 
 
-def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
-    """Return in words the data of the systems: common facts first, then each system's."""
-    by_system: dict[str, dict[str, Any]] = {}
-    for part in parts:
-        if part.task != "comparison" or len(parts) == 1:  # which is of the data of its systems
-            by_system.setdefault(part.system, {})[part.task] = part.dataset
-    lines = {}
-    for name, tasks in by_system.items():
-        lines[name] = dict(about_contents(tasks))
-        lines[name].pop("System", None)
-    if not lines:
-        return []
-    first, *others = lines.values()
-    common = set(first.items()).intersection(*map(dict.items, others))
-    said = [{"system": "", "lines": [fact for fact in first.items() if fact in common]}]
-    for name, facts in lines.items():
-        apart = [fact for fact in facts.items() if fact not in common]
-        said.append({"system": name if others else "", "lines": apart})
-    return [data for data in said if data["lines"]]
-
-
-#: A result of a page by its system and task.
-_Path = tuple[str, str]
-
-
-def _by_path(parts: list[PageItem]) -> dict[_Path, xr.Dataset]:
-    return {(part.system, part.task): part.dataset for part in parts}
-
-
-def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
-    """Return warnings with the results they are about, doubts about whole results first."""
-    by_path = _by_path(parts)
-    listed = []
-    for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
-        for text, paths in groups.items():
-            said = term_translator(by_path[paths[0]])(str(_plain(text)))
-            listed.append({"text": said, "of": _warned(paths, parts), "serious": serious})
-    return listed
-
-
-def _warned(paths: list[_Path], parts: list[PageItem]) -> str:
-    """Return the tasks that a warning is about, with their systems where these are not all."""
-    if len(paths) == len(parts):
-        return ""
-    of_task = grouped(parts, lambda part: part.task)
-    texts = []
-    for task, of_paths in grouped(paths, lambda path: path[1]).items():
-        text = of_task[task][0].title
-        if len(of_paths) < len(of_task[task]):
-            text = f"{', '.join(system for system, _ in of_paths)}: {text}"
-        texts.append(text)
-    return "; ".join(texts)
-
-
-def _plain(text: str) -> str:
-    return renamed(text, lambda name, value: name if value is None else f"{name}={value}")
-
-
-def _remarks(parts: list[PageItem]) -> list[str]:
-    """Return what holds for all results: their intervals, and rates that are optimistic."""
-    by_path = _by_path(parts)
-    lines = intervals(by_path, "Intervals")
-    if not lines:
-        for part in parts:
-            if not {"far", "cms", "cmc"}.isdisjoint(part.dataset.data_vars):
-                lines = [_NO_INTERVALS]
-    return [*lines, *optimistic(by_path.values())]
-
-
-_NO_INTERVALS = "No confidence intervals were computed; evaluate with interval = subject-bootstrap."
-
-
-def _card(parts: list[PageItem], rows: list[dict[str, Any]]) -> dict[str, str] | None:
+def _card(page: Page) -> dict[str, str] | None:
     """Return the protocol in plain words, if its card ships with bioeval."""
-    names = []
-    for part in parts:
-        names.append(str(part.dataset.attrs.get("protocol", "")))
-    names += map(itemgetter("protocol"), rows)
+    names = [str(part.dataset.attrs.get("protocol", "")) for part in page.parts]
+    names += [str(getattr(told.result, "protocol", "")) for told in page.told]
     for name in filter(None, dict.fromkeys(names)):
         try:
             return {"name": name, "text": explain(load(name))}
@@ -524,13 +653,8 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    """Return the template, with tests for the kinds of cells of a table."""
+    """Return the frame of a page."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.tests |= {
-        "number": lambda x: isinstance(x, Number),
-        "thumbnail": lambda x: isinstance(x, Thumbnail),
-        "bounded": lambda x: isinstance(x, Bounded),
-    }
     return environment.from_string(_asset("page.html.j2"))

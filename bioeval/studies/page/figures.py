@@ -24,8 +24,14 @@ from matplotlib.ticker import MaxNLocator
 
 from bioeval.base import noun_of
 from bioeval.results import ScoreHistograms
-from bioeval.studies.page.parts import BOTH, ArrayStore, LivePart, PageItem, grouped
-from bioeval.studies.page.words import attempts_of
+from bioeval.studies.page.parts import (
+    BOTH,
+    ArrayStore,
+    LivePart,
+    PageItem,
+    attempts_of,
+    grouped,
+)
 from bioeval.tallies import per_cent
 from bioeval.views import Images, term_translator
 from bioeval.views.plots import plot_files, save

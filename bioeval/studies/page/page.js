@@ -101,9 +101,18 @@
 
   const digits = (x) => (Number.isNaN(x) ? "nan" : x === Infinity ? "inf" : x === -Infinity ? "-inf" : String(x));
   const grouped = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  // As Python does it: of two numbers that are equally near, the even one.
+  function fixed(x, decimals) {
+    const text = x.toFixed(decimals);
+    const all = x.toFixed(60);
+    const point = all.indexOf(".") + 1;
+    if (!/^50*$/.test(all.slice(point + decimals))) return text;
+    const down = all.slice(0, decimals ? point + decimals : point - 1);
+    return Number(down.at(-1)) % 2 === 0 ? down : text;
+  }
   function percent(x, decimals) {
     if (Number.isNaN(x)) return "n/a";
-    const text = (100 * x).toFixed(decimals);
+    const text = fixed(100 * x, decimals);
     const least = 10 ** -decimals;
     if (x > 0 && Number(text) === 0) return `< ${least.toFixed(decimals)} %`;
     if (x < 1 && Number(text) === 100) return `> ${(100 - least).toFixed(decimals)} %`;
@@ -119,7 +128,8 @@
     }
     return String(Number(x.toPrecision(precision)));
   }
-  const score = (x) => (Number.isFinite(x) ? general(x, 6) : Number.isNaN(x) ? "n/a" : digits(x));
+  const whole = (x) => Number.isInteger(x) && Math.abs(x) < 1e15;
+  const score = (x) => (whole(x) ? String(x) : Number.isFinite(x) ? general(x, 6) : Number.isNaN(x) ? "n/a" : digits(x));
   // A threshold, rounded so that it accepts no more.
   function stricter(x, larger) {
     const near = Number.isFinite(x) ? Number(x.toPrecision(6)) : x;
@@ -127,12 +137,8 @@
     const unit = 10 ** (Number(x.toExponential(20).split("e")[1]) - 5);
     return score(near + (larger ? unit : -unit));
   }
-  function count(x) {
-    if (!Number.isFinite(x)) return "n/a";
-    if (Number.isInteger(x)) return grouped(String(x));
-    const [whole, rest] = x.toFixed(2).split(".");
-    return `${grouped(whole)}.${rest}`;
-  }
+  const count = (x) => (Number.isFinite(x) ? grouped(String(x)) : "n/a");
+  const number = (x, decimals) => (Number.isFinite(x) ? fixed(x, decimals) : "n/a");
   // A proportion that was typed: 0.001, 0.1 % or 1/1000.
   function proportion(text) {
     const [, number, over, sign] = text.trim().match(/^([\d.]+(?:e-?\d+)?)(?:\s*\/\s*([\d.]+))?\s*(%?)$/i) || [];
@@ -182,6 +188,10 @@
     for (const { element, part } of live) {
       if (!part) continue;
       const { variable, format } = element.dataset;
+      if (variable === "rank") {
+        element.textContent = element.dataset.value = String(rank);
+        continue;
+      }
       const row = rows.get(part.number);
       const own = at.get(part.group);
       const x = variable === "threshold" ? usedBy(part, row) : valueOf(part, variable, row, rank);
@@ -191,15 +201,10 @@
       let text;
       if (format === "percent") text = percent(x, Number(element.dataset.decimals));
       else if (format === "count") text = count(x);
+      else if (format === "number") text = number(x, Number(element.dataset.decimals));
       else text = variable === "threshold" ? stricter(x, part.larger) : score(x);
       element.textContent = "bare" in element.dataset ? text.replace(/ %$/, "") : text;
     }
-    for (const element of all("[data-used]")) {
-      const part = parts.get(Number(element.dataset.used));
-      const row = rows.get(part.number);
-      element.textContent = stricter(usedBy(part, row), part.larger);
-    }
-    for (const element of all("[data-rank-now]")) element.textContent = String(rank);
     for (const mover of movers) {
       const part = parts.get(mover.part);
       const row = rows.get(mover.part);

@@ -31,9 +31,11 @@ def report(
 
     Parameters
     ----------
-    results : xarray.Dataset, xarray.DataTree, explained row, or mapping of str to these
-        What a function of bioeval returned, or several systems by name. A dataset that was loaded
-        from a file is one too. Rows that :func:`explain` returned have a section each.
+    results : xarray.Dataset, xarray.DataTree, explained row, or mapping or list of these
+        What a function of bioeval returned, several systems by name, or several results of the same
+        systems as a list: ``[be.evaluate(scores), be.study_threshold(scores, "far=0.01"),
+        be.check_data(scores)]``. A dataset that was loaded from a file is one too. Checks of data
+        and rows that :func:`explain` returned have a section each.
     path : path
         The HTML file to write, completely or not at all.
     title : str, optional

@@ -15,8 +15,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import DataError
-from bioeval.base import larger_is_closer, manifests, offered_value, printable
-from bioeval.base.manifest import PageSection
+from bioeval.base import larger_is_closer, manifests, printable
+from bioeval.document import Label, Text, say
 from bioeval.results import ResultThresholds, RuleOf
 from bioeval.studies.page.support import (
     RULES,
@@ -27,30 +27,31 @@ from bioeval.studies.page.support import (
     rule_kept,
 )
 from bioeval.tallies import Rule
-from bioeval.views import TASKS, datasets, term_translator, value_of
+from bioeval.views import TASKS, datasets, value_of
 
 _T = TypeVar("_T")
 _Key = TypeVar("_Key", bound=Hashable)
 
-#: Results of studies, by a variable that only they have, and what their studies say of them.
+#: Results of studies, by a variable that only they have.
 _OTHERS: dict[str, str] = {}
-SECTIONS: dict[str, PageSection] = {}
 for _study in manifests().values():
     _OTHERS |= _study.nodes
-    for _section in _study.sections:
-        SECTIONS[_section.of] = _section
 
-#: Tasks of an evaluation, by their name in the attributes of a dataset.
-_NODES = {
-    "verification, single-template": "verification/single",
-    "verification, multi-template": "verification/multi",
-    "open-set identification": "open_set",
-    "closed-set identification": "closed_set",
-    "re-identification": "reid",
-    "GOM": "gom",
+#: Tasks of an evaluation besides verification, by a variable that only they have.
+_TASKS = {
+    "mrep": "gom",
+    "mrep_mean": "gom",
+    "mean_ap": "reid",
+    "mean_ap_mean": "reid",
+    "dir": "open_set",
+    "dir_mean": "open_set",
+    "dir_at_far": "open_set",
+    "cms": "closed_set",
+    "cms_mean": "closed_set",
 }
 
-_IN_FOLDS = ", in folds"
+#: The system of results that name none.
+_UNNAMED = "results"
 
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
@@ -58,6 +59,9 @@ NOT_SHARED = "not_shared"
 
 #: The tasks that share a section.
 BOTH = ("verification/single", "verification/multi")
+
+#: The tasks of an evaluation, whose tables are the page's own.
+EVALUATED = (*BOTH, "open_set", "closed_set", "reid", "gom")
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,10 @@ class PageItem:
             return self.title
         return self.title[0].lower() + self.title[1:]
 
-    def names_over(self, *dims: str) -> list[str]:
-        """Return the names of the variables that have these dimensions, and no other."""
-        return [str(name) for name, x in self.dataset.data_vars.items() if x.dims == dims]
+    @property
+    def templates(self) -> str:
+        """How many templates of a subject a claim is compared with; empty of other tasks."""
+        return self.task.partition("/")[2] if self.task in BOTH else ""
 
 
 def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_T]]:
@@ -113,8 +118,12 @@ def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_
 
 def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
-    parts = {}
-    for place, part in enumerate(list(_items(results, name))):
+    parts: dict[tuple[str, str], PageItem] = {}
+    found = list(_items(results, name))
+    named = {part.system for part in found} - {_UNNAMED}
+    for place, part in enumerate(found):
+        if part.system == _UNNAMED and len(named) == 1 and part.task != "comparison":
+            part = replace(part, system=next(iter(named)))
         if (part.system, part.task) in parts:
             raise DataError(
                 f"two results are called {part.task!r} of {part.system!r}; name the systems in a "
@@ -136,6 +145,10 @@ def _order(part: PageItem) -> int:
 
 def _items(results: Any, name: str) -> Iterator[PageItem]:
     """Yield the datasets of the results of a system of this name, or of several."""
+    if isinstance(results, list):
+        for result in results:
+            yield from _items(result, name)
+        return
     if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
         for system, of_system in results.items():
             yield from _items(of_system, str(system))
@@ -150,7 +163,7 @@ def _items(results: Any, name: str) -> Iterator[PageItem]:
             continue
         system, task = _split(path, dataset)
         system = "/".join(filter(None, (name, system)))
-        system = system or str(dataset.attrs.get("system", "")) or "results"
+        system = system or str(dataset.attrs.get("system", "")) or _UNNAMED
         if "threshold" in dataset.coords and dataset["threshold"].dims == ("threshold",):
             dataset = dataset.sortby("threshold")  # those of be.at are in the order given
         if "threshold_lookup" in dataset.attrs:  # rates of be.at, those of a threshold of the grid
@@ -170,33 +183,17 @@ def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
 
 
 def _task_of(dataset: xr.Dataset) -> str:
-    """Return the task of a dataset by its variables, or by what it says of itself."""
-    said = str(dataset.attrs.get("task", ""))
-    if node := _node(dataset):
-        return node
-    if said.endswith(_IN_FOLDS):
-        bare = said.removesuffix(_IN_FOLDS)
-        return f"folds/{_NODES.get(bare, bare)}"
-    if said.startswith("verification"):
-        return f"verification/{dataset.attrs.get('templates', 'single')}"
-    return _NODES.get(said, re.sub(r"\W+", "_", said).strip("_") or "results")
-
-
-def _node(dataset: xr.Dataset) -> str:
+    """Return the task of a dataset by its variables, else by what it says of itself."""
     for name, node in _OTHERS.items():
         if name in dataset:
             return node
-    return ""
-
-
-def section_told(dataset: xr.Dataset) -> PageSection | None:
-    """Return what a study says of its results; None of other results."""
-    return SECTIONS.get(_node(dataset))
-
-
-def call_of_study(function: str, *given: Any) -> Any:
-    """Return what a function of a study makes."""
-    return offered_value(function)(*given)
+    task = next((task for name, task in _TASKS.items() if name in dataset), "")
+    said = str(dataset.attrs.get("task", ""))
+    if not task and ("gar" in dataset or "far" in dataset or "eer" in dataset):
+        task = f"verification/{dataset.attrs.get('templates', 'single')}"
+    if "fold" in dataset.dims:
+        return f"folds/{task}"
+    return task or re.sub(r"\W+", "_", said).strip("_") or "results"
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:
@@ -210,8 +207,8 @@ def systems_of(parts: list[PageItem]) -> list[str]:
 
 
 def section_of(part: PageItem) -> str:
-    """Return the section that a part is shown in; both kinds of verification share one."""
-    return "verification" if part.task in BOTH else part.task
+    """Return the section that a part is shown in: of both kinds of verification, of all folds."""
+    return "verification" if part.task in BOTH else part.task.partition("/")[0]
 
 
 def labelled(parts: list[PageItem]) -> list[PageItem]:
@@ -221,35 +218,53 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
     with_labels = []
     for part in parts:
         said = [part.system] if several else []
-        if both and part.task in BOTH:
-            said.append(f"{part.task.partition('/')[2]}-template")
+        if both and part.templates:
+            said.append(f"{part.templates}-template")
         with_labels.append(replace(part, label=", ".join(said)))
     return with_labels
 
 
-def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
-    """Return warnings about systems that do not share their attempts."""
-    doubts = []
-    first: dict[str, tuple[str, tuple[str, str]]] = {}
+def attempts_of(part: PageItem, name: str) -> int:
+    """Return the number of attempts below a rate; 0 where unknown."""
+    return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0
+
+
+def searches_of(part: PageItem) -> int:
+    """Return the number of searches below a rate at ranks; 0 where unknown."""
+    return attempts_of(part, "attempts") or attempts_of(part, "queries")
+
+
+def doubts_of_systems(parts: list[PageItem]) -> list[tuple[str, Text]]:
+    """Return the tasks in which systems do not share their attempts, with a warning of each."""
+    doubts: list[tuple[str, Text]] = []
+    first: dict[str, tuple[str, Text]] = {}
     for part in sorted(parts, key=lambda part: part.place):
+        if part.task not in EVALUATED:
+            continue
         genuine = value_of(part.dataset, "genuine_attempts")
         impostor = value_of(part.dataset, "impostor_attempts")
         if genuine is None or impostor is None:
             continue
-        numbers = f"{genuine:,.0f}", f"{impostor:,.0f}"
-        system, known = first.setdefault(part.task, (part.system, numbers))
-        text = str(part.dataset.attrs.get(NOT_SHARED, ""))
-        if not text and numbers != known:
-            text = (
-                f"{system} and {part.system} have different attempts: {system} {known[0]} "
-                f"genuine and {known[1]} impostor, {part.system} {numbers[0]} and {numbers[1]}"
+        own = say(
+            "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
+        )
+        system, known = first.setdefault(part.task, (part.system, own))
+        text: Text = str(part.dataset.attrs.get(NOT_SHARED, ""))
+        if not text and own != known:
+            text = say(
+                "{a} and {b} have different attempts: {a} {known} impostor, {b} {own}",
+                a=Label(system),
+                b=Label(part.system),
+                known=known,
+                own=own,
             )
         if text:
-            text += ". Rates are of different data; bioeval compare uses the common data"
-            text = term_translator(part.dataset)(text)
-            doubt = {"text": text, "of": part.title, "serious": True}
-            if doubt not in doubts:
-                doubts.append(doubt)
+            text = say(
+                "{text}. Rates are of different data; bioeval compare uses the common data",
+                text=text,
+            )
+            if (part.title, text) not in doubts:
+                doubts.append((part.title, text))
     return doubts
 
 
@@ -470,9 +485,9 @@ class Chosen:
     threshold: float  # of the rows of the leading part
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
-    rule: str = ""  # in words, of one that a study chose
+    rule: str = ""  # in words, of one that was not chosen for a rate
     given: bool = False  # whether a user gave it, so that it was chosen for no rate
-    why: str = ""  # a sentence: how far the data support its FAR target, or that they support none
+    why: Text = ""  # a sentence: how far the data support its FAR target, or that they support none
 
 
 class LiveState:
@@ -602,7 +617,8 @@ def _choose(leader: LivePart) -> Chosen:
 
     Other systems are at the loosest threshold of their own with the same FAR.
     """
-    dataset, why = leader.part.dataset, ""
+    dataset = leader.part.dataset
+    why: Text = ""
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:
         limits = dataset[name]
@@ -642,7 +658,7 @@ def _rules_kept(dataset: xr.Dataset) -> dict[float, RuleOf | None]:
     return {x: rule_kept(x, n, people) for x, n in zip(targets, expected, strict=True) if x > 0}
 
 
-def _doubt_of(dataset: xr.Dataset, target: float) -> str:
+def _doubt_of(dataset: xr.Dataset, target: float) -> Text:
     """Return a sentence on the FAR target of a study that the data do not support, or not well."""
     if "expected_false_accepts" not in dataset:
         return ""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bioeval.document import Text, say
 from bioeval.results import ComparedPeople, RuleOf
-from bioeval.tallies import per_cent
 
 #: The rules, the more demanding one first.
 RULES = (RuleOf(30), RuleOf(3))
@@ -40,7 +40,7 @@ def rule_kept(target: float, expected: float, people: ComparedPeople | None) -> 
     return None
 
 
-def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
+def support(target: float, expected: float, people: ComparedPeople | None = None) -> Text:
     """Return what a FAR target lacks, by the rules of 30 and 3; empty if nothing."""
     if np.isnan(expected) or not target > 0:
         return ""
@@ -53,39 +53,46 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
         return f"weak: {needed} are needed (rule of 30)"
     if expected >= 1:
         return f"not supported at 95 %, even without an error: {needed} are needed (rule of 3)"
-    return "not supported: the same as at FAR = 0"
+    return say("not supported: the same as at {far} = 0")
 
 
-def reason_for_target(target: float, rule: RuleOf, people: ComparedPeople | None) -> str:
+def reason_for_target(target: float, rule: RuleOf, people: ComparedPeople | None) -> Text:
     """Return a sentence on why a page opens at the smallest FAR target that `rule` supports."""
-    said = (
-        f"FAR {per_cent(target)} is the smallest FAR target at which at least {rule} false "
-        f"accepts are expected{_counted_once(people)}"
+    return say(
+        "{far} {target:rate} is the smallest {far} target at which at least {rule} {false accepts} "
+        "are expected{once}{weak}.",
+        target=target,
+        rule=int(rule),
+        once=_counted_once(people),
+        weak="" if rule == RULES[0] else f"; at none are {RULES[0]} expected",
     )
-    if rule != RULES[0]:
-        return f"{said}; at none are {RULES[0]} expected."
-    return f"{said}."
 
 
-def doubt_of_target(target: float, kept: RuleOf | None, people: ComparedPeople | None) -> str:
+def doubt_of_target(target: float, kept: RuleOf | None, people: ComparedPeople | None) -> Text:
     """Return a sentence on a FAR target that the data do not support, or not well; else empty."""
     if kept == RULES[0]:
         return ""
     missed, verdict = RULES[0], "is weakly supported"
     if kept is None:
         missed, verdict = RULES[1], "is not supported"
-    return (
-        f"FAR {per_cent(target)} {verdict} by these data: fewer than {missed} false accepts are "
-        f"expected{_counted_once(people)} (rule of {missed})."
+    return say(
+        "{far} {target:rate} {verdict} by these data: fewer than {missed} {false accepts} are "
+        "expected{once} (rule of {missed}).",
+        target=target,
+        verdict=verdict,
+        missed=int(missed),
+        once=_counted_once(people),
     )
 
 
-def none_supported(targets: Sequence[float], people: ComparedPeople | None) -> str:
+def none_supported(targets: Sequence[float], people: ComparedPeople | None) -> Text:
     """Return a sentence that no FAR target of a result is supported."""
-    largest = per_cent(max(targets))
-    return (
-        f"No FAR target of these results is supported: even at FAR {largest}, fewer than "
-        f"{RULES[1]} false accepts are expected{_counted_once(people)} (rule of {RULES[1]})."
+    return say(
+        "No {far} target of these results is supported: even at {far} {target:rate}, fewer than "
+        "{rule} {false accepts} are expected{once} (rule of {rule}).",
+        target=max(targets),
+        rule=int(RULES[1]),
+        once=_counted_once(people),
     )
 
 

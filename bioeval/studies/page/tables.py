@@ -1,58 +1,53 @@
-"""The tables of a page: live rates, single figures, values at FAR targets and ranks, the rest."""
+"""The tables of a page of evaluations: live rates, measures, FAR targets, costs, single figures."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from bioeval.base import scalar_registry
-from bioeval.studies.page import words
+from bioeval.base import larger_is_closer, scalar_registry
+from bioeval.document import (
+    Column,
+    Count,
+    Label,
+    Number,
+    Quantity,
+    Rate,
+    Score,
+    Table,
+    Term,
+    Text,
+    cell_of_scalar,
+    label_of,
+    say,
+    threshold_to_install,
+)
 from bioeval.studies.page.parts import (
     RATES,
     LivePart,
     LiveRow,
     LiveState,
     PageItem,
-    call_of_study,
+    attempts_of,
     grouped,
     section_of,
-    section_told,
 )
 from bioeval.studies.page.support import people_of, support
-from bioeval.studies.page.words import (
-    LONG,
-    Bounded,
-    Number,
-    PageTable,
-    Text,
-    attempts_of,
-    searches_of,
-    shape_of,
-    table_of,
-)
-from bioeval.tallies import per_cent
-from bioeval.views import Images, Thumbnail, report_ranks, term_translator
-from bioeval.views.tables import decimals_for
-
-#: Rows of a table, at most: more are cut, and the table says so.
-MOST_ROWS = 400
-
-_TARGETS = {"far_target": "FAR target", "frr_target": "FRR target"}
-
-# Dimensions whose values are curves, or have a table of their own.
-_CURVES = ("threshold", "rank", *_TARGETS, "recall_level")
+from bioeval.studies.page.writer import PART
+from bioeval.views import Lines, rows_of_task
 
 _ENDS = ("_low", "_high")
 
+#: A row of a table, with the part that it is of.
+Row = tuple[PageItem, Sequence[Text | None]]
+
 
 @dataclass(frozen=True)
-class ScalarSection:
+class TaskParts:
     """The parts of a section, each with its label before its rows if `several`."""
 
     parts: list[PageItem]
@@ -67,49 +62,44 @@ class ScalarSection:
     def title(self) -> str:
         """The title: the task of the parts, or what their tasks have in common."""
         titles = list(grouped(self.parts, lambda part: part.title))
-        if len(titles) == 1:
-            return titles[0]
-        return titles[0].partition(",")[0]
+        return titles[0] if len(titles) == 1 else "Verification"
 
     @property
-    def label_head(self) -> str:
-        """The heading above the labels of the parts."""
+    def _keys(self) -> list[Column]:
+        """The columns that tell the parts apart."""
+        keys = []
         if len(grouped(self.parts, lambda part: part.system)) > 1:
-            return "System"
-        return "Templates"
-
-    @property
-    def interval_heads(self) -> list[str]:
-        """The headings above both ends of intervals."""
-        said = {str(part.dataset.attrs.get("confidence", "")) for part in self.parts} - {""}
-        level = f"{100 * float(said.pop()):g} % " if len(said) == 1 else ""
-        return [f"{level}from", "to"]
+            keys.append(Column("system", "system"))
+        if len(grouped(self.parts, lambda part: part.templates)) > 1:
+            keys.append(Column("templates", "templates"))
+        return keys
 
     def table(
-        self, name: str, title: str, heads: list[str], rows: Iterable[Row], **how: Any
-    ) -> PageTable | None:
+        self, name: str, title: Text, columns: Sequence[Column], rows: Iterable[Row], **more: Any
+    ) -> Table | None:
         """Return a table of rows, each with the part that it is of; None without any."""
+        keys = self._keys
         body = []
         for part, cells in rows:
-            if self.several:
-                body.append([part.label, *cells])
-            else:
-                body.append(cells)
-        if self.several:
-            heads = [self.label_head, *heads]
-        if body:
-            return PageTable(name, f"{self.title}: {title}", heads, body, **how)
-        return None
+            of = {"system": Label(part.system), "templates": part.templates}
+            body.append([*(of[key.name] for key in keys), *cells])
+        if not body:
+            return None
+        return Table(name, [*keys, *columns], body, title=title, **more)
 
 
-#: A row of a table, with the part that it is of.
-Row = tuple[PageItem, list[Any]]
+def at_part(part: PageItem, /, **more: Any) -> dict[str, Any]:
+    """Return the coordinates of a number of a part."""
+    return {"system": part.system, "task": part.task, **more}
 
 
-def live_table(section: ScalarSection, rows: list[LiveRow], state: LiveState) -> PageTable | None:
+# ------------------------------------------------------------------------ live rates
+
+
+def live_table(section: TaskParts, rows: list[LiveRow], state: LiveState) -> Table | None:
     """Return the rates of one task at the threshold and the rank of the page."""
-    body = []
-    moved = {}
+    body: list[Row] = []
+    moved: dict[str, Text] = {}
     for at in rows:
         for name in _rates_of(at.live):
             if name in at.live.ranked or name in at.live.by_rank:
@@ -120,18 +110,28 @@ def live_table(section: ScalarSection, rows: list[LiveRow], state: LiveState) ->
             moved.setdefault("threshold", "threshold")
             anchor = state.anchors[at.live.group]
             if anchor is not at.live:  # the task whose threshold it is
-                of = " ".join(reversed(anchor.part.words.split(", ")))
+                of = anchor.part.words
+                if anchor.part.templates:
+                    of = f"{anchor.part.templates}-template verification"
                 moved["threshold"] = f"threshold of {of}"
                 break
-    heads = ["Rate", "Value", *section.interval_heads, "Count", "Attempts"]
-    return section.table(
-        f"rates-{section.name}",
-        f"rates at the {' and the '.join(moved.values())}",
-        [*heads, "Threshold used"],
-        body,
-        live=True,
-        closed=len(body) > LONG,
-    )
+    columns = [
+        Column("rate", "rate"),
+        Column("value", "value"),
+        Column("count", "count"),
+        Column("attempts", "attempts"),
+        Column("threshold", "threshold used"),
+    ]
+    where = list(moved.values())
+    title = say("{title}: rates at the {where}", title=section.title, where=where[0])
+    if len(where) > 1:
+        title = say(
+            "{title}: rates at the {first} and the {second}",
+            title=section.title,
+            first=where[0],
+            second=where[1],
+        )
+    return section.table("rates", title, columns, body)
 
 
 _COUNTS = dict(RATES.values())  # of the rates, with the names of their attempts
@@ -146,417 +146,227 @@ def _rates_of(live: LivePart) -> Iterator[str]:
             yield name
 
 
-def _live_row(at: LiveRow, name: str) -> list[Any]:
-    """Return a rate with its interval, its counts, and the threshold that it is at."""
-    part = at.part
+def _live_row(at: LiveRow, name: str) -> list[Text | None]:
+    """Return a rate with its interval, its count, and the threshold that it is at."""
     count, attempts = RATES.get(name, ("", ""))
-    total = attempts_of(part, attempts)
-
-    def number(variable: str, shape: str) -> Any:
-        if not at.live.has(variable):
-            return ""
-        value = at.value(variable)
-        return Number(part, variable, value, shape, decimals_for(total), live=True)
-
-    shape = shape_of(part, name)
-    label = term_translator(part.dataset)(words.label(name))
-    row = [
-        Text(label, str(part.dataset[name].attrs.get("long_name", ""))),
-        number(name, shape),
-        number(f"{name}_low", shape),
-        number(f"{name}_high", shape),
-        number(count, "count"),
-        "",
-        "",
+    total = attempts_of(at.part, attempts)
+    return [
+        _label(at.part, name),
+        live_value(at, name),
+        live_count(at, count) if count and at.live.has(count) else None,
+        Count(total) if total else None,
+        None if name in at.live.by_rank else live_threshold(at),
     ]
-    if total:
-        row[5] = Text(f"{total:,}", right=True)
-    if name not in at.live.by_rank:
-        used = words.threshold(at.threshold, part.kind)
-        row[6] = Text(used, used=at.live.number, right=True)
-    return row
 
 
-#: The figures that people quote, in their order; a page shows these and folds the others.
-_QUOTED = (
-    *("assured_threshold", "assured_far", "assured_frr"),
-    *("threshold", "optimistic_far", "optimistic_frr"),
-    *(name for name, scalar in scalar_registry().items() if scalar.quoted),
-    *("genuine_attempts", "impostor_attempts"),
-)
+def _label(part: PageItem, name: str) -> Text:
+    """Return the label of a rate or of a scalar; of another variable its name."""
+    if name in ("far", "frr", "gar", "grr", "dir", "cms"):
+        return Term(name)
+    scalar = scalar_registry().get(name)
+    if scalar is not None and scalar.label and "{" not in scalar.label:
+        return label_of(scalar)
+    return Label(name.upper() if name == "cmc" else name)
 
 
-def _place(figure: tuple[str, str]) -> tuple[int, bool]:
-    """Return the place of a figure by its name: quoted, labelled, others."""
-    name = figure[0]
-    labelled = words.has_label(name.removesuffix("_threshold"))
-    if name in _QUOTED:
-        return _QUOTED.index(name), not labelled
-    return len(_QUOTED), not labelled
+def live_value(at: LiveRow, name: str) -> Quantity:
+    """Return a rate, or another number, at the row where the page opens, with its interval."""
+    interval = None
+    if at.live.has(f"{name}_low"):
+        interval = at.value(f"{name}_low"), at.value(f"{name}_high")
+    total = attempts_of(at.part, RATES.get(name, ("", ""))[1]) or None
+    more: dict[str, Any] = {"interval": interval, "variable": name, "at": _moves(at)}
+    value = float(at.value(name))
+    scalar = scalar_registry().get(name)
+    if name in RATES or (scalar is not None and scalar.percent):
+        return Rate(value, attempts=total, **more)
+    return Number(value, decimals=3, **more)
 
 
-def scalar_tables(section: ScalarSection) -> list[PageTable]:
-    """Return the single figures of a section, its parts side by side: those quoted, and all.
-
-    More than two parts are rows of the first table, and columns of the second.
-    """
-    parts = section.parts
-    meanings: dict[str, str] = {}
-    for part in parts:
-        for name in _figures(part):
-            meanings.setdefault(name, str(part.dataset[name].attrs.get("long_name", "")))
-    if not meanings:
-        return []
-    meanings = dict(sorted(meanings.items(), key=_place))
-    quoted = {name: meanings[name] for name in _QUOTED if name in meanings}
-    name, title = f"figures-{section.name}", f"{section.title}: single figures"
-    whole = _figure_table(section, name, title, meanings)
-    if len(meanings) <= len(_QUOTED) or not quoted:
-        return [whole]
-    if len(parts) > 2:
-        first = _column_for_each(section, name, title, quoted)
-    else:
-        first = _figure_table(section, name, title, quoted)
-    all_title = f"{section.title}: all single figures"
-    return [first, replace(whole, name=f"all-{name}", caption=all_title, closed=True)]
+def live_count(at: LiveRow, name: str) -> Quantity:
+    """Return a count at the row where the page opens; a mean of counts has decimals."""
+    value, more = at.value(name), {"variable": name, "at": _moves(at)}
+    if at.part.dataset[name].dtype.kind in "iu":
+        return Count(value, **more)
+    return Number(value, decimals=2, **more)
 
 
-def _column_for_each(
-    section: ScalarSection, name: str, title: str, quoted: Iterable[str]
-) -> PageTable:
-    """Return a table with a column for each figure."""
-    translate = term_translator(section.parts[0].dataset)
-    heads = [section.label_head, *map(translate, map(words.label, quoted))]
-    rows = []
+def live_threshold(at: LiveRow) -> Score:
+    """Return the threshold of the row where the page opens."""
+    return threshold_to_install(at.threshold, at.part.kind, variable="threshold", at=_moves(at))
+
+
+def _moves(at: LiveRow) -> dict[str, Any]:
+    return at_part(at.part, **{PART: at.live.number})
+
+
+# ------------------------------------------------------------------------ measures
+
+
+def measure_table(section: TaskParts) -> Table | None:
+    """Return the measures of parts that the terminal shows, those of one label together."""
+    by_label: dict[str, list[Row]] = {}
+    lines, thresholds = Lines(), False
     for part in section.parts:
-        rows.append([part.label, *_figures_of(part, quoted)])
-    return PageTable(name, title, heads, rows)
-
-
-def _figure_table(
-    section: ScalarSection, name: str, title: str, meanings: dict[str, str]
-) -> PageTable:
-    """Return a table with a row for each figure."""
-    parts = section.parts
-    translate, wide = term_translator(parts[0].dataset), len(parts) > 2
-    body = []
-    for figure, meaning in meanings.items():
-        label = words.label(figure)
-        row: list[Any] = [Text(translate(label), meaning)]
-        for part in parts:
-            row += _figures_of(part, [figure])
-        if not wide:
-            row.append("" if meaning == label else meaning)
-        body.append(row)
-    heads = ["Figure", _value_head(parts[0])]
-    if section.several:
-        heads[1:] = map(attrgetter("label"), parts)
-    if not wide:
-        heads.append("Meaning")
-    return PageTable(name, title, heads, body)
-
-
-def cost_table(section: ScalarSection) -> PageTable | None:
-    """Return the smallest costs of the parts of a section, with what they are of."""
-    body = []
-    heads: list[str] = []
-    for part in section.parts:
-        names = part.names_over("cost")
-        names.sort(key=lambda name: not name.startswith("cost_"))  # what they are of comes first
-        heads = heads or list(map(_head, names))
-        for i in range(part.dataset.sizes.get("cost", 0)):
-            cells = [_cell(part, name, part.dataset[name].values[i], {"cost": i}) for name in names]
-            body.append((part, cells))
-    return section.table(f"{section.name}-cost", "values by cost", heads, body)
-
-
-def _value_head(part: PageItem) -> str:
-    said = str(part.dataset.attrs.get("confidence", ""))
-    if said and any(f"{name}_low" in part.dataset for name in _figures(part)):
-        return f"Value and {100 * float(said):g} % interval"
-    return "Value"
-
-
-def _figures(part: PageItem) -> list[str]:
-    """Return the scalars shown in rows, without confidence limits and means over folds."""
-    names = []
-    hidden = {"independent_impostors"}  # impostor pairs by another name
-    for name in part.names_over():
-        if part.dataset[name].dtype.kind in "iufb":
-            names.append(name)
-            hidden |= {f"{name}_low", f"{name}_high"}
-    for stem in _means(part):
-        for key in _SUMMARIES:
-            hidden.add(f"{stem}_{key}")
-    return [name for name in names if name not in hidden]
-
-
-def _figures_of(part: PageItem, names: Iterable[str]) -> Iterator[Any]:
-    """Yield some figures of a part with their intervals; empty where it has none."""
-    decimals = decimals_for(attempts_of(part, "impostor_attempts"))
-    for name in names:
-        if name not in part.dataset:
-            yield ""
-            continue
-        shape = shape_of(part, name)
-        value = _scalar(part, name, shape, decimals)
-        low = _scalar(part, f"{name}_low", shape, decimals)
-        assert value is not None
-        yield Bounded(value, low, _scalar(part, f"{name}_high", shape, decimals))
-
-
-def _scalar(part: PageItem, name: str, shape: str, decimals: int) -> Number | None:
-    """Return a variable without dimensions; None where the dataset has none of the name."""
-    if name not in part.dataset or part.dataset[name].ndim:
-        return None
-    return Number(part, name, part.dataset[name].item(), shape, decimals)
-
-
-# Summaries over folds or repeats, with their heads.
-_SUMMARIES = {
-    "mean": "Mean",
-    "low": "Interval from",
-    "high": "to",
-    "sd": "Standard deviation",
-    "se": "Standard error",
-    "pooled": "Pooled",
-    "folds": "Folds",
-}
-
-
-def _means(part: PageItem) -> Iterator[str]:
-    """Yield the scalars with a mean over folds or repeats."""
-    for name in part.names_over():
-        if name.endswith("_mean"):
-            yield name.removesuffix("_mean")
-
-
-def mean_table(section: ScalarSection) -> PageTable | None:
-    """Return means over folds or repeats with their intervals, one row each."""
-    body = []
-    for part in section.parts:
-        for stem in _means(part):
-            shapes = dict.fromkeys(_SUMMARIES, shape_of(part, f"{stem}_mean"))
-            shapes["folds"] = "count"
-            cells: list[Any] = [words.label(stem)]
-            for key, shape in shapes.items():
-                cells.append(_scalar(part, f"{stem}_{key}", shape, 3) or "")
-            body.append((part, cells))
-    heads = ["Measure", *_SUMMARIES.values()]
-    return section.table(f"means-{section.name}", "means over folds", heads, body)
-
-
-def study_tables(section: ScalarSection) -> Iterator[PageTable]:
-    """Yield the tables that studies make of their results; some are of all systems together."""
-    joined: dict[str, list[tuple[PageItem, PageTable]]] = {}
-    for part in section.parts:
-        told = section_told(part.dataset)
-        if told is None or not told.tables:
-            continue
-        for given in call_of_study(told.tables, part.dataset):
-            table = table_of(given, part)
-            if told.joined:
-                joined.setdefault(table.name, []).append((part, table))
+        for row in rows_of_task(part.dataset):
+            if "far_target" in row.value.at and "expected_false_accepts" in part.dataset:
+                continue  # which have a table with what supports them
+            value = row.value
+            if value.variable in part.dataset:
+                value = replace(value, at=at_part(part, **value.at))
             else:
-                yield replace(table, caption=f"{part.title}: {table.caption}")
-    for name, tables in joined.items():
-        first = tables[0][1]
-        rows = []
-        alike = True
-        for part, table in tables:
-            alike &= table.heads == first.heads
-            for row in table.rows:
-                rows.append((part, row))
-        file = f"{name}-{section.name}"
-        whole = section.table(file, first.caption, first.heads, rows, note=first.note)
-        if whole is not None and alike:
-            yield whole
+                value = replace(value, variable="")
+            over = row.over
+            cells: list[Text | None] = [
+                row.label,
+                value,
+                None if row.threshold is None else _used(row.threshold, part),
+                None if over.genuine is None else Count(over.genuine),
+                None if over.impostor is None else Count(over.impostor),
+                Count(over.subjects) if over.subjects else None,
+            ]
+            thresholds |= row.threshold is not None
+            by_label.setdefault(lines.write(row.label), []).append((part, cells))
+    columns = [
+        Column("measure", "measure"),
+        Column("value", "value"),
+        Column("threshold", "threshold"),
+        Column("genuine", "genuine" if thresholds else "searches"),
+        Column("impostor", "impostor"),
+        Column("subjects", "subjects"),
+    ]
+    rows = [row for of_label in by_label.values() for row in of_label]
+    return section.table("measures", say("{title}: measures", title=section.title), columns, rows)
 
 
-def target_table(section: ScalarSection) -> PageTable | None:
-    """Return the values at each FAR target, with a warning where the data cannot support it."""
-    body = []
-    what, title = "FRR", "FRR at FAR targets"
-    if "dir_at_far" in section.parts[0].dataset:
-        what, title = "DIR", "DIR at FAR targets, rank 1"
+def _used(threshold: float, part: PageItem) -> Score:
+    """Return a threshold, which people may install, rounded to the stricter side."""
+    return Score(threshold, rounded="up" if larger_is_closer(part.kind) else "down")
+
+
+def target_table(section: TaskParts) -> Table | None:
+    """Return the values at each FAR target, with what supports it."""
+    rows: list[Row] = []
+    searched = "dir_at_far" in section.parts[0].dataset
     note = ""
     for part in section.parts:
-        if f"{what.lower()}_at_far_low" in part.dataset:
-            note = "The intervals include the uncertainty of the threshold for the FAR target."
         rate = "frr_at_far" if "frr_at_far" in part.dataset else "dir_at_far"
-        values = part.dataset.get(rate)
-        if values is None or "far_target" not in part.dataset.coords:
+        if rate not in part.dataset or "far_target" not in part.dataset.coords:
             continue
-        if {"far_target", "rank"}.issuperset(values.dims):
-            for i, target in enumerate(part.dataset["far_target"].values.tolist()):
-                body.append((part, _target_row(part, rate, i, target)))
-    heads = ["FAR target", f"{what} there", *section.interval_heads]
-    heads += ["Threshold", "False accepts expected", "Support"]
-    return section.table(f"far-targets-{section.name}", title, heads, body, note=note)
-
-
-def frr_target_table(section: ScalarSection) -> PageTable | None:
-    """Return the FAR at each FRR target."""
-    body = []
-    for part in section.parts:
-        values = part.dataset.get("far_at_frr")
-        if values is not None and values.dims == ("frr_target",):
-            for i, target in enumerate(part.dataset["frr_target"].values.tolist()):
-                row = _target_row(part, "far_at_frr", i, target, "frr_target")
-                body.append((part, row))
-    heads = ["FRR target", "FAR there", *section.interval_heads, "Threshold"]
-    return section.table(f"frr-targets-{section.name}", "FAR at FRR targets", heads, body)
-
-
-def _target_row(
-    part: PageItem, rate: str, i: int, target: float, dim: str = "far_target"
-) -> list[Any]:
-    """Return a rate at a target with its interval, its threshold, and what supports it."""
-    dataset = part.dataset
-    role = "genuine" if dim == "far_target" else "impostor"
-    decimals = decimals_for(attempts_of(part, f"{role}_attempts"))
-
-    def number(name: str, shape: str) -> Any:
-        if name not in dataset:
-            return ""
-        values, more = dataset[name], {dim: target}
-        if "rank" in values.dims:
-            values, more = values.isel(rank=0), {**more, "rank": int(values["rank"][0])}
-        return Number(part, name, values.values[i].item(), shape, decimals, more=more)
-
-    row = [
-        per_cent(target),
-        number(rate, "percent"),
-        number(f"{rate}_low", "percent"),
-        number(f"{rate}_high", "percent"),
-        number(f"threshold_at_{dim[:3]}", "score"),
+        if not {"far_target", "rank"}.issuperset(part.dataset[rate].dims):
+            continue
+        if f"{rate}_low" in part.dataset:
+            note = "The intervals include the uncertainty of the threshold for the {far} target."
+        for i, target in enumerate(part.dataset["far_target"].values.tolist()):
+            rows.append((part, _target_row(part, rate, i, target)))
+    columns = [
+        Column("far_target", say("{far} target")),
+        Column("value", say("{dir} there, rank 1" if searched else "{frr} there")),
+        Column("threshold", "threshold"),
+        Column("expected_false_accepts", say("{false accepts} expected")),
+        Column("support", "support"),
     ]
-    if dim == "far_target":
-        expected = number("expected_false_accepts", "count")
-        row += [expected, ""]
-        if expected:
-            row[-1] = support(target, float(expected.value), people_of(dataset))
-    return row
+    what = "{title}: {dir} at {far} targets" if searched else "{title}: {frr} at {far} targets"
+    title, notes = say(what, title=section.title), [say(note)] if note else []
+    return section.table("far-targets", title, columns, rows, notes=notes)
 
 
-def rank_table(section: ScalarSection) -> PageTable | None:
-    """Return the values at each reported rank."""
-    body = []
-    ranked = []
-    given = []
+def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Text | None]:
+    """Return a rate at a FAR target with its threshold, and what supports it."""
+    dataset = part.dataset
+    ranked = "rank" in dataset[rate].dims
+    at = at_part(part, far_target=target, **({"rank": 1} if ranked else {}))
+
+    def value(name: str) -> float:
+        values = dataset[name]
+        return float((values.isel(rank=0) if "rank" in values.dims else values).values[i])
+
+    interval = None
+    if f"{rate}_low" in dataset:
+        interval = value(f"{rate}_low"), value(f"{rate}_high")
+    total = attempts_of(part, "genuine_attempts") or None
+    threshold = expected = None
+    if "threshold_at_far" in dataset:
+        threshold = replace(
+            _used(value("threshold_at_far"), part), variable="threshold_at_far", at=at
+        )
+    if "expected_false_accepts" in dataset:
+        expected = value("expected_false_accepts")
+    return [
+        say("{target:rate}", target=target),
+        Rate(value(rate), interval, rate, at, attempts=total),
+        threshold,
+        None if expected is None else Number(expected, None, "expected_false_accepts", at),
+        None if expected is None else support(target, expected, people_of(dataset)),
+    ]
+
+
+def cost_table(section: TaskParts) -> Table | None:
+    """Return the smallest costs of the parts of a section, with what they are of."""
+    headings = {
+        "cost_prior": "genuine attempts, proportion",
+        "cost_miss": say("cost of a {false reject}"),
+        "cost_false_accept": say("cost of a {false accept}"),
+        "min_dcf": "minDCF",
+        "min_cost": "smallest cost, not normalised",
+        "min_cost_threshold": "at threshold",
+    }
+    rows: list[Row] = []
     for part in section.parts:
-        if report_ranks(part.dataset) and part.dataset.get("rank", [0])[0] == 1:
-            ranked.append(part)
-            given += part.names_over("rank")
-    shown = {}  # each column, with the rate that it is of
-    for rate in given:
-        if not rate.endswith((*_ENDS, "_count")):
-            for name in (rate, f"{rate}_low", f"{rate}_high"):
-                if name in given:
-                    shown[name] = rate
-    for part in ranked:
-        dataset, decimals = part.dataset, decimals_for(searches_of(part))
-        for rank in report_ranks(dataset):
-            cells = [f"{rank:,}"]
-            for name, rate in shown.items():
-                cell: Any = ""
-                if name in dataset:
-                    value = dataset[name].sel(rank=rank).item()
-                    cell = Number(
-                        part, name, value, shape_of(part, rate), decimals, more={"rank": rank}
-                    )
+        for i in range(part.dataset.sizes.get("cost", 0)):
+            cells: list[Text | None] = []
+            for name in headings:
+                value = float(part.dataset[name].values[i]) if name in part.dataset else math.nan
+                at = at_part(part, cost=i)
+                cell: Quantity = Number(value, digits=6, variable=name, at=at)
+                if name == "min_cost_threshold":
+                    cell = replace(_used(value, part), variable=name, at=at)
                 cells.append(cell)
-            body.append((part, cells))
-    if not shown:
-        return None
-    heads = ["Rank", *map(_head, shown)]
-    return section.table(f"ranks-{section.name}", "values at ranks", heads, body)
+            rows.append((part, cells))
+    columns = [Column(name, heading) for name, heading in headings.items()]
+    return section.table("cost", say("{title}: values by cost", title=section.title), columns, rows)
 
 
-def _head(name: str) -> str:
-    if name.endswith("_low"):
-        return f"{words.label(name.removesuffix('_low'))}, from"
-    if name.endswith("_high"):
-        return f"{words.label(name.removesuffix('_high'))}, to"
-    return words.label(name)
+def figure_table(section: TaskParts) -> Table | None:
+    """Return every variable without dimensions, with its meaning."""
+    rows: list[Row] = []
+    by_name: dict[str, list[Row]] = {}
+    for part in section.parts:
+        ends = {
+            f"{name}{end}"
+            for name, x in part.dataset.data_vars.items()
+            if not x.dims
+            for end in _ENDS
+        }
+        for name, variable in part.dataset.data_vars.items():
+            if variable.dims or variable.dtype.kind not in "iufb" or name in ends:
+                continue
+            meaning = str(variable.attrs.get("long_name", ""))
+            cells = [Label(name), _figure(part, str(name)), Label(meaning)]
+            by_name.setdefault(str(name), []).append((part, cells))
+    rows = [row for of_name in by_name.values() for row in of_name]
+    columns = [
+        Column("variable", "variable"),
+        Column("value", "value"),
+        Column("meaning", "meaning"),
+    ]
+    return section.table(
+        "figures", say("{title}: all single figures", title=section.title), columns, rows
+    )
 
 
-def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageTable]:
-    """Return the values over folds, groups, subjects and others, one table each."""
-    dataset, told = part.dataset, section_told(part.dataset)
-    if "value_a" in dataset:  # which has tables of its own
-        return
-    by_dims = grouped(map(str, dataset.data_vars), lambda name: tuple(map(str, dataset[name].dims)))
-    for dims, names in by_dims.items():
-        if not dims or dims == ("cost",) or not {"threshold", "rank"}.isdisjoint(dims):
-            continue
-        if set(_CURVES).issuperset(dims) or (dims == ("suspect",) and not dataset.sizes["suspect"]):
-            continue
-        if dims == ("reading",):  # whose calls are too wide for a page
-            names = [name for name in names if name not in ("call", "also", "distance")]
-        table = _values_by(part, dims, names, most=max(50, MOST_ROWS // systems))
-        sides = told.images.get(dims[0]) if told and len(dims) == 1 else None
-        if sides:
-            for k, name in enumerate(images.columns(dataset, sides), start=1):
-                table.heads.insert(k, f"{name.partition('_')[0].capitalize()} image")
-                for row, image in zip(table.rows, dataset[name].values, strict=False):
-                    row.insert(k, Thumbnail.of(images, str(image)))
-        if systems > 1:
-            name = f"{table.name}-{part.system}".replace("/", "-")
-            caption = f"{part.title} ({part.system}): {table.caption}"
-            yield replace(table, name=name, caption=caption)
-        else:
-            yield replace(table, caption=f"{part.title}: {table.caption}")
-
-
-def _values_by(part: PageItem, dims: tuple[str, ...], names: list[str], most: int) -> PageTable:
-    """Return the values of variables over some dimensions, with `most` rows at most."""
-    body = []
-    labels = [_labels(part.dataset, dim) for dim in dims]
-    if dims == ("reading",):
-        labels[0] = list(map(_with_same, labels[0], part.dataset["also"].values))
-    for i, place in enumerate(itertools.islice(itertools.product(*labels), most)):
-        more = dict(zip(dims, place, strict=True))
-        row = []
-        for dim, value in more.items():
-            row.append(per_cent(value) if dim in _TARGETS else str(value))
-        for name in names:
-            row.append(_cell(part, name, part.dataset[name].values.flat[i], more))
-        body.append(row)
-    heads, over = [], []
-    for dim in dims:
-        over.append(dim.replace("_", " "))
-        heads.append(_TARGETS.get(dim, over[-1].capitalize()))
-    total, note = math.prod(map(len, labels)), ""
-    if total > most:
-        note = f"The first {most} of {total:,} rows."
-    file = f"{part.task}-{'-'.join(dims)}".replace("/", "-")
-    caption = f"values by {' and '.join(over)}"
-    return PageTable(file, caption, [*heads, *map(_head, names)], body, note)
-
-
-def _labels(dataset: Any, dim: str) -> list:
-    if dim in dataset.coords:
-        return dataset[dim].values.tolist()
-    return list(range(dataset.sizes[dim]))
-
-
-def _with_same(reading: str, also: str) -> str:
-    """Return a reading with those that are the same."""
-    if not also:
-        return reading
-    same = also.replace("\n", "; ")
-    return f"{reading} (= {same})"
-
-
-def _cell(part: PageItem, name: str, value: Any, more: dict) -> Any:
-    """Return a value as a cell: yes or no, a text, or a number."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, bool):
-        if value:
-            return "yes"
-        return "no"
-    if not isinstance(value, int | float):
-        return str(value)
-    return Number(part, name, value, shape_of(part, name), more=more)
+def _figure(part: PageItem, name: str) -> Quantity:
+    """Return a variable without dimensions as a cell."""
+    variable, interval = part.dataset[name], None
+    value = variable.item()
+    if f"{name}_low" in part.dataset:
+        interval = part.dataset[f"{name}_low"].item(), part.dataset[f"{name}_high"].item()
+    more: dict[str, Any] = {"variable": name, "at": at_part(part)}
+    scalar = scalar_registry().get(name)
+    if scalar is not None:
+        return cell_of_scalar(scalar, value, interval=interval, **more)
+    if variable.attrs.get("units") == "score":
+        return Score(value, interval, **more)
+    if variable.dtype.kind in "iub":
+        return Count(value, interval, **more)
+    return Number(value, interval, digits=6, **more)

@@ -1,6 +1,6 @@
 """Choosing a threshold, and what to expect of it on new people."""
 
-from bioeval.base.manifest import PageSection, Plot, StudyManifest, Subcommand, View, along
+from bioeval.base.manifest import Plot, StudyManifest, Subcommand, View, along
 
 _FOLD = ("repeat", "fold")
 STUDY = StudyManifest(
@@ -74,7 +74,6 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
     ),
     hooks={"report_results": "command.RatesOnNewPeople"},
     nodes={"optimistic_far": "threshold_study", "measured_far": "extrapolated_far"},
-    sections=(PageSection("threshold_study", tables="tables.needed_people", joined=True),),
     views=(
         View(("extrapolated FAR",), "extrapolated_section", "section"),
         View(("threshold study",), "section", "section"),

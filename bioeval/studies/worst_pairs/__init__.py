@@ -1,6 +1,6 @@
 """The worst pairs: the nearest impostors and the farthest genuine ones."""
 
-from bioeval.base.manifest import PageSection, Plot, StudyManifest, View, along
+from bioeval.base.manifest import Plot, StudyManifest, View, along
 
 STUDY = StudyManifest(
     calls={"worst_pairs": ("worst_pairs",)},
@@ -17,9 +17,6 @@ STUDY = StudyManifest(
         ),
     ),
     nodes={"label_error": "worst_pairs"},
-    sections=(
-        PageSection("worst_pairs", images={"pair": ("probe", "gallery"), "suspect": ("suspect",)}),
-    ),
     views=(View(("worst pairs",), "section", "section"),),
     needs=("check",),
     heading="Look into",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import xarray as xr
 
@@ -14,6 +15,7 @@ from bioeval.document import (
     Label,
     Number,
     Paragraph,
+    Picture,
     ResultsBySystem,
     Score,
     Section,
@@ -62,12 +64,23 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
         row, column = (_position(ds, side, i) for side in ("row", "column"))
         flag = Flag(bool(ds["label_error"][i]), Strong("labels?"))
         probe, gallery = _template(ds, "probe", i), _template(ds, "gallery", i)
-        rows.append((score, row, column, probe, gallery, flag))
+        rows.append(
+            (
+                score,
+                row,
+                column,
+                _image(ds, "probe", i),
+                probe,
+                _image(ds, "gallery", i),
+                gallery,
+                flag,
+            )
+        )
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")
     return Table(
         f"{comparison}_pairs",
-        _columns("score", "row", "column", "probe", "gallery", ""),
+        _columns("score", "row", "column", "probe image", "probe", "gallery image", "gallery", ""),
         rows,
         title=_TITLES[comparison],
         notes=_remarks(ds) if comparison == "impostor" else (),
@@ -76,8 +89,23 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
 
 def _columns(*headings: str) -> tuple[Column, ...]:
     """Return columns for readers: data have all variables in tables of their own."""
-    places = ("row", "column")
-    return tuple(Column(x, x, priority=int(x in places), only="readers") for x in headings)
+    columns = []
+    for heading in headings:
+        only: Literal["page", "readers"] = "page" if heading.endswith("image") else "readers"
+        priority = int(heading in ("row", "column"))
+        columns.append(Column(heading.replace(" ", "_"), heading, priority, only=only))
+    return tuple(columns)
+
+
+def _image(ds: xr.Dataset, side: str, i: int) -> Picture:
+    """Return the image of a template: its name in each column of its metadata."""
+    start = f"{side}_meta_"
+    names = {
+        name.removeprefix(start): str(ds[name].values[i])
+        for name in map(str, ds.data_vars)
+        if name.startswith(start)
+    }
+    return Picture(names, "")
 
 
 def _position(ds: xr.Dataset, variable: str, i: int) -> Number:
@@ -113,11 +141,13 @@ def _suspects(ds: xr.Dataset) -> Iterator[Block]:
     rows: list[tuple[Text | None, ...]] = []
     for i in range(ds.sizes.get("suspect", 0)):
         row = _position(ds, "suspect_templates", i)
-        rows.append((row, _template(ds, "suspect", i), Label(ds["nearest_labels"].values[i])))
+        image = _image(ds, "suspect", i)
+        nearest = Label(ds["nearest_labels"].values[i])
+        rows.append((row, image, _template(ds, "suspect", i), nearest))
     if rows:
         yield Table(
             "suspects",
-            _columns("row", "label", "nearest label"),
+            _columns("row", "image", "label", "nearest label"),
             rows,
             title="Templates nearer to another subject than to their own",
         )

@@ -16,6 +16,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.views.plots.files": ("save",),
     "bioeval.views.plots.rates": ("DetDisplay",),
+    "bioeval.views.plots.registry": ("PLOTS",),
     "bioeval.views.plots.score_plots": ("ScoreDistributionsDisplay",),
     "bioeval.views.plots.style": ("Style",),
     "bioeval.views.plots.systems": ("System", "as_plot_text", "plot_files"),

@@ -9,6 +9,7 @@ from bioeval.views.plots.display import (
 )
 from bioeval.views.plots.files import save as save
 from bioeval.views.plots.rates import DetDisplay as DetDisplay
+from bioeval.views.plots.registry import PLOTS as PLOTS
 from bioeval.views.plots.score_plots import ScoreDistributionsDisplay as ScoreDistributionsDisplay
 from bioeval.views.plots.style import Style as Style
 from bioeval.views.plots.systems import (

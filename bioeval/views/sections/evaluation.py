@@ -224,6 +224,12 @@ def _options_and_notes(dataset: xr.Dataset) -> tuple[list[str], list[Text]]:
     return options, [*notes]
 
 
+def details_of_task(dataset: xr.Dataset) -> list[Text]:
+    """Return the options of a task in words, and what there is to say of its rows."""
+    options, notes = _options_and_notes(dataset)
+    return [x for x in (_details(dataset.attrs, options), *notes) if x]
+
+
 def _holds(dataset: xr.Dataset, name: str) -> bool:
     """Whether a dataset has a measure, or its bounds."""
     return name in dataset or f"{name}_at_least" in dataset

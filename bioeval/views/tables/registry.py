@@ -226,6 +226,34 @@ def sections_of(results: Any) -> list[Section]:
     return made
 
 
+def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tuple[str, Section]]:
+    """Return what studies say of the results of systems by path, each with its system.
+
+    A section of several systems has none. Evaluations are passed over: they are of no study.
+    """
+    made: list[tuple[str, Section]] = []
+    whole = dict[View, dict[str, dict[str, xr.Dataset]]]()
+    groups = dict[View, dict[str, xr.Dataset]]()
+    for system, by_path in results.items():
+        for path, dataset in by_path.items():
+            if (view := _view_of(dataset, _VIEWS)) is not None:
+                groups.setdefault(view, {})[system] = dataset
+            elif (view := _view_of(dataset, _WHOLE)) is not None:
+                whole.setdefault(view, {}).setdefault(system, {})[path] = dataset
+    for view, by_system in whole.items():
+        made += [(system, _section(view, found)) for system, found in by_system.items()]
+    for view, parts in groups.items():
+        if view.name != "section":
+            continue
+        if view.several:
+            system = next(iter(parts)) if len(parts) == 1 else ""
+            named = _parts(view, {"": parts[system]} if system else parts)
+            made += [(system, _section(view, part)) for part in named]
+        else:
+            made += [(system, _section(view, {"": part})) for system, part in parts.items()]
+    return made
+
+
 def answer_to(dataset: xr.Dataset) -> str:
     """Return what a study answers to the question of its result; empty without a document."""
     return " ".join(filter(None, map(answer_of, sections_of(dataset))))

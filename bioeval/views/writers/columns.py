@@ -114,9 +114,13 @@ def _printed(column: Column, cells: Sequence[Text | None], lines: Lines) -> Prin
     texts, numbers = [], list[Printed | None]()
     numeric = True
     for cell in cells:
-        number = next(rounded) if isinstance(cell, Quantity) else None
+        number = None
+        if isinstance(cell, Quantity):
+            number = next(rounded)
+            texts.append(lines.quantity(cell, number))
+        else:
+            texts.append(lines.write(cell))
         numbers.append(number)
-        texts.append(lines.write(cell) if number is None else lines.number(number))
         numeric = numeric and (
             number is not None or cell in (None, "") or isinstance(cell, Missing)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any
 
 from bioeval.base.errors import Argument, escaped, renamed
@@ -49,7 +50,7 @@ class Lines:
 
     `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none, and `naming`
     writes the names of arguments. Another form overrides :meth:`literal`, :meth:`number`,
-    :meth:`strong`, :meth:`picture` and `line_break`.
+    :meth:`quantity`, :meth:`strong`, :meth:`picture` and `line_break`.
     """
 
     line_break = "\n"  # in a text of several lines
@@ -59,9 +60,15 @@ class Lines:
 
     def within(self, section: Section) -> Lines:
         """Return the writer of the lines of a section."""
-        if not section.task or section.task == self.task:
+        return self._of_task(section.task) if section.task else self
+
+    def _of_task(self, task: str) -> Lines:
+        """Return the writer of lines whose rates are of a task."""
+        if task == self.task:
             return self
-        return type(self)(self.vocabulary, section.task, self.naming)
+        lines = copy(self)
+        lines.task = task
+        return lines
 
     def literal(self, text: str) -> str:
         """Return plain text in this form."""
@@ -77,6 +84,10 @@ class Lines:
             low, high = number.limits
             text = f"{text} [{low}, {high}]"
         return self.literal(text)
+
+    def quantity(self, quantity: Quantity, number: Printed) -> str:
+        """Return a quantity, given how it is printed where it stands."""
+        return self.number(number)
 
     def strong(self, text: str) -> str:
         """Return text, already in this form, that stands out."""
@@ -124,14 +135,13 @@ class Lines:
                 return self.literal(text.text)
             case Quantity():
                 others = [x for x in rates if x != text.value]
-                return self.number(printed_in_sentence(text, others))
+                return self.quantity(text, printed_in_sentence(text, others))
         raise TypeError(f"{type(text).__name__} is no text")
 
     def _phrase(self, phrase: Phrase) -> str:
         typed = list(parts(phrase))
         rates = [x.value for x in typed if isinstance(x, Rate) and not x.difference]
-        task = phrase.task or self.task
-        lines = self if task == self.task else type(self)(self.vocabulary, task, self.naming)
+        lines = self._of_task(phrase.task or self.task)
         return "".join(lines.write(part, rates) for part in typed)
 
     def _enumeration(self, words: Sequence[str], last: str) -> str:

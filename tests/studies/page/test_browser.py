@@ -13,9 +13,14 @@ from browser import Visit, chromium
 from optional import optional_import
 
 import bioeval as be
-from bioeval.studies.page import words
+from bioeval.document import threshold_to_install
+from bioeval.views import Lines
 
 pytestmark = pytest.mark.slow
+
+
+def _text(threshold: float, kind: str) -> str:
+    return Lines().write(threshold_to_install(threshold, kind))
 
 
 def _noisy(scores: be.Scores, sd: float, kind: str) -> be.Scores:
@@ -111,7 +116,7 @@ def test_every_number_is_that_of_the_dataset_at_any_threshold(visit, trees):
         held = _held(trees["first"]["verification/single"].to_dataset(), threshold)
         far, threshold = held["far"].item(), held["threshold"].item()
         assert visit.threshold() == threshold  # that of the row, which all counts are of
-        shown = words.threshold(threshold, held.attrs["kind"])
+        shown = _text(threshold, held.attrs["kind"])
         assert visit.page.text_content("#threshold-text") == shown
         others = ("second", "alike")
         single = {x: trees[x]["verification/single"].to_dataset() for x in others}
@@ -198,7 +203,7 @@ def test_keys_move_by_one_threshold(visit, trees):
     visit.page.keyboard.press("End")
     assert visit.threshold() == grid[-1]
     assert visit.page.get_attribute("#threshold", "aria-valuetext").startswith(
-        words.threshold(grid[-1], trees["first"]["verification/single"].attrs["kind"])
+        _text(grid[-1], trees["first"]["verification/single"].attrs["kind"])
     )
 
 
@@ -209,11 +214,9 @@ def test_what_the_script_writes_is_what_python_wrote(browser, page):
     plain.goto(page.as_uri())
     assert plain.get_attribute("body", "data-ready") is None
     texts = plain.locator("[data-live]").all_text_contents()
-    used = plain.locator("[data-used]").all_text_contents()
     marks = [m.get_attribute("transform") for m in plain.locator(".mover").all()]
     visit = Visit(browser, page)
     assert visit.page.locator("[data-live]").all_text_contents() == texts
-    assert visit.page.locator("[data-used]").all_text_contents() == used
     moved = [m.get_attribute("transform") for m in visit.page.locator(".mover").all()]
     assert len(moved) == len(marks) > 10
 
@@ -246,7 +249,7 @@ def test_marks_move_on_every_curve_and_the_histogram(visit, trees):
 def test_tables_are_sorted_and_saved(visit):
     visit.page.locator("#task-verification .long summary").first.click()
     table = visit.page.locator("#task-verification .table").first
-    table.get_by_role("button", name="Value", exact=True).click()
+    table.get_by_role("button", name="value", exact=True).click()
     values = [
         float(row.locator("[data-value]").first.get_attribute("data-value"))
         for row in table.locator("tbody tr").all()
@@ -255,8 +258,8 @@ def test_tables_are_sorted_and_saved(visit):
     with visit.page.expect_download() as waited:
         table.get_by_role("button", name="CSV").click()
     rows = list(csv.reader(io.StringIO(waited.value.path().read_text())))
-    assert [float(row[2]) for row in rows[1:]] == values
-    assert rows[0][:3] == ["System", "Rate", "Value"]
+    assert [float(row[3]) for row in rows[1:]] == values
+    assert rows[0][:4] == ["system", "templates", "rate", "value"]
 
 
 def test_curves_and_pictures_are_saved(visit, trees):
@@ -363,11 +366,11 @@ def test_an_explained_row_is_sorted_saved_and_accessible(browser, trees, scheme,
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
         table = visit.page.locator("#row-1 .table").first
         for _ in range(2):  # the farthest first
-            table.locator("th button", has_text="Distance").click()
+            table.locator("th button", has_text="distance").click()
         with visit.page.expect_download() as waited:
             table.get_by_role("button", name="CSV").click()
         rows = list(csv.DictReader(io.StringIO(waited.value.path().read_text())))
-        values = [float(row["Distance"]) for row in rows]
+        values = [float(row["distance"]) for row in rows]
         row = np.asarray(scores.values)[4]
         assert values == sorted(np.delete(row, 4), reverse=True)
         visit.context.close()

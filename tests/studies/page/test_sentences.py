@@ -11,12 +11,13 @@ import xarray as xr
 from report_text import Answer, Elements
 
 import bioeval as be
-from bioeval.studies.page import words
-from bioeval.studies.page.parts import PageItem
-from bioeval.studies.page.sentences import _on_new_people, _score
-from bioeval.studies.page.words import Text
+from bioeval.document import threshold_to_install
+from bioeval.views import Lines
 
 TARGET = 0.01
+
+#: The threshold of a row of a table.
+USED = r'data-variable="threshold"[^>]* data-live=""[^>]*>([^<]+)<'
 
 
 def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
@@ -49,8 +50,14 @@ def loosest(scores: be.Scores, target: float) -> float:
 
 def written_as(number: dict[str, str]) -> str:
     """The text of a number that a page gives in per cent."""
-    text = words.percent(float(number["value"]), len(number["text"].split()[0].partition(".")[2]))
-    return text.removesuffix(" %") if "%" not in number["text"] else text
+    decimals = len(number["text"].split()[0].partition(".")[2])
+    text = f"{100 * float(number['value']):.{decimals}f}"
+    return f"{text} %" if "%" in number["text"] else text
+
+
+def threshold(value: float, kind: str) -> str:
+    """A threshold as a page writes it."""
+    return Lines().write(threshold_to_install(value, kind))
 
 
 def check_counts(numbers: list[dict], scores: be.Scores, dataset, threshold: float) -> None:
@@ -70,12 +77,12 @@ def check_counts(numbers: list[dict], scores: be.Scores, dataset, threshold: flo
             assert number["text"] == written_as(number)
 
 
-def without_reason(rest: str, scores: be.Scores, targets: list[float]) -> str:
-    """Return a sentence without the reason for the FAR of the page, which holds for the scores."""
+def check_reason(said: str, scores: be.Scores, targets: list[float]) -> None:
+    """Find the reason for the FAR of the page in a sentence, which holds for the scores."""
     found = re.search(
         r"FAR 1 % is the smallest FAR target at which at least (30?) false accepts are expected"
         r"( with one attempt of each pair of people)?(; at none are 30 expected)?",
-        rest,
+        said,
     )
     impostors = len(listed(scores)[1])
     assert found is not None
@@ -85,7 +92,6 @@ def without_reason(rest: str, scores: be.Scores, targets: list[float]) -> str:
     assert int(found[1]) <= TARGET * impostors
     assert all(x * impostors < int(found[1]) for x in targets if x < TARGET)
     assert bool(found[3]) == (found[1] == "3")
-    return rest.replace(found[0], "")
 
 
 def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> str:
@@ -98,7 +104,7 @@ def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> st
         dataset = trees[name][live[0]["task"]].to_dataset()
         best = loosest(systems[name], TARGET)
         check_counts(live, systems[name], dataset.sel(threshold=best), best)
-        assert words.threshold(best, systems[name].kind) in row.text
+        assert threshold(best, systems[name].kind) in row.text
     frrs = [float(row.numbers[0]["value"]) for row in answer.rows[1:]]
     assert frrs == sorted(frrs) and len(frrs) == several * len(systems)
     for sentence in answer.sentences:
@@ -109,35 +115,28 @@ def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> st
         targets = tree["verification/single"]["far_target"].values.tolist()
         live = [x for x in numbers if "variable" in x]
         if live and live[0]["variable"] == "threshold":
-            threshold = float(live[0]["value"])
-            dataset = tree[live[0]["task"]].to_dataset().sel(threshold=threshold)  # a row of it
-            assert live[0]["text"] == words.threshold(threshold, scores.kind)
-            check_counts(live[1:], scores, dataset, threshold)
+            at = float(live[0]["value"])
+            dataset = tree[live[0]["task"]].to_dataset().sel(threshold=at)  # a row of it
+            assert live[0]["text"] == threshold(at, scores.kind)
+            check_counts(live[1:], scores, dataset, at)
             for total in map(len, listed(scores)):
                 rest = rest.replace(f"of {total:,}", "", 1)
-            rest = rest.replace("95\u00a0%", "")
+            rest = rest.replace("95 %", "")
         elif "opens with" in said:
             opened = float(numbers[0]["value"])
             best = loosest(scores, TARGET)
-            assert float(numbers[-1]["value"]) == best
+            nearest = "is the nearest threshold of these results that is not looser" in said
+            assert float(numbers[nearest]["value"]) == best
             assert np.isin(opened, tree["verification/single"]["threshold"])
-            if len(numbers) > 1:
+            if nearest:
                 assert opened < best if scores.kind == "distance" else opened > best
-                assert "is the nearest threshold of these results that is not looser" in said
-            rest = without_reason(rest.replace("FAR at most 1 %", ""), scores, targets)
-        elif said.startswith("On new people"):
-            study = tree["threshold_study"]
-            for number in live:
-                assert float(number["value"]) == study[number["variable"]].item()
-                assert number["text"] == written_as(number)
-            missed = study["far_mean"].item() > TARGET
-            assert ("more than the 1 % that the threshold was chosen for" in said) == missed
-            rest = rest.replace("more than the 1 % that", "")
-            folds = f"{study.sizes['repeat']} divisions into {study.sizes['fold']} folds"
-            rest = rest.replace(folds, "").replace("95\u00a0%", "")
-            rest = rest.replace("FAR at most 1 %", "")
+            assert "FAR at most 1 %" in said
+            check_reason(said, scores, targets)
+            rest = rest.replace("at none are 30 expected", "")
         elif said.startswith("Each system is at"):
-            rest = without_reason(rest.replace("FAR at most 1 %", ""), scores, targets)
+            assert "FAR at most 1 %" in said
+            check_reason(said, scores, targets)
+            rest = rest.replace("at none are 30 expected", "")
         assert not re.search(r"\d", rest), (said, rest)
     return " ".join(sentence.text for sentence in answer.sentences)
 
@@ -147,20 +146,20 @@ def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
     page = Elements(text)
     slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
     kind = next(iter(trees.values()))["verification/single"].attrs["kind"]
-    shown = words.threshold(float(slider["data-value"]), kind)
+    shown = threshold(float(slider["data-value"]), kind)
     assert f'id="threshold-text" for="threshold">{shown}<' in text
     for row in re.findall(r"<tr>.*?</tr>", text, re.S):
-        if "data-used" not in row or "data-live" not in row:
+        if not (found := re.search(USED, row)):
             continue
-        used = re.search(r'data-used="\d+">([^<]+)<', row)[1]
+        used = found[1]
         for number in (x for x in Elements(row).numbers if "live" in x):
             dataset = trees[number["system"]][number["task"]].to_dataset()
             values = dataset[number["variable"]]
             values = values.sel(rank=1) if "rank" in values.dims else values
             grid, kind = dataset["threshold"].values.tolist(), dataset.attrs["kind"]
-            (places,) = np.nonzero([words.threshold(t, kind) == used for t in grid])
-            found = float(number["value"])
-            assert any(found == x or math.isnan(found + x) for x in values.values[places].tolist())
+            (places,) = np.nonzero([threshold(t, kind) == used for t in grid])
+            value = float(number["value"])
+            assert any(value == x or math.isnan(value + x) for x in values.values[places].tolist())
     return float(slider["data-value"])
 
 
@@ -203,10 +202,10 @@ def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_pa
     at = check_tables(text, trees)
     first = next(iter(systems))
     assert at == loosest(systems[first], TARGET)
-    used = re.findall(r'data-used="\d+">([^<]+)<', text)
+    used = re.findall(USED, text)
     if together:  # all tasks of a system have a row at its very threshold
         for scores in systems.values():
-            assert used.count(words.threshold(loosest(scores, TARGET), scores.kind)) >= 4 * 3
+            assert used.count(threshold(loosest(scores, TARGET), scores.kind)) >= 4 * 3
 
 
 @pytest.mark.parametrize(
@@ -249,68 +248,6 @@ def test_open_set_alone_opens_with_a_point_of_its_own(tmp_path):
     assert at["threshold"] == trees["search"].threshold_at_far.sel(far_target=0.1, rank=1).item()
 
 
-@pytest.mark.slow
-def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
-    scores = matrix(1)
-    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100, far_targets=[TARGET])
-    study = be.study_threshold(scores, ("far", TARGET), folds=4, repeats=2)
-    tree = tree.assign({"threshold_study": xr.DataTree(study)})
-    text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "On new people" in check_sentences(text, {"one": scores}, {"one": tree})
-
-
-@pytest.mark.parametrize("rule", ["eer", "frr=0.05"])
-def test_a_rate_on_new_people_above_its_target_is_flagged(rule):
-    """At the EER both rates have the target, at a FRR that one alone."""
-    study = be.study_threshold(matrix(1, people=12), rule, folds=3, repeats=1, replicates=100)
-    eer = (study.optimistic_far.item() + study.optimistic_frr.item()) / 2
-    target = eer if rule == "eer" else 0.05
-    what = "the 5 % that the threshold was chosen for"
-    if rule == "eer":
-        what = f"the EER of {words.percent(eer)} where the threshold was chosen"
-    for rate in ("far", "frr"):
-        others = {f"{x}_mean": target for x in ("far", "frr") if x != rate}
-        for mean, low, flag in ((1.05, 1.01, None), (1.2, 1.01, True), (1.2, 0.5, False)):
-            if rule != "eer" and mean == 1.05:
-                continue
-            made = study.assign(
-                {f"{rate}_mean": mean * target, f"{rate}_low": low * target, **others}
-            )
-            said = _on_new_people(PageItem("a", "threshold_study", made))
-            texts = [x for x in said if isinstance(x, Text) and "more than" in x.text]
-            wanted = flag is not None and (rule == "eer" or rate == "frr")
-            assert len(texts) == wanted, (rate, mean, said)
-            for text in texts:
-                assert text.text.startswith(f"more than {what}") and text.warns is flag
-                assert (said.index(text) < said.index(", and ")) == (rate == "far")
-
-
-def test_a_rate_on_new_people_is_visibly_above_the_target_that_it_is_said_to_exceed():
-    study = be.study_threshold(
-        matrix(1, people=12), ("far", 0.01), folds=3, repeats=1, replicates=100
-    )
-    for mean, low, text in ((0.010001, 0.0100002, "1.0001 %"), (0.0101, 0.0098, "1.01 %")):
-        made = study.assign(far_mean=mean, far_low=low, far_high=0.02)
-        said = _on_new_people(PageItem("a", "threshold_study", made))
-        texts = [getattr(x, "text", x) for x in said]
-        assert texts[1].startswith(text[:4]) and float(texts[1].split()[0]) > 1
-        assert any(x.startswith("more than the 1 % that") for x in texts)
-        low_text = next(x for x in said if getattr(x, "variable", "") == "far_low").text
-        assert (float(low_text) > 1) == (low > 0.01)
-    made = study.assign(far_mean=0.010000000000000002, far_low=0.01, far_high=0.02)
-    said = _on_new_people(PageItem("a", "threshold_study", made))
-    assert not any("more than" in getattr(x, "text", x) for x in said)
-
-
-def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
-    for kind, value, text in (
-        ("distance", 3.9479866700763275, "3.94798"),
-        ("similarity", 3.9479812, "3.94799"),
-    ):
-        part = PageItem("a", "verification/single", xr.Dataset(attrs={"kind": kind}))
-        assert _score(value, part).text == text
-
-
 @pytest.mark.parametrize("people", [100, 30, 10])
 def test_a_page_opens_where_its_table_finds_support(people, tmp_path):
     """By the same rule, in pairs of people; if no target is supported, the answer says so."""
@@ -319,7 +256,7 @@ def test_a_page_opens_where_its_table_finds_support(people, tmp_path):
     text = be.report(tree, tmp_path / "page.html").read_text(encoding="utf-8")
     (answer,) = (x.text for x in Answer(text).sentences if "opens with" in x.text)
     pairs = people * (people - 1) // 2
-    table = text[text.index(">False accepts expected<") :].partition("</table>")[0]
+    table = text[text.index(">false accepts expected<") :].partition("</table>")[0]
     lacks: dict[str, str] = {}
     for row in re.findall(r"<tr>.*?</tr>", table, re.S):
         cells = [re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)]
