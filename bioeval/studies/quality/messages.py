@@ -30,7 +30,7 @@ MESSAGES = (
     MessageType(
         "pauc-without-rate",
         "pAUC is not defined (NaN): {frr} is not defined",
-        "Without genuine attempts there is no rate of false rejects, and no area under it.",
+        "Without genuine attempts there is no rate of {false rejects}, and no area under it.",
         "Check the labels, and the fractions at which no genuine attempt is left.",
         example={},
     ),
