@@ -15,14 +15,15 @@ _TOKEN = re.compile("|".join(map(re.escape, LATEX)) + "|.")
 
 def of_latex(text: str) -> str:
     """Return what a piece of LaTeX prints; no character has a meaning of its own in it."""
-    tokens = _TOKEN.findall(text)
+    tokens = _TOKEN.findall(re.sub(r"^(\s*)\\textbf\{(.*)\}(\s*)$", r"\1\2\3", text))
     bare = [x for x in tokens if x in [*"%&#$_{}\\~^|<>"]]
     assert not bare, (bare, text)
     return "".join(LATEX.get(x, x) for x in tokens)
 
 
 def of_markdown(text: str) -> str:
-    """Return what a piece of Markdown shows."""
+    """Return what a piece of Markdown shows, its lines as one."""
+    text = re.sub(r"^(\s*)\*\*(.*)\*\*(\s*)$", r"\1\2\3", text.replace("<br>", " "))
     bare = re.sub(r"\\[!-/:-@[-`{-~]", "", text)
     assert not re.search(r"[`*_|~$\\]|<[A-Za-z/!?]|\]\(", bare), text
     return re.sub(r"\\([!-/:-@[-`{-~])", r"\1", text).replace("&amp;", "&")

@@ -18,16 +18,8 @@ _ROW = "text-align:left;vertical-align:top;padding:0.05em 0.9em 0.05em 0;border:
 _PLAIN = "background:transparent;color:inherit"
 
 
-def panel(
-    title: str,
-    rows: Iterable[tuple[str, str]],
-    more: str = "",
-    *,
-    table: tuple[Iterable[str], Iterable[Iterable[str]]] | None = None,
-) -> str:
+def panel(title: str, rows: Iterable[tuple[str, str]], more: str = "") -> str:
     """Return a panel with a title and named lines, as HTML; `more` is HTML below them.
-
-    Below these is a plain `table`, if its headings and rows are given.
 
     Examples
     --------
@@ -41,20 +33,6 @@ def panel(
                 f'<tr style="{_PLAIN}"><th scope="row" style="{_ROW};font-weight:normal;'
                 f'opacity:0.75">{safe(name)}</th><td style="{_ROW}">{safe(text)}</td></tr>'
             )
-    if table is not None:
-        heads, cells_of_rows = table
-        head = "".join(
-            f'<th scope="col" style="{_ROW};font-weight:normal;opacity:0.75">{safe(x)}</th>'
-            for x in heads
-        )
-        body = ""
-        for row in cells_of_rows:
-            cells = "".join(f'<td style="{_ROW}">{safe(x)}</td>' for x in row)
-            body += f'<tr style="{_PLAIN}">{cells}</tr>'
-        more += (
-            f'<table style="{_PLAIN};border-collapse:collapse;margin:0.4em 0 0 0">'
-            f'<tr style="{_PLAIN}">{head}</tr>{body}</table>'
-        )
     return (
         f'<div style="{_BOX}"><strong>{safe(title)}</strong>'
         f'<table style="{_PLAIN};border-collapse:collapse;margin:0.2em 0 0 0">{lines}</table>'

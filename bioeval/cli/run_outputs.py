@@ -113,7 +113,8 @@ class Evaluation:
 
     def table(self) -> Any:
         """Return the table."""
-        tables = [table_of(self.shown, self._reword)]
+        naming = self._of_card if self.in_folds else self._naming
+        tables = [table_of(self.shown, self._reword, naming)]
         lines = []
         for more in self.more:
             for results in more.results.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import Argument, ProtocolError, counted
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.executors import Client
 from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
@@ -23,19 +23,8 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, runner_of
 from bioeval.evaluation.threshold_choice import AttemptsWithin, attempts_within
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.blocks import (
-    Block,
-    DataHeader,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Table,
-    Title,
-    Warnings,
-)
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import Unmated
-from bioeval.results.words import in_one_precision
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -401,24 +390,3 @@ def ranks(
     with rows_reported_to(progress):
         (result,) = count_together(reader, [IdentificationCounter(reader, search)])
     return ranks_dataset(result, ties)
-
-
-# Probes that are listed, the first of all, and what is listed of each.
-_LISTED, _OF_MATES = 20, ("identification_rank", "mate_distance", "nearest_other")
-
-
-def rank_blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the rank of the best mate of the first probes, and the scores beside it."""
-    ds = results[""]
-    yield Title("Ranks of the best mates")
-    yield DataHeader(results)
-    yield Sentence()
-    names, heads = _OF_MATES, ["probe", "rank", "best mate", "nearest other"]
-    first = ds.isel(probe=slice(_LISTED))
-    columns = [in_one_precision(first[name].values.tolist()) for name in names]
-    rows = zip(map(str, first["probe"].values), *columns, strict=True)
-    yield Table(heads, [*rows])
-    left = ds.sizes["probe"] - _LISTED
-    if left > 0:
-        yield Note(f"... and {counted(left, 'probes')} more", exact=True)
-    yield Warnings(results)

@@ -20,11 +20,7 @@ from bioeval.views.tasks import (
     unit_of as unit_of,
     value_of as value_of,
 )
-from bioeval.views.terms import (
-    dictionary as dictionary,
-    interval_method as interval_method,
-    term_translator as term_translator,
-)
+from bioeval.views.terms import term_translator as term_translator
 from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,
@@ -33,4 +29,5 @@ from bioeval.views.writers.data import (
     columns_of_table as columns_of_table,
     rows_of_table as rows_of_table,
 )
-from bioeval.views.writers.lines import written as written
+from bioeval.views.writers.lines import Lines as Lines, written as written
+from bioeval.views.writers.numbers import in_six_digits as in_six_digits

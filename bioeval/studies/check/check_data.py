@@ -593,11 +593,13 @@ def kind_finding(
     number = len(genuine) + len(impostor)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
-    in_sample = ""
+    in_sample: Text = ""
     if not all_read or len(genuine) + len(impostor) < number:
-        in_sample = (
-            f"; the sample has {len(genuine):,} genuine and {len(impostor):,} impostor scores, "
-            "and an evaluation counts all"
+        in_sample = say(
+            "; the sample has {genuine:count} genuine and {impostor:count} impostor scores, and an "
+            "evaluation counts all",
+            genuine=len(genuine),
+            impostor=len(impostor),
         )
     eer = Attempts.listed(genuine, impostor).equal_error().eer
     people = min(len(genuine), len(scores.subjects) or len(genuine))

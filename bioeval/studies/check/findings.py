@@ -42,9 +42,9 @@ class Finding:
     severity: str
     sentence: Text
     count: int = 0
-    verdict: Message | None = None  # of the kind: what results say of it
     places: Text = ""
     advice: Text = ""
+    verdict: Message | None = None  # of the kind: what results say of it
 
     @property
     def message(self) -> str:

@@ -81,17 +81,20 @@ def facts(results: ResultsBySystem) -> Block:
 
 def _numbers(ds: xr.Dataset, prefix: str) -> Text:
     """Return the numbers of attempts of a set in words."""
-    template = "{genuine} genuine and {impostor}"
-    numbers = {
-        "genuine": Count(int(ds[f"{prefix}genuine_attempts"])),
-        "impostor": Count(int(ds[f"{prefix}impostor_attempts"]), noun="impostor attempts"),
-    }
-    if "attack_attempts" in ds:
-        template = "{genuine} genuine, {impostor} impostor and {attacks}"
-        numbers["impostor"] = Count(int(ds[f"{prefix}impostor_attempts"]))
-        attacks = int(ds[f"{prefix}attack_attempts"])
-        numbers["attacks"] = Count(attacks, noun="attack attempts")
-    return say(template, **numbers)
+    genuine = int(ds[f"{prefix}genuine_attempts"])
+    impostor = int(ds[f"{prefix}impostor_attempts"])
+    if "attack_attempts" not in ds:
+        return say(
+            "{genuine} genuine and {impostor:count impostor attempts}",
+            genuine=genuine,
+            impostor=impostor,
+        )
+    return say(
+        "{genuine} genuine, {impostor} impostor and {attacks:count attack attempts}",
+        genuine=genuine,
+        impostor=impostor,
+        attacks=int(ds[f"{prefix}attack_attempts"]),
+    )
 
 
 def minimised(cost: Text, results: ResultsBySystem) -> Paragraph:

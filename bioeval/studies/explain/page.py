@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bioeval.base import printable
-from bioeval.document import Text, Vocabulary
+from bioeval.document import Text
 from bioeval.studies.explain.plots import RowWalkDisplay
 from bioeval.studies.explain.results import RowExplanation
 from bioeval.studies.explain.shown_lists import (
@@ -45,11 +45,7 @@ def row_section(explained: RowExplanation, images: Images) -> dict[str, Any]:
         "protocol": explained.protocol,
         "name": f"row-{explained.probe}",
         "image": pictures.get(explained.name),
-        "lines": [
-            (fact.name, _plain(fact.text))
-            for fact in about(explained)
-            if fact.text and not isinstance(fact.text, Vocabulary)
-        ],
+        "lines": [(name, _plain(text)) for name, text in about(explained) if text],
         "tables": [*_lists(explained, pictures), adding],
         "notes": list(map(_plain, (*notes(explained), *legend([explained])))),
         "plot": "row_walk",

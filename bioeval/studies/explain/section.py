@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bioeval.document import (
     Block,
     Column,
+    Fact,
     Facts,
     Label,
     Number,
@@ -39,7 +40,11 @@ _KEYS = 5
 
 def section(explained: RowExplanation) -> Section:
     """Return what is said of an explained row."""
-    blocks = (Facts(tuple(about(explained))), *lists(explained), _adds(explained))
+    blocks = (
+        Facts([Fact(*fact) for fact in about(explained)]),
+        *lists(explained),
+        _adds(explained),
+    )
     return Section("row", explained.heading, blocks, task="verification")
 
 

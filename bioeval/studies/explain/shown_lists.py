@@ -17,7 +17,6 @@ from bioeval.base import larger_is_closer, noun_of, printable
 from bioeval.document import (
     Count as Counted,
     Enumeration,
-    Fact,
     Label,
     Number,
     Text,
@@ -333,24 +332,24 @@ def legend(walks: Iterable[RowExplanation]) -> Iterator[Text]:
             yield say(text, task="identification")
 
 
-def about(explained: RowExplanation) -> Iterator[Fact]:
-    """Yield the description of the row, and the source of its threshold."""
+def about(explained: RowExplanation) -> Iterator[tuple[str, Text]]:
+    """Yield the description of the row, and the source of its threshold: names and texts."""
     probes = say(
         "{layout}, {probes:count probes}", layout=explained.layout, probes=explained.probes
     )
     if explained.system:
         probes = say("{system:name}, {probes}", system=explained.system, probes=probes)
-    yield Fact("Data", probes)
-    yield Fact("Protocol", Label(explained.protocol))
+    yield "Data", probes
+    yield "Protocol", Label(explained.protocol)
     source = explained.threshold_source
     if explained.threshold is not None:
         value: Text = "none accepts any (reject all)"
         if not math.isnan(explained.threshold):
             value = say("{threshold:score}", threshold=float(explained.threshold))
-        yield Fact("Threshold", say("{value}: {source}", value=value, source=source))
-        yield Fact("Accepted", f"iff {acceptance(explained.kind)}")
+        yield "Threshold", say("{value}: {source}", value=value, source=source)
+        yield "Accepted", f"iff {acceptance(explained.kind)}"
     else:
-        yield Fact("Threshold", source)
+        yield "Threshold", source
 
 
 def templates_of(explained: RowExplanation) -> list[str]:

@@ -8,6 +8,7 @@ from bioeval.base import QUERY_MEANS, scalar_registry
 from bioeval.document import (
     Block,
     Column,
+    Fact,
     Facts,
     Label,
     Rate,
@@ -34,7 +35,7 @@ from bioeval.studies.explain.shown_lists import about, adds, complete, legend, s
 def section(steps: StepByStep) -> Section:
     """Return what is said of every row, one after the other."""
     walks, totals = steps.walks, steps.totals
-    blocks: list[Block] = [Facts(tuple(about(walks[0])))]
+    blocks: list[Block] = [Facts([Fact(*fact) for fact in about(walks[0])])]
     for k, (explained, so_far) in enumerate(zip(walks, totals, strict=True), start=1):
         title = say(
             "Step {step:name} of {steps:name}: {row}",

@@ -483,7 +483,7 @@ def note_subjects_in_both(
     if not max(numbers):
         return
     repeated = isinstance(splitter, partition.Experiment)
-    overlap = {
+    overlap: dict[str, Any] = {
         "subjects": max(numbers),
         "parts": int(np.count_nonzero(numbers)),
         "number": len(numbers),

@@ -170,7 +170,7 @@ class PooledRates:
         return ends
 
     def remarks(self) -> list[Message]:
-        """Return warnings where the intervals are unreliable."""
+        """Return messages where the intervals are unreliable."""
         return self.options.few_people(len(self._number))
 
 
@@ -385,7 +385,7 @@ class LeftOutRates:
         return ends
 
     def remarks(self) -> list[Message]:
-        """Return warnings where the intervals are unreliable."""
+        """Return messages where the intervals are unreliable."""
         return self.options.few_people(self._people)
 
 

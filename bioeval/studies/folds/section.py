@@ -331,7 +331,7 @@ def _intervals(ds: xr.Dataset, rows: list[Averaged]) -> Text:
     method = _method(attrs)
     if attrs.get("interval_for"):
         method += f" for {attrs['interval_for']}"
-    arguments = {"level": level, "units": units, "draws": draws, "method": method}
+    arguments: dict[str, Any] = {"level": level, "units": units, "draws": draws, "method": method}
     return say(text, heuristic=heuristic, **arguments)
 
 

@@ -15,22 +15,22 @@ MESSAGES = (
     MessageType(
         "pauc-without-errors",
         "pAUC is not defined (NaN): {frr} is 0 with all samples",
-        "pAUC is the area under the rate of false rejects, over that of a constant rate. There is "
-        "no such quotient where the rate is 0 before any sample is discarded.",
+        "The area pAUC is that under {frr}, over that of a constant {frr}. There is no such "
+        "quotient where {frr} is 0 before any sample is discarded.",
         "Choose a stricter threshold, at which some genuine attempts are rejected.",
         example={},
     ),
     MessageType(
         "pauc-beyond-fractions",
         "pAUC is not defined (NaN): the fractions end before {last:rate}",
-        "pAUC is the area up to a discarded fifth of the samples.",
+        "The area pAUC is that of {frr} up to a discarded fifth of the samples.",
         "Give `fractions` up to 0.2 or more.",
         example={"last": 0.2},
     ),
     MessageType(
         "pauc-without-rate",
         "pAUC is not defined (NaN): {frr} is not defined",
-        "Without genuine attempts there is no rate of {false rejects}, and no area under it.",
+        "Without genuine attempts there is no {frr}, and no area under it.",
         "Check the labels, and the fractions at which no genuine attempt is left.",
         example={},
     ),

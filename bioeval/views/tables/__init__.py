@@ -16,6 +16,7 @@ _NAMES: NamesByModule = {
         "plain_table",
         "warned",
     ),
+    "bioeval.views.tables.registry": ("answer_to",),
     "bioeval.views.tables.result_table": (
         "about",
         "alarms",
@@ -23,7 +24,7 @@ _NAMES: NamesByModule = {
         "optimistic",
         "warnings",
     ),
-    "bioeval.views.tables.sections": ("fusion_in_words", "section", "title"),
+    "bioeval.views.tables.sections": ("fusion_in_words", "section"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -24,6 +24,7 @@ from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import term_translator, words_of
+from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -37,9 +38,8 @@ _VIEWS = [
         "",
         View(
             ("ranks of the best mates",),
-            "bioeval.evaluation.identification",
-            "rank_blocks",
-            rates="identification",
+            "bioeval.views.sections.ranks",
+            "section",
         ),
     )
 ]
@@ -200,6 +200,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
             shown += _of_evaluation(tree, reword, naming)
     if len(shown) == 1:
         return shown[0]
+    if all(isinstance(table, TerminalDocument) for table in shown):
+        return TerminalDocument.joined(shown)
     return Group(*shown)
 
 
@@ -208,7 +210,7 @@ def sections_of(results: Any) -> list[Section]:
     if (view := _of_class(results)) is not None:
         return [_section(view, results)] if view.name == "section" else []
     if _is_summary(results):
-        return []
+        return [summary.section(results)]
     made = []
     for view, parts in _grouped(results).items():
         if view is not None:
@@ -222,6 +224,11 @@ def sections_of(results: Any) -> list[Section]:
                 whole_tree: Mapping[str, Any] = {"": tree}
                 made += _sections(whole, whole_tree)
     return made
+
+
+def answer_to(dataset: xr.Dataset) -> str:
+    """Return what a study answers to the question of its result; empty without a document."""
+    return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
 def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:

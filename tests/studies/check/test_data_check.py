@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from typing import Any
 
 import numpy as np
@@ -463,8 +462,8 @@ def test_kind():
     d = distances()
     for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
         result = checked(values, kind=kind)["kind"]
-        assert result.severity == "error" and result.verdict.code == "farthest-from-itself"
-        assert result.verdict.arguments["other"] == other
+        assert result.severity == "error" and result.verdict.arguments["other"] == other
+        assert result.verdict.code == "farthest-from-itself"
     shuffled = WHO.copy()
     np.random.default_rng(0).shuffle(shuffled)
     chance = checked(d, shuffled)["kind"]
@@ -684,11 +683,11 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
     genuine = rng.random(4000) < 0.3
     pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
     eer = be.verification(pairs).eer.item()
-    about = be.check_data(pairs)["kind"].verdict.arguments
-    assert (about["eer"], about["over"]) == (eer, "over all attempts")
-    found = checked(distances())["kind"]
-    assert found.verdict.arguments["over"] == "in a sample of the scores"
-    assert re.search(r"the sample has 480 genuine and [\d,]+ impostor scores, ", found.message)
+    verdict = be.check_data(pairs)["kind"].verdict
+    assert (verdict.code, verdict.arguments["eer"]) == ("kind-plausible", eer)
+    result = checked(distances())["kind"]
+    assert result.verdict.arguments["over"] == "in a sample of the scores"
+    assert "the sample has 480 genuine" in result.message
 
 
 # ------------------------------------------------------------------------- near copies of a subject

@@ -6,12 +6,17 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from rendered import require_names_kept
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.studies.explain.explain import step_by_step
 from bioeval.studies.explain.results import GENUINE
-from bioeval.studies.explain.tables import LONGEST, ExplanationTable, lists_of
-from bioeval.views.tables.layout import plain
+from bioeval.studies.explain.section import section
+from bioeval.studies.explain.shown_lists import LONGEST, lists_of
+from bioeval.studies.explain.steps_section import section as steps_section
+from bioeval.views import written
+from bioeval.views.writers.terminal import as_text
 
 WHO = np.repeat(np.arange(20), 4)
 
@@ -38,7 +43,7 @@ def test_a_long_list_is_shortened_and_loses_nothing(scores, result):
     for k in range(1, len(shown.heads)):  # the tasks of identification
         words = [x.cells[k] for x in shown.lines if x.cells[k] not in ("-", "left out")]
         assert words == [x.cells[k] for x in whole.lines if x.cells[k] not in ("-", "left out")]
-    impostors = [line.cells[0] for line in shown.lines if line.role != GENUINE]
+    impostors = [written(line.cells[0]) for line in shown.lines if line.role != GENUINE]
     accepted = sum(int(x.split()[1]) if " " in x else 1 for x in impostors if x[:2] == "FA")
     counts = {k.name: v for k, v in result.tasks[0].counts.items()}
     assert accepted == counts["fa"]
@@ -57,11 +62,23 @@ def test_the_threshold_is_between_accepted_and_rejected(result):
 @pytest.mark.cases(1)
 def test_no_width_loses_a_counter(result, width):
     """A narrow terminal has the tasks of a list one below the other."""
-    text = plain(ExplanationTable(result), width)
+    text = as_text(section(result), width)
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     for head in ("verification", "genuine", "impostor", "closed", "CMS(", "DI(t,"):
         assert head in words, head
+
+
+def test_names_are_kept_in_every_writer():
+    """Of the system, of subjects and of templates, in a row and step by step."""
+
+    def named(name: str) -> be.Scores:
+        meta = {"name": [name, f"{name}2", "b", "c"]}
+        d = np.arange(16.0).reshape(4, 4) % 5
+        return be.Scores(d, [name, name, "b", "b"], probe_meta=meta, name=name)
+
+    require_names_kept(lambda name: section(be.explain(named(name), 0, threshold=("far", 0.5))))
+    require_names_kept(lambda name: steps_section(step_by_step(named(name))))
 
 
 @pytest.mark.slow

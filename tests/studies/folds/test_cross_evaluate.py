@@ -10,13 +10,16 @@ import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
 from naive_folds import RULES, assert_folds, folds_of
+from rendered import require_names_kept
 from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.studies.folds.tables import FoldTable
+from bioeval.results import expanded
+from bioeval.studies.folds.section import section
 from bioeval.tallies import fold_counts as partition, fold_counts as passes, fold_counts as sweep
-from bioeval.views.tables.layout import plain as as_text
+from bioeval.views.tables.registry import table_of
+from bioeval.views.writers.terminal import plain as as_text
 
 
 @given(data=st.data())
@@ -60,6 +63,11 @@ def test_folds_of_subjects_equal_the_definition(data):
 
 
 # --------------------------------------------------------------- against whole evaluations
+
+
+def codes(result):
+    """Return the codes of the messages of a result."""
+    return [message.code for message in be.messages(result)]
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +269,7 @@ def test_impostors_are_the_same_in_all_parts():
     assert curves.attrs["impostors"] == "unenrolled"
     closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.values.tolist() == [[2, 0]]
-    assert "2 probes without a mate" in closed.attrs["warnings"]
+    assert ("probes-of-test-without-mate", {"probes": 2}) in [x[:2] for x in be.messages(closed)]
 
 
 def test_closed_set_in_folds(scores):
@@ -416,7 +424,7 @@ def test_each_subject_is_left_out_at_a_given_threshold(kind):
     assert result.attrs["interval_method"] == "subject-jackknife"
     assert result.attrs["interval_for"] == "new people"
     assert result.attrs["interval"].endswith("at the given threshold, by leaving out each subject")
-    assert "only 15 subjects" in result.attrs["warnings"]
+    assert "interval-of-few-subjects" in codes(result)
     plain = crossed(scores, REPEATED, threshold=sign * at)
     np.testing.assert_array_equal(plain.far, result.far)
     assert plain.attrs["interval_method"] == "nadeau-bengio"
@@ -575,7 +583,8 @@ def test_a_fold_without_impostors_is_left_out_and_counted():
     assert ds.frr_folds == 5
     assert np.isfinite(ds.frr_mean)
     assert (ds.impostor_attempts == 0).all()
-    assert "FAR is not defined in 5 of 5 folds" in ds.attrs["warnings"]
+    (undefined,) = (x for x in be.messages(ds) if x.code == "rate-undefined-in-parts")
+    assert undefined.arguments == {"rate": "far", "missing": 5, "number": 5, "unit": "fold"}
 
 
 def test_one_fold_has_no_interval():
@@ -586,7 +595,7 @@ def test_one_fold_has_no_interval():
     assert np.isfinite(ds.frr_mean)
     assert np.isnan(ds.frr_sd)
     assert np.isnan(ds.frr_low)
-    assert "one fold only" in ds.attrs["warnings"]
+    assert "one-part" in codes(ds)
 
 
 def test_optimism_is_seen():
@@ -740,15 +749,15 @@ def test_the_sizes_of_galleries_are_said_first(task):
     ds = crossed(scores, be.partition.PredefinedFolds(fold), task=task)
     message = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
     assert ds.attrs["galleries"] == message
-    lines = [line.strip() for line in as_text(FoldTable(ds), 100).splitlines()]
+    lines = [line.strip() for line in as_text(table_of(ds), 100).splitlines()]
     heading = next(i for i, line in enumerate(lines) if "identification" in line)
     assert lines[heading + 1] == message
-    assert ds.attrs["warnings"].count("galleries of different sizes") == 1
+    assert codes(ds).count("galleries-of-different-sizes") == 1
     whole = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
     alike = crossed(whole, halves, task=task)
     assert "not comparable" not in alike.attrs["galleries"]
-    assert "galleries" not in alike.attrs["warnings"]
+    assert "galleries-of-different-sizes" not in codes(alike)
     verified = crossed(whole, halves)
     assert "galleries" not in verified.attrs
 
@@ -766,19 +775,19 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     parts = list(KFold(3, shuffle=True, random_state=0).split(label))
     both = [len(set(label[train]) & set(label[test])) for train, test in parts]
     assert ds.attrs["subjects_in_both_parts"] == max(both) > 0
-    first = ds.attrs["warnings"].splitlines()[0]
-    assert first.startswith(f"up to {max(both)} subjects of a test part are in its training part")
-    assert "Divide by subject, as SubjectKFold does" in first and "3 of 3 folds" in first
+    first = be.messages(ds)[0]
+    assert first.code == "subjects-in-both-parts"
+    assert first.arguments == {"subjects": max(both), "parts": 3, "number": 3, "unit": "fold"}
     new = crossed(scores, GroupKFold(3), task=task)
     assert new.attrs["subjects_in_both_parts"] == 0
-    assert "new people" not in new.attrs["warnings"]
+    assert "subjects-in-both-parts" not in codes(new)
 
 
 def test_folds_of_samples_are_noted_without_a_python_warning(scores):
     """The name of the splitter says that samples are divided; the result says what follows."""
     ds = crossed(scores, be.partition.SampleKFold(3, shuffle=True, random_state=0))
     assert ds.attrs["subjects_in_both_parts"] > 0
-    assert "not those of new people" in ds.attrs["warnings"]
+    assert "subjects-in-both-parts" in codes(ds)
     fewest = crossed(scores, be.partition.TrainValidationTest(0.3, 0.3, random_state=1))
     assert fewest.attrs["subjects_in_both_parts"] == 0
 
@@ -815,3 +824,20 @@ def test_words_of_a_search_are_checked(call, options, says, task):
     scores = be.simulate(6, 3, random_state=1)
     with pytest.raises(be.DataError, match=says):
         call(scores, be.partition.SubjectKFold(3), task=task, **options)
+
+
+def test_a_section_keeps_names_and_terms():
+    made = be.simulate(12, 3, random_state=1)
+    splitter = be.partition.SubjectKFold(3)
+    results = [
+        crossed(made, splitter, threshold="far=0.1", far_targets=[0.1], frr_targets=[0.1]),
+        crossed(made, be.partition.SampleKFold(2), task="open_set"),
+        crossed(made, splitter, threshold="far=0.2", assure=0.6, interval="subject-bootstrap"),
+        expanded(be.repeat(made, be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0))),
+    ]
+
+    def of_systems(name):
+        tasks = zip(("verification", "open_set", "single", "multi"), results, strict=True)
+        return section({f"{system}/{task}": ds for task, ds in tasks for system in (name, "b")})
+
+    require_names_kept(of_systems)
