@@ -84,9 +84,10 @@ RULES = {
             "docs/test_page_tables.py::test_tables_are_those_of_the_code",
             "docs/test_page_tables.py::test_every_public_name_is_on_the_page_of_calls",
             "docs/test_page_tables.py::test_every_plot_is_in_the_gallery",
+            "document/test_catalogue.py",
         ),
         ("*.py",),
-        r"\b(Name|Scalar|MeanOverQueries|Plot|StudyManifest|lazy_names|attach)\(",
+        r"\b(Name|Scalar|MeanOverQueries|MessageType|Plot|StudyManifest|lazy_names|attach)\(",
     ),
     "Plots": Rule(
         (

@@ -10,8 +10,9 @@ A message names an argument by :class:`Argument`, in an f-string::
 
 The error keeps it apart from the text around it: ``str(error)`` has Python's words (``max_rank``,
 ``nan="reject"``), and another surface puts its own in their place by :meth:`BioevalError.message`
-(``--max-rank``, ``--nan reject``). Warnings are stored in results as plain text: there an argument
-is written in backticks, and :func:`renamed` is what puts a surface's words in its place.
+(``--max-rank``, ``--nan reject``). Messages of results name arguments in their templates
+(:mod:`bioeval.base.messages`); in plain text an argument is written in backticks, and
+:func:`renamed` is what puts a surface's words in its place.
 """
 
 from __future__ import annotations

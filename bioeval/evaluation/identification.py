@@ -111,7 +111,7 @@ def open_set(
         the impostors' nearest templates.
     max_rank : int, optional
         Number of ranks. None gives every attainable rank while thresholds x ranks is at most
-        2,000,000, else 100, and says so in the warnings.
+        2,000,000, else 100, and says so in its messages.
     rank_unit : {"template", "subject"}
         Whether a rank counts templates (the lecture's) or subjects, each once by its fused
         score.

@@ -150,53 +150,34 @@ def support_messages(
         if not RuleOf(1).supports(x, attempts):
             rule = 1
         too_few.setdefault(rule, []).append(x)
+    of = f"{role} {'pairs' if symmetric else 'attempts'}"
     messages = []
     # Fewer people bound a FAR (a promise, the rule of 3) than measure a rate there.
-    for rule, purpose in ((30, "measure"), (3, "support"), (1, "support")):
+    for rule, purpose in ((30, "measure"), (3, "support"), (1, "")):
         if rule not in too_few:
             continue
         missed = too_few[rule]
         needed = [RuleOf(max(rule, 3)).attempts_for(x) for x in missed]
         about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed}
+        about["needed"] = needed
         if rate == "dir":
             about["task"] = "identification"
+        if rule > 1:
+            about |= {"rule": rule, "purpose": purpose}
         if rule == 1:
-            of = f"{role} {'pairs' if symmetric else 'attempts'}"
-            message = Message(
-                "target-below-one-error", **about, attempts=_whole(attempts), of=of, needed=needed
-            )
+            code = "target-below-one-error"
+            about |= {"attempts": _whole(attempts), "of": of}
         elif by_people is None:
-            of = f"{role} {'pairs' if symmetric else 'attempts'}"
-            message = Message(
-                "too-few-attempts",
-                **about,
-                purpose=purpose,
-                rule=rule,
-                attempts=_whole(attempts),
-                of=of,
-                needed=needed,
-            )
+            code = "too-few-attempts"
+            about |= {"attempts": _whole(attempts), "of": of}
         elif of_frr:
-            message = Message(
-                "too-few-people",
-                **about,
-                purpose=purpose,
-                rule=rule,
-                people=by_people.number,
-                needed=needed,
-            )
+            code = "too-few-people"
+            about |= {"people": by_people.number}
         else:
-            message = Message(
-                "too-few-pairs-of-people",
-                **about,
-                purpose=purpose,
-                rule=rule,
-                people=by_people.number,
-                pairs=by_people.pairs,
-                needed=needed,
-                needed_people=list(map(ComparedPeople.least_with, needed)),
-            )
-        messages.append(message)
+            code = "too-few-pairs-of-people"
+            about |= {"people": by_people.number, "pairs": by_people.pairs}
+            about["needed_people"] = list(map(ComparedPeople.least_with, needed))
+        messages.append(Message(code, **about))
     return messages
 
 

@@ -35,7 +35,7 @@ class FoldsWords(NamedTuple):
     title: str
     tested: str
     chosen: str
-    lines: list[str]
+    lines: Sequence[Text]
 
 
 class FoldsDisplay(OneResultDisplay):
@@ -496,13 +496,13 @@ class SpreadDisplay(OneResultDisplay):
             zorder=4,
         )
         if width:
-            self._write(-0.015, place, row, [least], "right", Style.quiet, word="min")
-            self._write(1.015, place, row, [most], "left", Style.quiet, word="max")
-        self._write(MEAN, place + MIDDLE, row, [mean], "left", Style.text, fontweight="bold")
+            self._write_values(-0.015, place, row, [least], "right", Style.quiet, word="min")
+            self._write_values(1.015, place, row, [most], "left", Style.quiet, word="max")
+        self._write_values(MEAN, place + MIDDLE, row, [mean], "left", Style.text, fontweight="bold")
         if np.isfinite([low, high]).all():
-            self._write(ENDS, place + MIDDLE, row, [low, high], "left", Style.text)
+            self._write_values(ENDS, place + MIDDLE, row, [low, high], "left", Style.text)
 
-    def _write(
+    def _write_values(
         self,
         x: float,
         y: float,

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
-from bioeval.document import Message, rule_of, say
+from bioeval.document import Message, Text, rule_of, say
 from bioeval.results import percent, threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_section import reasons_of
@@ -272,7 +272,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             "",
             self._other("far"),
         )
-        lines = [Message("extrapolated"), str(ds.attrs["model"])]
+        lines: list[Text] = [Message("extrapolated"), str(ds.attrs["model"])]
         self._titled(say("{far} by a model"), name, lines)
         return self
 
