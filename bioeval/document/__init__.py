@@ -55,6 +55,7 @@ _NAMES: NamesByModule = {
         "rate_of",
         "result_messages",
         "rule_in_words",
+        "rule_of",
         "table_of_variables",
         "threshold_choice",
     ),

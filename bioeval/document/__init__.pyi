@@ -55,6 +55,7 @@ from bioeval.document.results import (
     rate_of as rate_of,
     result_messages as result_messages,
     rule_in_words as rule_in_words,
+    rule_of as rule_of,
     table_of_variables as table_of_variables,
     threshold_choice as threshold_choice,
 )

@@ -45,12 +45,14 @@ class Quantity:
 class Rate(Quantity):
     """A proportion in [0, 1], in per cent; with its attempts, of which one is to be visible.
 
-    A `difference` of two rates is in percentage points.
+    A `difference` of two rates is in percentage points. A column has the `decimals` of its rates,
+    if they are given, else as many as they need.
     """
 
     attempts: int | None = None
     errors: int | None = None
     difference: bool = False
+    decimals: int | None = None
 
 
 @dataclass(frozen=True)

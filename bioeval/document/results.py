@@ -186,13 +186,17 @@ def rule_in_words(rule: Rule) -> Text:
     return say(template, value=values[0]) if values else say(template)
 
 
+def rule_of(attrs: Mapping[Any, Any]) -> Text:
+    """Return the point that the rule of a result chooses."""
+    return rule_in_words(Rule.written(str(attrs["threshold_rule"])))
+
+
 def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
     """Return how the threshold of a result was chosen, and on which data."""
     chosen_on = str(attrs["chosen_on"])
     if chosen_on == "given":
         return chosen_on
-    rule = rule_in_words(Rule.written(str(attrs["threshold_rule"])))
-    return say("{rule}, chosen on {data}", rule=rule, data=chosen_on)
+    return say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
 
 
 def rate_of(

@@ -33,6 +33,8 @@ def _words_of(task: str) -> dict[str, tuple[str, str]]:
         ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(rate.symbol, "")
         words[name] = name.upper(), rate.symbol
         words[ours] = ours, theirs or rate.symbol  # "1 - FNMR" has no name
+        both = f"{theirs}, {rate.symbol}" if theirs else rate.symbol
+        words[f"{ours}, {name}"] = f"{ours}, {name.upper()}", both
         if theirs and ours.startswith("false"):
             single, other = ours.removesuffix(" rate"), theirs.removesuffix(" rate")
             words[single] = single, other
@@ -51,8 +53,8 @@ def is_term(name: str) -> bool:
 
 
 def rate_of_term(name: str) -> str:
-    """Return the rate that an abbreviation stands for; empty of a term in words."""
-    name = name.lower()
+    """Return the rate that an abbreviation stands for; empty of a term in words alone."""
+    name = name.lower().rpartition(", ")[2]
     return name if any(name in rates for rates in RATES.values()) else ""
 
 

@@ -1,8 +1,8 @@
 """Text as templates with typed parts; a writer makes words of them.
 
 A template has names in braces. One that is not an argument is a term of the field: ``{far}`` is
-FAR, or FMR or FPIR in a view of ISO/IEC 19795-1, ``{false accepts}`` the errors that it counts. A
-format says what a plain value is::
+FAR, or FMR or FPIR in a view of ISO/IEC 19795-1, ``{false accepts}`` the errors that it counts, and
+``{False accept rate, far}`` its name with its abbreviation. A format says what a plain value is::
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 

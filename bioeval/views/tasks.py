@@ -15,8 +15,8 @@ from bioeval.base.variables import TARGETS
 from bioeval.document import Text, label_of, say
 from bioeval.results.dataset import Scalars
 from bioeval.results.layouts import expanded
-from bioeval.tallies.points import per_cent
-from bioeval.views.terms import term_translator
+from bioeval.views.terms import task_of, words_of
+from bioeval.views.writers.lines import Lines
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,7 +107,8 @@ def values_at(variable: xr.Variable, at: Mapping[str, int]) -> np.ndarray:
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, one row each."""
-    rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
+    rule = str(dataset.attrs.get("threshold_rule", ""))
+    lines = Lines(words_of(dataset), task_of(dataset))
     order = (*_FIRST, *_POINTS)
     for scalar in sorted(
         scalar_registry().averaged.values(), key=lambda x: place_in(order, x.name)
@@ -119,13 +120,13 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             continue
         if name == "recognition_rate" and 1 in dataset["rank"].values:
             continue  # a row of CMS
-        for label, text, at in _places(dataset, scalar):
-            label = with_unit(label, scalar.percent)
-            yield Averaged(translate(label), text, scalar, at, dataset)
+        for text, at in _places(dataset, scalar):
+            label = with_unit(lines.write(text), scalar.percent)
+            yield Averaged(label, text, scalar, at, dataset)
             if f"assured_{name}" in dataset:
-                label = with_unit(f"{scalar.label} assured", scalar.percent)
                 text = say("{label} assured", label=label_of(scalar))
-                yield Averaged(translate(label), text, scalar, at, dataset, "assured_")
+                label = with_unit(lines.write(text), scalar.percent)
+                yield Averaged(label, text, scalar, at, dataset, "assured_")
 
 
 def place_in(order: Sequence[str], name: str) -> int:
@@ -139,7 +140,7 @@ def with_unit(label: str, percent: bool) -> str:
     return f"{head}{', %' if percent else ''}{at_far}{tail}"
 
 
-def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, Text, dict[str, Any]]]:
+def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[str, Any]]]:
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
     ranks = dataset["rank"].values.tolist() if "rank" in dims else []
@@ -149,21 +150,18 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, Text, di
             if ranks:
                 at["rank"] = ranks[0]
             for target in dataset[over].values.tolist():
-                label = scalar.label.format(target=per_cent(target))
-                label = label.replace("rank 1", f"rank {at.get('rank')}")
-                yield label, _at_target(scalar, target, at.get("rank")), {over: target, **at}
+                yield _at_target(scalar, target, at.get("rank")), {over: target, **at}
             return
     if ranks:
         if len(ranks) > max(_RANKS):
             ranks = list(_RANKS)
         for rank in ranks:
-            label = f"{scalar.label}, rank {rank}"
             text = say("{label}, rank {rank:count}", label=label_of(scalar), rank=rank)
-            yield label, text, {"rank": rank}
+            yield text, {"rank": rank}
     elif scalar.name == "eer" and "rank" in dataset.dims:
-        yield OPEN_SET_EER.label, label_of(OPEN_SET_EER), {}
+        yield label_of(OPEN_SET_EER), {}
     else:
-        yield scalar.label, label_of(scalar), {}
+        yield label_of(scalar), {}
 
 
 def _at_target(scalar: Scalar, target: float, rank: int | None) -> Text:

@@ -52,10 +52,10 @@ def words_of(dataset: xr.Dataset) -> str:
 
 def term_translator(dataset: xr.Dataset, task: str | None = None) -> TermTranslator:
     """Return the translator of texts on a dataset: terms of its views, and its task or another."""
-    return TermTranslator(words_of(dataset), _task_of(dataset) if task is None else task)
+    return TermTranslator(words_of(dataset), task_of(dataset) if task is None else task)
 
 
-def _task_of(dataset: xr.Dataset) -> str:
+def task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
     names = {"dir", "dir_mean", "cms", "cms_mean", _OF_SEARCHES}
     searches = str(dataset.attrs.get("task", "")).startswith("open-set")
@@ -177,7 +177,7 @@ def dictionary(datasets: Iterable[xr.Dataset]) -> str:
                 there.add(name)
         if "dir" in there and "fold" not in dataset.dims:
             there.discard("frr")
-        shown[_task_of(dataset)] |= there
+        shown[task_of(dataset)] |= there
     return TermTranslator(words).others(shown)
 
 

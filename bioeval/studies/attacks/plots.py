@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from bioeval.base import counted
+from bioeval.document import Term, say
 from bioeval.results import ScoreHistograms
+from bioeval.views import written
 from bioeval.views.plots import (
     Curve,
     CurvesDisplay,
@@ -33,7 +35,7 @@ class AttackDetDisplay(DetDisplay):
         DetDisplay.spec,
         plot="attack_det",
         title="DET of impostors and attacks",
-        x_label="False accept rate, FAR, or attack accept rate, IAPAR (%)",
+        x_label=say("{False accept rate, far}, or attack accept rate, IAPAR (%)"),
         terms=(("far",), ("frr",)),
         over=lambda systems: [_attempts(systems)],
         details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
@@ -149,8 +151,8 @@ class SpeciesDisplay(CurvesDisplay):
     def _curves(cls, system: System) -> Iterator[Curve]:
         """Yield the rates of bona fide presentations, and the one of each species."""
         for y, word in cls.spec.lines.items():
-            curve = Curve.of(system, "threshold", y, system.named(word))
-            yield replace(curve, hue=Style.hues[y])
+            curve = Curve.of(system, "threshold", y, system.named(written(word)))
+            yield replace(curve, hue=Style.hues[y], word=word)
         ds = system.dataset
         for i, species in enumerate(ds["species"].values.tolist()):
             name = system.named(as_plot_text(species))
@@ -176,7 +178,7 @@ class IaparDisplay(SpeciesDisplay):
         "iapar",
         "IAPAR by species",
         "threshold",
-        {"far": "FAR", "frr": "FRR"},
+        {"far": Term("far"), "frr": Term("frr")},
         y_label="Error rate",
         terms=("", ("far", "frr")),
         over_each=_of_classes,

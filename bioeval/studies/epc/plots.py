@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from bioeval.document import Text, say
 from bioeval.views.plots import CurvesDisplay, CurveSpec, System
 
 
@@ -18,13 +19,13 @@ class EpcDisplay(CurvesDisplay):
         "EPC",
         "alpha",
         {"hter": ""},
-        "Weight of FAR, alpha (that of FRR: 1 - alpha)",
+        say("Weight of {far}, alpha (that of {frr}: 1 - alpha)"),
         "Half total error rate on the test set, HTER",
         terms=(("far", "frr"), ""),
         marked=False,
         limits=CurvesDisplay.up_to_highest,
         details=lambda _: [
-            "each threshold minimises alpha FAR + (1 - alpha) FRR on the development set"
+            say("each threshold minimises alpha {far} + (1 - alpha) {frr} on the development set")
         ],
     )
 
@@ -60,14 +61,14 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
     return EpcDisplay.from_results(data).plot(ax, **style)
 
 
-def _criterion(systems: Sequence[System]) -> list[str]:
+def _criterion(systems: Sequence[System]) -> list[Text]:
     """Return what the thresholds minimise if all curves agree."""
     attacks = sorted({int(x.dataset["attack_attempts"]) for x in systems})
     number = f"{attacks[0]:,}"
     if len(attacks) > 1:
         number += f" to {attacks[-1]:,}"
     attempts = f"{number} attack attempts"
-    chosen = "each threshold is chosen on the development set"
+    chosen: Text = "each threshold is chosen on the development set"
     criteria = set()
     for system in systems:
         attrs = system.dataset.attrs
@@ -75,7 +76,13 @@ def _criterion(systems: Sequence[System]) -> list[str]:
     if len(criteria) == 1:
         ((criterion, beta),) = criteria
         minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
-        chosen += f": smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR"
+        chosen = say(
+            "{chosen}: smallest {minimised} {beta} far_w and {other} {frr}",
+            chosen=chosen,
+            minimised=minimised,
+            beta=f"{beta:g}",
+            other=f"{1 - beta:.12g}",
+        )
     return [attempts, chosen]
 
 

@@ -10,8 +10,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
+from bioeval.document import Text, rule_of, say
 from bioeval.results import percent
-from bioeval.views import Averaged, averaged, unit_of
+from bioeval.views import Averaged, averaged, unit_of, written
 from bioeval.views.plots import (
     Curve,
     CurvesDisplay,
@@ -87,11 +88,10 @@ class FoldsDisplay(OneResultDisplay):
         self._target()
         for axis in (ax.xaxis, ax.yaxis):
             self._in_per_cent(axis)
-        translate = self._translate
-        x, y = translate("False accept rate, FAR"), translate("False reject rate, FRR")
+        x, y = say("{False accept rate, far}"), say("{False reject rate, frr}")
         self._legend()
-        self._labelled(x, y, translate.other("far"), translate.other("frr"))
-        self._titled(words.title, name, map(translate, words.lines))
+        self._labelled(x, y, self._other("far"), self._other("frr"))
+        self._titled(words.title, name, words.lines)
         return self
 
     def _point(self, value: str, limits: str, label: str, **style: Any) -> None:
@@ -163,7 +163,7 @@ class FoldsDisplay(OneResultDisplay):
             f"test parts, {_estimate(attrs)}",
             chosen,
             [
-                f"threshold by {attrs['threshold_rule_in_words']}, {attrs['chosen_on']}",
+                say("threshold by {rule}, {data}", rule=rule_of(attrs), data=attrs["chosen_on"]),
                 f"{counted(number, f'{unit_of(attrs)}s')}; {limits_in_words(attrs)}",
             ],
         )
@@ -219,7 +219,12 @@ def folds(data: Any, ax: Axes | None = None, **style: Any) -> FoldsDisplay:
     return FoldsDisplay.from_results(data).plot(ax, **style)
 
 
-RATES = {"cms": "CMS", "far": "FAR", "frr": "FRR", "dir": "DIR at rank 1"}
+RATES: dict[str, Text] = {
+    "cms": say("{cms}"),
+    "far": say("{far}"),
+    "frr": say("{frr}"),
+    "dir": say("{dir} at rank 1"),
+}
 
 
 class Band(NamedTuple):
@@ -290,15 +295,18 @@ class RepeatedDisplay(CurvesDisplay):
                     continue  # one value for all folds
                 mean, low, high = _at_rank_1(dataset, rate)
                 x = dataset[mean.dims[0]].values
-                name = system.name
-                if mean.dims != ("rank",):
-                    name = f"{name} {words}".strip()
+                name, word = system.name, words
+                if mean.dims == ("rank",):
+                    word = ""
+                else:
+                    name = f"{name} {written(word)}".strip()
                 why_not = ""
                 if not (np.isfinite(x) & np.isfinite(mean.values)).any():
                     why_not = "no rate is defined in any partition"
                 i = len(curves)
+                limits = low.values, high.values
                 curves.append(
-                    Curve(name, x, mean.values, system, why_not, i, i, low.values, high.values)
+                    Curve(name, x, mean.values, system, why_not, i, i, *limits, word=word)
                 )
         display = cls(curves)
         display.bands = {}
@@ -332,9 +340,9 @@ class RepeatedDisplay(CurvesDisplay):
         last, beyond = self._ranks_shown(arrays, most, None if whole else most)
         self._rank_axis(last)
         self._rates_from(lowest if self.lines_ else 0.0)
-        rate, of = "Cumulative match score, CMS(k)", "cms"
+        rate, of = say("{Cumulative match score, cms}(k)"), "cms"
         if "cms_mean" not in first:
-            rate, of = "Detection and identification rate, DIR(k)", "dir"
+            rate, of = say("{Detection and identification rate, dir}(k)"), "dir"
         return self._finish(
             x_label="Rank k",
             y_label=rate,

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
+from bioeval.document import Term, say
 from bioeval.results import percent
 from bioeval.views.plots import (
     Curve,
@@ -25,8 +26,9 @@ def _templates_curve(system: System, x: str, y: str, name: str) -> Curve:
     targets = system.dataset["far_target"].values
     target = float(targets[np.argmin(np.abs(np.log10(np.maximum(targets, 1e-9)) + 2))])
     one = replace(system, dataset=system.dataset.sel(far_target=target))
-    made = Curve.of(one, x, y, f"{name} {percent(target, '.3g')}")
-    return replace(made, system=system)
+    at = percent(target, ".3g")
+    made = Curve.of(one, x, y, f"{name} {at}")
+    return replace(made, system=system, word=say("{frr} at {far} {target}", target=at))
 
 
 def _templates_limits(display: CurvesDisplay) -> dict[str, Any]:
@@ -51,12 +53,12 @@ class GalleryTemplatesDisplay(CurvesDisplay):
 
     spec = CurveSpec(
         "gallery_templates",
-        "FRR and FAR",
+        say("{frr} and {far}"),
         "gallery_templates",
         {
-            "frr_at_threshold": "FRR, one threshold",
-            "far_at_threshold": "FAR, one threshold",
-            "frr_at_far": "FRR at FAR",
+            "frr_at_threshold": say("{frr}, one threshold"),
+            "far_at_threshold": say("{far}, one threshold"),
+            "frr_at_far": say("{frr} at {far}"),
         },
         "Templates of each subject in the gallery",
         "Error rate",
@@ -123,11 +125,11 @@ class GallerySizeDisplay(CurvesDisplay):
     ranks: dict[str, int]
     spec = CurveSpec(
         "gallery_size",
-        "CMS",
+        Term("cms"),
         "gallery_size",
         {"cms": ""},
         "Subjects in the gallery, N",
-        y_label="Cumulative match score, CMS",
+        y_label=say("{Cumulative match score, cms}"),
         terms=("ISO: gallery size N", ("cms",)),
     )
 

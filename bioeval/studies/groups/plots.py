@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from bioeval.base import short_name
+from bioeval.document import Text, rule_of, say
 from bioeval.results import percent
 from bioeval.views.plots import (
     OneResultDisplay,
@@ -70,18 +71,17 @@ class GroupsDisplay(OneResultDisplay):
             left.set_subplotspec(parts[0])
             right = self._more_axes(parts[1])
         self.far_ax_ = right
-        self._rates(left, "frr", "False reject rate, FRR", style)
-        translate, attrs = self._translate, self._dataset.attrs
+        self._rates(left, "frr", say("{False reject rate, frr}"), style)
         searches = self.far.ndim == 1
         if searches:
-            self._rates(self.far_ax_, "far", "False accept rate, FAR", style)
+            self._rates(self.far_ax_, "far", say("{False accept rate, far}"), style)
         else:
             self._pairs()
-        title = translate(as_plot_text(name or attrs.get("system", "") or ""))
-        self._titled(translate("FRR by group"), title, self._over())
+        system = as_plot_text(name or self._dataset.attrs.get("system", "") or "")
+        self._titled(say("{frr} by group"), system, self._over())
         if searches:
             lines = ["searches without a mate in the gallery"]
-            self._titled(translate("FAR by group"), None, lines, right)
+            self._titled(say("{far} by group"), None, lines, right)
             return self
         lines = []
         if number <= NUMBERED and self._dataset["far_flagged"].values.any():
@@ -93,17 +93,16 @@ class GroupsDisplay(OneResultDisplay):
             colours.append("grey: not defined")
         if colours:
             lines.append("; ".join(colours))
-        self._titled(translate("FAR by pair of groups"), None, lines, right)
+        self._titled(say("{far} by pair of groups"), None, lines, right)
         return self
 
-    def _over(self) -> list[str]:
+    def _over(self) -> list[Text]:
         """Return the lines below the title: threshold, intervals and flags."""
-        attrs, translate = self._dataset.attrs, self._translate
-        is_given = str(attrs.get("chosen_on", "")) == "given"
-        chosen = "" if is_given else ", chosen on these data"
-        lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
-        if is_given:
-            lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
+        attrs = self._dataset.attrs
+        chosen = " of all groups, chosen on these data"
+        if str(attrs.get("chosen_on", "")) == "given":
+            chosen = ""
+        lines: list[Text] = [say("at {rule}{chosen}", rule=rule_of(attrs), chosen=chosen)]
         if "interval_method" in attrs:
             lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
         points = ("frr",) if self.far.ndim == 2 else ("frr", "far")
@@ -111,7 +110,7 @@ class GroupsDisplay(OneResultDisplay):
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 
-    def _rates(self, ax: Axes, rate: str, label: str, style: dict[str, Any]) -> None:
+    def _rates(self, ax: Axes, rate: str, label: Text, style: dict[str, Any]) -> None:
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
@@ -137,8 +136,7 @@ class GroupsDisplay(OneResultDisplay):
             self._note(text, (overall, 0), (away, 4), ax, va="bottom", ha=side)
         self._in_per_cent(ax.xaxis)
         self._name_groups(ax, subjects=True)
-        translate = self._translate
-        self._labelled(translate(label), "", translate.other(rate), ax=ax)
+        self._labelled(label, "", self._other(rate), ax=ax)
 
     def _pairs(self) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
@@ -158,11 +156,10 @@ class GroupsDisplay(OneResultDisplay):
         if len(self.groups) <= NUMBERED:
             self._rates_in_cells(ax, far, picture, ds["far_flagged"].values)
         self._name_groups(ax)
-        translate = self._translate
         self._labelled("Group of the claimed subject", "Group of the probe", ax=ax)
         if len(positive):
-            term = translate.other("far")
-            bar = self._colour_bar(colours, ax, translate("False accept rate, FAR"), term)
+            label = say("{False accept rate, far}")
+            bar = self._colour_bar(colours, ax, label, self._other("far"))
             self._in_per_cent(bar.ax.yaxis)
             bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
             if high < 10 * low:  # no power of ten may be inside

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
+from bioeval.document import Enumeration, Text, rule_of, say
 from bioeval.views.plots import Curve, CurvesDisplay, CurveSpec, System
 
 
@@ -17,23 +18,26 @@ def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
     return {**display.up_to_highest(), "xlim": (-0.015 * last, 1.015 * last)}
 
 
-def _of_samples(systems: Sequence[System]) -> list[str]:
+def _of_samples(systems: Sequence[System]) -> list[Text]:
     """Return the samples and the threshold common to all curves."""
     samples = {int(system.dataset["samples"]) for system in systems}
-    rule = System.agreed(systems, "threshold_rule_in_words")
-    details = []
+    details: list[Text] = []
     if len(samples) == 1:
         details.append(counted(samples.pop(), "samples"))
-    if rule:
-        if System.agreed(systems, "chosen_on") != "given":
-            rule += " of all attempts"
-        details.append(f"at {rule}")
-    return ["; ".join(details)]
+    if System.agreed(systems, "threshold_rule"):
+        whole = " of all attempts"
+        if System.agreed(systems, "chosen_on") == "given":
+            whole = ""
+        rule = rule_of(systems[0].dataset.attrs)
+        details.append(say("at {rule}{whole}", rule=rule, whole=whole))
+    return [Enumeration(details, ";")]
 
 
 def _discard_curve(system: System, x: str, y: str, name: str) -> Curve:
     values = system.dataset[y].values
-    why = "no genuine attempt: FRR is not defined" if np.isnan(values).all() else ""
+    why: Text = ""
+    if np.isnan(values).all():
+        why = say("no genuine attempt: {frr} is not defined")
     return Curve(name, system.dataset[x].values, values, system, why)
 
 
@@ -53,14 +57,14 @@ class ErrorDiscardDisplay(CurvesDisplay):
         "fraction",
         {"frr": ""},
         "Discarded fraction of the samples, those of lowest quality",
-        "FRR of the remaining samples",
+        say("{frr} of the remaining samples"),
         terms=("", ("frr",)),
         marked=False,
         limits=_discard_limits,
         over=_of_samples,
         curve=_discard_curve,
         text=_with_area,
-        details=lambda _: ["pAUC: area from 0 to 0.2, relative to a constant FRR"],
+        details=lambda _: [say("pAUC: area from 0 to 0.2, relative to a constant {frr}")],
     )
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
-from bioeval.document import Message
+from bioeval.document import Message, rule_of, say
 from bioeval.results import percent, threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_section import reasons_of
@@ -34,8 +34,11 @@ class ThresholdStudyDisplay(FoldsDisplay):
             f"expected of {new_people(ds)}",
             "where it was chosen (optimistic)",
             [
-                f"threshold {ds['threshold'].item():.4g} by "
-                f"{ds.attrs['threshold_rule_in_words']}, chosen on all data",
+                say(
+                    "threshold {threshold} by {rule}, chosen on all data",
+                    threshold=f"{ds['threshold'].item():.4g}",
+                    rule=rule_of(ds.attrs),
+                ),
                 f"{counted(number, 'folds')}; {limits_in_words(ds.attrs)}, and by subject",
             ],
         )
@@ -109,7 +112,7 @@ class AssuredDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax, ds, translate = self._begun(ax), self._dataset, self._translate
+        ax, ds = self._begun(ax), self._dataset
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
@@ -124,20 +127,22 @@ class AssuredDisplay(_OverThresholds):
             color=far,
             linestyle="--",
             **properties,
-            label=translate(f"FAR, upper limit at {confidence}"),
+            label=self._write(say("{far}, upper limit at {level}", level=confidence)),
         )
         ax.plot(
             self.threshold,
             self.far,
             color=far,
             **properties,
-            label=translate(f"FAR, mean over {over}"),
+            label=self._write(say("{far}, mean over {over}", over=over)),
         )
         if np.isfinite(self.frr).any():
-            ax.plot(self.threshold, self.frr, color=frr, **properties, label="FRR")
+            ax.plot(
+                self.threshold, self.frr, color=frr, **properties, label=self._write(say("{frr}"))
+            )
         ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
         ax.annotate(
-            translate(f"target {100 * target:g} %"),
+            f"target {100 * target:g} %",
             (end, target),
             (away, 3),
             xycoords=ax.get_yaxis_transform(),
@@ -157,13 +162,11 @@ class AssuredDisplay(_OverThresholds):
         rates = np.concatenate([self.far, self.far_high, self.frr])
         positive = rates[np.isfinite(rates) & (rates > 0)]
         _rate_axis(self, np.append(positive, target))
-        x, y = self._threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        x, y = self._threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
         self._legend()
-        self._labelled(x, y, "", translate.other("far"))
+        self._labelled(x, y, "", self._other("far"))
         rule = ds.attrs["assured_rule"]
-        self._titled(
-            "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
-        )
+        self._titled("Assured threshold", name, [f"{rule}, for {ds.attrs['assured_for']}"])
         return self
 
 
@@ -229,13 +232,12 @@ class ExtrapolatedFarDisplay(_OverThresholds):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
-        ax, ds, translate = self._begun(ax), self._dataset, self._translate
+        ax, ds = self._begun(ax), self._dataset
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
         colour, properties = Style.colour(Style.hues["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
-        ax.plot(
-            self.threshold, shown, color=Style.text, **properties, label=translate("FAR, measured")
-        )
+        measured = self._write(say("{far}, measured"))
+        ax.plot(self.threshold, shown, color=Style.text, **properties, label=measured)
         limits, line = f"limits at {confidence}, model, not measured", ":"
         if np.isfinite(self.far).any():
             ax.plot(
@@ -244,7 +246,7 @@ class ExtrapolatedFarDisplay(_OverThresholds):
                 color=colour,
                 linestyle="--",
                 **properties,
-                label=translate("FAR, model, not measured"),
+                label=self._write(say("{far}, model, not measured")),
             )
             ax.fill_between(
                 self.threshold, self.far_low, self.far_high, alpha=0.12, color=colour, linewidth=0
@@ -266,12 +268,12 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         self._legend()
         self._labelled(
             self._threshold_label(ds.attrs["kind"]),
-            translate("False accept rate, FAR"),
+            say("{False accept rate, far}"),
             "",
-            translate.other("far"),
+            self._other("far"),
         )
-        lines = [sentence_about(Message("extrapolated")), str(ds.attrs["model"])]
-        self._titled("FAR by a model", name, map(translate, lines))
+        lines = [Message("extrapolated"), str(ds.attrs["model"])]
+        self._titled(say("{far} by a model"), name, lines)
         return self
 
 

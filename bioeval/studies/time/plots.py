@@ -11,7 +11,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 
 from bioeval.base import counted
-from bioeval.views import term_translator
+from bioeval.document import Text, say
 from bioeval.views.plots import (
     OneResultDisplay,
     Style,
@@ -19,6 +19,11 @@ from bioeval.views.plots import (
 
 # Width of a figure, height of a panel, and of everything around them, in inches.
 _WIDE, _PANEL, _AROUND = 6.4, 1.75, 1.5
+
+# Of these rates, beside those of identification.
+_CLAIMS = "verification"
+_FRR = say("{False reject rate, frr}", task=_CLAIMS)
+_FAR = say("{False accept rate, far}", task=_CLAIMS)
 
 
 class _Panels(OneResultDisplay):
@@ -70,7 +75,7 @@ class _Panels(OneResultDisplay):
         middle = (self.edges[1:] + self.edges[:-1]) / 2
         ax.plot(middle, values, "o", markersize=3.2, color=properties["color"])
 
-    def _rate(self, ax: Axes, name: str, label: str, hue: int, style: dict[str, Any]) -> None:
+    def _rate(self, ax: Axes, name: str, label: Text, hue: int, style: dict[str, Any]) -> None:
         """Draw a rate with its interval, from 0 on, in per cent."""
         ds = self._dataset
         self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
@@ -83,11 +88,11 @@ class _Panels(OneResultDisplay):
         ds = self._dataset
         return [name for name in names if name in ds and np.isnan(ds[name].values).all()]
 
-    def _title(self, title: str, name: str | None, lines: list[str], of: str = "") -> None:
+    def _title(self, title: str, name: str | None, lines: list[Text], of: Text = "") -> None:
         attrs = self._dataset.attrs
         for rate in self._undefined("frr", "far"):
-            text = term_translator(self._dataset, "verification")(rate.upper())
-            lines.append(f"{text} is not defined in any bin")
+            undefined = say("{rate:term} is not defined in any bin", rate=rate, task=_CLAIMS)
+            lines.append(undefined)
         if "interval_method" in attrs:
             lines.append(self._band_in_words(attrs, "in each bin alone", of))
         self.figure_.align_ylabels(self.axes_)
@@ -120,13 +125,12 @@ class OverTimeDisplay(_Panels):
         """Draw the panels. See :func:`over_time`."""
         ds = self._dataset
         identifies = "dir" in ds
-        rates = {"frr": "False reject rate, FRR", "far": "False accept rate, FAR"}
+        rates = {"frr": _FRR, "far": _FAR}
         for rate in self._undefined("frr", "far"):
             del rates[rate]
         self._start(ax, len(rates) + identifies + 1)
-        translate = term_translator(ds, "verification")
-        for place, (rate, words) in zip(self.axes_, rates.items(), strict=False):
-            self._rate(place, rate, translate(words), Style.hues[rate], style)
+        for place, (rate, label) in zip(self.axes_, rates.items(), strict=False):
+            self._rate(place, rate, label, Style.hues[rate], style)
         if identifies:
             self._identification(self.axes_[len(rates)], style)
         last = self.axes_[-1]
@@ -136,7 +140,7 @@ class OverTimeDisplay(_Panels):
         probes = counted(int(ds["probes"].sum()), "probes")
         genuine = int(ds["genuine_attempts"].sum())
         impostor = int(ds["impostor_attempts"].sum())
-        lines = [
+        lines: list[Text] = [
             f"{probes}: {genuine:,} genuine and {counted(impostor, 'impostor attempts')}",
             self._threshold(),
         ]
@@ -146,15 +150,13 @@ class OverTimeDisplay(_Panels):
     def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
         """Draw DIR and CMS over time."""
         ds = self._dataset
-        translate = term_translator(ds, "identification")
         rank = int(ds["rank"].values[0])
         at_rank, lowest = ds.sel(rank=rank), 1.0
         for hue, name in ((2, "dir"), (3, "cms")):
             values, band = at_rank[name].values, _band(at_rank, name)
-            text = translate(name.upper())
-            if name == "cms":
-                text += ", no threshold"
-            self._steps(ax, values, hue, band, label=text, **style)
+            text = "{cms}, no threshold" if name == "cms" else "{dir}"
+            label = self._write(say(text, task="identification"))
+            self._steps(ax, values, hue, band, label=label, **style)
             lowest = float(np.nanmin(values, initial=lowest))
             if band is not None:
                 lowest = float(np.nanmin(band[0], initial=lowest))
@@ -184,10 +186,9 @@ class AgeingDisplay(_Panels):
             above.axline((0, intercept), slope=slope, color=Style.text, linewidth=1.2)
         if defined:
             self._labelled("", "Genuine score", ax=above)
-        translate = term_translator(ds, "verification")
-        label = "Genuine score"
+        label: Text = "Genuine score"
         if defined:
-            label = translate("False reject rate, FRR")
+            label = _FRR
             self._rate(below, "frr", label, Style.hues["frr"], style)
         unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
         self._labelled(f"Age of the template{unit}", label, ax=below)
@@ -195,13 +196,13 @@ class AgeingDisplay(_Panels):
         low = float(ds["slope_low"])
         high = float(ds["slope_high"])
         within = float(ds["slope_within"])
-        lines = [
+        lines: list[Text] = [
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
         ]
         above_it = "above: " if defined else ""
         lines.append(f"{above_it}mean, with a band of one standard deviation")
-        self._title("Ageing of templates", name, lines, " of FRR")
+        self._title("Ageing of templates", name, lines, say(" of {frr}", task=_CLAIMS))
         return self
 
 

@@ -11,6 +11,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
 from bioeval.base import counted, larger_is_closer, noun_of, require_integer
+from bioeval.document import Text, say
 from bioeval.studies.zoo.results import ANIMALS, NO_ANIMAL, Quantile, lorenz as lorenz_curve
 from bioeval.views.plots import (
     Curve,
@@ -225,10 +226,10 @@ def zoo(data: Any, ax: Axes | None = None, *, worst: int = 5, **style: Any) -> Z
 
 
 #: The words of each kind of error, its attempts, and its Gini coefficients.
-_ERRORS = {
-    "fr": "false rejects",
-    "fa_as_probe": "false accepts by probe",
-    "fa_as_claimed": "false accepts by claim",
+_ERRORS: dict[str, Text] = {
+    "fr": say("{false rejects}"),
+    "fa_as_probe": say("{false accepts} by probe"),
+    "fa_as_claimed": say("{false accepts} by claim"),
 }
 _ATTEMPTS = {
     "fr": "genuine_attempts",
@@ -249,15 +250,20 @@ def _lorenz_curve(system: System, _: str, y: str, name: str) -> Curve:
     return Curve(name, *lorenz_curve(errors), system, variable=y)
 
 
-def _with_gini(curve: Curve, _: bool) -> str:
-    return f"{curve.name}, Gini {float(curve.system.dataset[_GINI[curve.variable]]):.2f}"
+def _with_gini(curve: Curve, _: bool) -> Text:
+    gini = float(curve.system.dataset[_GINI[curve.variable]])
+    return say("{curve}, Gini {gini}", curve=curve.label, gini=f"{gini:.2f}")
 
 
-def _of_errors(ds: xr.Dataset) -> str:
-    return (
-        f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
-        f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
-        f"{float(ds['threshold']):.6g}"
+def _of_errors(ds: xr.Dataset) -> Text:
+    accepts = int(ds["fa_as_probe"].sum())
+    return say(
+        "{subjects}; {rejects} {false rejects}, {accepts} {noun:term} at threshold {threshold}",
+        subjects=counted(ds.sizes["subject"], "subjects"),
+        rejects=int(ds["fr"].sum()),
+        accepts=accepts,
+        noun="false accept" if accepts == 1 else "false accepts",
+        threshold=f"{float(ds['threshold']):.6g}",
     )
 
 

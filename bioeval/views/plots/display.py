@@ -22,6 +22,7 @@ from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.base.panels import panel
+from bioeval.document import Text, say
 from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.legend import draw_legend, name_in_legend
@@ -32,15 +33,18 @@ from bioeval.views.plots.systems import (
     in_words,
     joined,
     kind_of,
+    lines_of,
     of_each,
     other_term,
+    other_term_of,
     over,
     steps_of,
     title_of,
     undefined,
     with_colon,
 )
-from bioeval.views.terms import interval_method, term_translator
+from bioeval.views.terms import interval_method
+from bioeval.views.writers.lines import Lines, written
 
 
 class Display:
@@ -48,7 +52,9 @@ class Display:
 
     A new plot gives `from_results`, which takes arrays and computes no rate, and `plot`, which
     begins with `_axes`, draws on these, names what it shows, and returns the display. `_why` says
-    why nothing can be drawn. A plot of one result inherits `from_results`::
+    why nothing can be drawn. Texts may be templates with terms of the field, as in
+    ``say("{frr} at {far}")``; `_write` writes those of a legend. A plot of one result inherits
+    `from_results`::
 
         class AgesDisplay(OneResultDisplay):
             _plot = "ages"  # its name in the manifest, with the variables that it needs
@@ -63,12 +69,16 @@ class Display:
     ax_: Axes
     figure_: Figure
 
-    _why = ""
+    _why: Text = ""
 
     @property
     def why_empty(self) -> str:
         """Why there is nothing to draw; empty if there is something."""
-        return self._why
+        return self._write(self._why)
+
+    def _write(self, text: Text) -> str:
+        """Return a text in the terms of the view."""
+        return Lines().write(text)
 
     def _repr_html_(self) -> str:
         rows = [("systems", ", ".join(getattr(self, "curves", {})))]
@@ -114,35 +124,36 @@ class Display:
 
     def _titled(
         self,
-        title: str,
+        title: Text,
         name: str | None,
-        lines: Iterable[str],
+        lines: Iterable[Text],
         ax: Axes | None = None,
         gap: float = 0.0,
     ) -> None:
         """Write the title with the name of a system, and small lines `gap` points below it."""
-        plot_style.titled(ax or self.ax_, with_colon(title, name or ""), lines, gap=gap)
+        title = with_colon(self._write(title), name or "")
+        plot_style.titled(ax or self.ax_, title, map(self._write, lines), gap=gap)
 
     def _labelled(
-        self, x: str, y: str, term_x: str = "", term_y: str = "", ax: Axes | None = None
+        self, x: Text, y: Text, term_x: str = "", term_y: str = "", ax: Axes | None = None
     ) -> None:
         """Label the axes, with the other vocabulary's terms in small."""
-        plot_style.labelled(ax or self.ax_, x, y, term_x, term_y)
+        plot_style.labelled(ax or self.ax_, self._write(x), self._write(y), term_x, term_y)
 
     def _note(
         self,
-        text: str,
+        text: Text,
         place: tuple[float, float],
         step: tuple[float, float],
         ax: Axes | None = None,
         **style: Any,
     ) -> Annotation:
         """Write a small text at a place, `step` points from it."""
-        return plot_style.note(ax or self.ax_, text, place, step, **style)
+        return plot_style.note(ax or self.ax_, self._write(text), place, step, **style)
 
-    def _empty(self, *lines: str) -> None:
+    def _empty(self, *lines: Text) -> None:
         """Write sentences on why nothing is drawn, in the middle of empty axes."""
-        plot_style.empty(self.ax_, map(plot_style.sentence, lines))
+        plot_style.empty(self.ax_, (plot_style.sentence(self._write(line)) for line in lines))
 
     def _legend(self, ax: Axes | None = None, *, x_label: bool = True) -> Legend | None:
         """Name the labelled artists in a legend, below the axes where there is room."""
@@ -180,9 +191,9 @@ class Display:
         sign = "≥" if larger_is_closer(kind) else "≤"
         return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
 
-    def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: str = "") -> str:
+    def _band_in_words(self, attrs: Mapping[Any, Any], where: str, of: Text = "") -> str:
         """Return the confidence and the method of a band."""
-        confidence = 100 * float(attrs["confidence"])
+        confidence, of = 100 * float(attrs["confidence"]), self._write(of)
         return f"bands{of}: {confidence:g} % {where}, {interval_method(attrs)}"
 
     def _threshold_line(self, at: float, text: str, number: int = 0) -> None:
@@ -209,11 +220,11 @@ class Display:
             ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=size)
 
     def _colour_bar(
-        self, colours: Any, ax: Axes, text: str, term: str = "", **style: Any
+        self, colours: Any, ax: Axes, text: Text, term: str = "", **style: Any
     ) -> Colorbar:
         """Draw the colour bar of a picture with its name, and the other vocabulary's in small."""
         bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30, **style)
-        plot_style.bar_labelled(bar, ax, text, term)
+        plot_style.bar_labelled(bar, ax, self._write(text), term)
         return bar
 
 
@@ -224,7 +235,6 @@ class OneResultDisplay(Display):
 
     def __init__(self, dataset: xr.Dataset):
         self._dataset = dataset
-        self._translate = term_translator(dataset)
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -232,18 +242,26 @@ class OneResultDisplay(Display):
         (system,) = System.pick(data, cls._plot, single=True)
         return cls(system.dataset)
 
+    def _write(self, text: Text) -> str:
+        """Return a text in the terms of the view of the result."""
+        return lines_of(self._dataset).write(text)
+
+    def _other(self, *rates: str) -> str:
+        """Return the other vocabulary's terms for rates."""
+        return other_term_of(self._dataset, *rates)
+
     def _titled(
         self,
-        title: str,
+        title: Text,
         name: str | None,
-        lines: Iterable[str],
+        lines: Iterable[Text],
         ax: Axes | None = None,
         gap: float = 0.0,
     ) -> None:
         """Write the title of the first axes with the given name of the system, or its own."""
         if ax is None:
             name = name or as_plot_text(self._dataset.attrs.get("system", ""))
-        super()._titled(plot_style.sentence(title), name, lines, ax, gap)
+        super()._titled(plot_style.sentence(self._write(title)), name, lines, ax, gap)
 
 
 def picture_of(figure: Figure) -> str:
@@ -272,22 +290,31 @@ MOST_NAMED = 4
 class Curve:
     """One curve of a display; `x` and `y` are in the order of the dataset."""
 
-    name: str  # its label; may be empty for a single curve
+    name: str  # its label in the lecture's words; may be empty for a single curve
     x: np.ndarray
     y: np.ndarray
     system: System
-    why_not: str = ""  # why the curve is undefined; empty where it is drawn
+    why_not: Text = ""  # why the curve is undefined; empty where it is drawn
     hue: int = 0  # number of its colour
     dash: int = 0  # number of its line style
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
     inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
     variable: str = ""  # on the vertical axis
+    word: Text = ""  # the end of its name, where that has terms of the field
 
     @property
-    def word(self) -> str:
+    def label(self) -> Text:
+        """Its name, whose terms a view puts into its own."""
+        word = written(self.word)
+        if not word or not self.name.endswith(word):
+            return self.name
+        return say("{start}{word}", start=self.name.removesuffix(word), word=self.word)
+
+    @property
+    def of_system(self) -> Text:
         """What it is among the curves of its system."""
-        return self.name.removeprefix(self.system.name).lstrip(", ")
+        return self.word or self.name.removeprefix(self.system.name).lstrip(", ")
 
     @classmethod
     def of(
@@ -348,22 +375,23 @@ class CurveSpec:
     RANKS: ClassVar = (1, 5, 10)  # of which those that a result has are drawn by default
 
     plot: str  # the public function
-    title: str  # empty for a panel below another one, which has the title and the details
+    title: Text  # empty for a panel below another one, which has the title and the details
     x: str = ""  # the variable on the horizontal axis
-    lines: Mapping[str, str] = field(default_factory=dict)  # those on the vertical one: their words
-    x_label: str = ""
-    y_label: str = ""
+    #: Those on the vertical one: their words.
+    lines: Mapping[str, Text] = field(default_factory=dict)
+    x_label: Text = ""
+    y_label: Text = ""
     #: Beside the labels, in small: a text, or rates in the words of the other vocabulary.
     terms: tuple[str | tuple[str, ...], str | tuple[str, ...]] = ("", "")
     #: Lines below the title, after what the rates are over.
-    details: Callable[[Sequence[System]], Sequence[str]] = lambda _: ()
-    over: Callable[[Sequence[System]], Sequence[str]] = over
-    over_each: Callable[[xr.Dataset], str] | None = None  # in place of `over`: of one system
+    details: Callable[[Sequence[System]], Sequence[Text]] = lambda _: ()
+    over: Callable[[Sequence[System]], Sequence[Text]] = over
+    over_each: Callable[[xr.Dataset], Text] | None = None  # in place of `over`: of one system
     pointwise_over: str = "threshold or rank"  # where each interval of a band holds
     curve: Callable[[System, str, str, str], Curve] = Curve.of
-    text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
+    text: Callable[[Curve, bool], Text] = lambda curve, _: curve.label  # and of several systems?
     #: Label of the first curve of a system whose other curves have none.
-    once: Callable[[Curve], str] = lambda curve: curve.system.name
+    once: Callable[[Curve], Text] = lambda curve: curve.system.name
     hue_by_system: bool = False  # of a single system too: its lines differ in style alone
     marked: bool | None = None  # whether points are marked; None: if they are few
     size: tuple[float, float] = plot_style.SIZE
@@ -371,8 +399,8 @@ class CurveSpec:
     #: Draws a line to compare the curves with.
     reference: Callable[[Any], None] | None = None
     # Known when the curves are drawn:
-    texts: Mapping[str, str] = field(default_factory=dict)  # labels other than those by `text`
-    unseen: Mapping[str, str] = field(default_factory=dict)  # curves off the axes, and why
+    texts: Mapping[str, Text] = field(default_factory=dict)  # labels other than those by `text`
+    unseen: Mapping[str, Text] = field(default_factory=dict)  # curves off the axes, and why
     has_legend: bool = True  # False for a panel above another one with the same curves
 
     def curves_of(self, systems: Sequence[System]) -> list[Curve]:
@@ -392,8 +420,8 @@ class CurveSpec:
                 hue = number
                 if len(systems) == 1 and not self.hue_by_system:
                     hue = Style.hues.get(y, i)
-                curve = self.curve(system, self.x, y, system.named(word))
-                curves.append(replace(curve, hue=hue, dash=i))
+                curve = self.curve(system, self.x, y, system.named(written(word)))
+                curves.append(replace(curve, hue=hue, dash=i, word=curve.word or word))
         return curves
 
     def curves_at(self, systems: Sequence[System], ranks: Sequence[int]) -> list[tuple[Curve, int]]:
@@ -488,9 +516,13 @@ class CurvesDisplay(Display):
         """Why no curve has values; empty if any has."""
         if self.defined:
             return ""
-        return "; ".join(dict.fromkeys(self._undefined().values()))
+        return "; ".join(dict.fromkeys(map(self._write, self._undefined().values())))
 
-    def _undefined(self) -> dict[str, str]:
+    def _write(self, text: Text) -> str:
+        """Return a text in the terms of the views of the systems."""
+        return in_words(self.systems)(text)
+
+    def _undefined(self) -> dict[str, Text]:
         """Return why curves have no values, by their names."""
         return {name: curve.why_not for name, curve in self.curves.items() if curve.why_not}
 
@@ -644,45 +676,48 @@ class CurvesDisplay(Display):
         Fields of the plot's spec may be given anew. Curves that cannot be seen are named with the
         reason: in the middle of the axes if there are no others.
         """
-        spec, systems = replace(self.spec, **drawn), self.systems
-        translate = in_words(systems)
-        reasons = {**self._undefined(), **spec.unseen}
-        lines = [with_colon(name, why) for name, why in reasons.items()]
+        spec, systems, write = replace(self.spec, **drawn), self.systems, self._write
+        reasons, lines = [], []
+        for name, why in {**self._undefined(), **spec.unseen}.items():
+            reasons.append(write(why))
+            lines.append(with_colon(write(self.curves[name].label), reasons[-1]))
         if len(reasons) == len(self.curves):
-            texts = dict.fromkeys(reasons.values())
+            texts = dict.fromkeys(reasons)
             if len(texts) > 1:
                 texts = dict.fromkeys(lines)
-            self._empty(*map(translate, texts))
+            self._empty(*texts)
             lines = []
         title = ""
         if spec.title:
             title = title_of(spec.title, systems)
-            if spec.over_each is None:
+            each = spec.over_each
+            if each is None:
                 numbers = spec.over(systems)
             else:
-                numbers = of_each(systems, spec.over_each)
-            lines = [*numbers, *spec.details(systems), *self._methods(), *lines]
+                numbers = of_each(systems, lambda dataset: write(each(dataset)))
+            about = [*numbers, *spec.details(systems), *self._methods()]
+            lines = [*map(write, about), *lines]
         labels, styles = self._once_a_system()
         labels |= spec.texts
-        plot_style.titled(self.ax_, translate(title), map(translate, [*lines, *styles]))
+        plot_style.titled(self.ax_, title, [*lines, *styles])
         for name, line in self.lines_.items():
-            text = translate(labels.get(name, spec.text(self.curves[name], len(systems) > 1)))
+            text = write(labels.get(name, spec.text(self.curves[name], len(systems) > 1)))
             name_in_legend(line, joined(self._name, text))
         self.legend_ = self._legend() if spec.has_legend else None
         self._labelled(
-            translate(spec.x_label),
-            translate(spec.y_label),
+            spec.x_label,
+            spec.y_label,
             _term(spec.terms[0], systems),
             _term(spec.terms[1], systems),
         )
         return self
 
-    def _once_a_system(self) -> tuple[dict[str, str], list[str]]:
+    def _once_a_system(self) -> tuple[dict[str, Text], list[str]]:
         """Return the labels of curves of which several systems have many, and the line styles.
 
         Each system is named at its first curve; what its curves are is said by their style.
         """
-        labels = {}
+        labels: dict[str, Text] = {}
         styles = {}
         named = set[int]()
         for name in self.lines_:
@@ -691,7 +726,7 @@ class CurvesDisplay(Display):
             if id(curve.system) not in named:
                 labels[name] = self.spec.once(curve)
             named.add(id(curve.system))
-            styles[curve.word] = plot_style.dash_words(curve.dash)
+            styles[self._write(curve.of_system)] = plot_style.dash_words(curve.dash)
         if len(self.systems) == 1 or len(labels) <= MOST_NAMED or len(styles) < 2:
             return {}, []
         return labels, ["; ".join(f"{dash}: {word}" for word, dash in styles.items())]

@@ -13,6 +13,7 @@ from matplotlib.collections import QuadMesh
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import CMC
+from bioeval.document import Text, say
 from bioeval.results.words import percent
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.display import (
@@ -100,7 +101,7 @@ class CmcDisplay(CurvesDisplay):
             number = clouds.pop() if len(clouds) == 1 else "the"
             beyond = [f"thin lines: {number} sampled galleries", *beyond]
         return self._finish(
-            y_label="Cumulative match score, CMS(k)",
+            y_label=say("{Cumulative match score, cms}(k)"),
             terms=("ISO: rank R", ("cms",)),
             details=lambda systems: [*identification_details(systems), *beyond],
         )
@@ -211,6 +212,10 @@ class DirSurfaceDisplay(Display):
         if not self._why and not np.isfinite(self.threshold).any():
             self._why = "no finite threshold"
 
+    def _write(self, text: Text) -> str:
+        """Return a text in the terms of the view of the result."""
+        return in_words([self.system])(text)
+
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the surface of one open-set result, or of a tree that has one."""
@@ -237,17 +242,16 @@ class DirSurfaceDisplay(Display):
             log = last > plot_style.LINEAR_RANKS
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
-        translate = in_words(systems)
         plot_style.titled(
             ax,
-            translate(title_of("DIR(t, k)", systems)),
+            title_of(say("{dir}(t, k)"), systems),
             [*over(systems), *details, *([] if self._why else beyond)],
             share=0.86,
             gap=0.0 if self._why else _NAMES,
         )
         if self._why:
             ax.set(xticks=[], yticks=[])
-            self._empty(translate(self._why))
+            self._empty(self._why)
         else:
             self._draw(last, log, style)
         self._labelled(
@@ -272,7 +276,7 @@ class DirSurfaceDisplay(Display):
         ax.set_ylim(0.5, last + 0.5)
         ax.set_xlim(x[0], x[-1])
         self._far_marks(x, y, self._contours(x, y, z))
-        label = in_words([self.system])("Detection and identification rate, DIR")
+        label = say("{Detection and identification rate, dir}")
         self._colour_bar(self.mesh_, ax, label, other_term([self.system], "dir"))
 
     def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -338,10 +342,8 @@ class DirSurfaceDisplay(Display):
                     linestyle=style,
                     zorder=1.8,
                 )
-            text = in_words([self.system])(f"FAR {percent(mark, '.3g')}")
-            plot_style.note(
-                self.ax_,
-                text,
+            self._note(
+                say("{far} {mark}", mark=percent(mark, ".3g")),
                 (loosest, 1),
                 (0, 5),
                 ha="center",

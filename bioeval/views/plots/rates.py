@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
+from bioeval.document import Term, Text, say
 from bioeval.results.layouts import expanded
 from bioeval.results.support import wanted_targets
 from bioeval.results.words import percent
@@ -25,13 +26,11 @@ from bioeval.views.plots.systems import (
     System,
     attempts,
     identification_details,
-    in_words,
     joined,
     kind_of,
     scalar,
 )
 from bioeval.views.tasks import unit_of
-from bioeval.views.terms import TermTranslator
 
 # ------------------------------------------------------------------------- curves of folds
 
@@ -128,7 +127,7 @@ class FarCurvesDisplay(CurvesDisplay):
             low = min(0.1, least(floors.values()) / 1.8) or 1e-3
             plot_style.log_axis(ax, "x", low)
             ax.set_ylim(plot_style.rate_limits(lowest if self.defined else 0.0))
-            shade_below_floor(ax, floors, in_words(self.systems))
+            shade_below_floor(ax, floors, self._write)
             return self._finish()
         if self.spec.reference:
             self.spec.reference(self)
@@ -155,8 +154,8 @@ class RocDisplay(FarCurvesDisplay):
         "ROC",
         "far",
         {"gar": ""},
-        "False accept rate, FAR",
-        "Genuine accept rate, GAR",
+        say("{False accept rate, far}"),
+        say("{Genuine accept rate, gar}"),
         terms=(("far",), ("gar",)),
         size=(5.6, 5.7),
         reference=_chance,
@@ -174,11 +173,11 @@ class DirFarDisplay(FarCurvesDisplay):
 
     spec = CurveSpec(
         "dir_far",
-        "DIR against FAR",
+        say("{dir} against {far}"),
         "far",
         {"dir": ""},
-        "False accept rate, FAR",
-        "Detection and identification rate, DIR",
+        say("{False accept rate, far}"),
+        say("{Detection and identification rate, dir}"),
         terms=(("far",), ("dir",)),
         details=identification_details,
     )
@@ -251,18 +250,18 @@ def least(floors: Iterable[float], none: float = 0.0) -> float:
     return min((floor for floor in floors if floor == floor), default=none)
 
 
-def shade_below_floor(ax: Axes, floors: Mapping[str, float], translate: TermTranslator) -> None:
+def shade_below_floor(ax: Axes, floors: Mapping[str, float], write: Callable[[Text], str]) -> None:
     """Shade FAR below one of the impostor attempts, with a text about it."""
     floor = least(floors.values())
     low = min(ax.get_xlim())
     if low >= floor:
         return
     ax.axvspan(low, floor, color=plot_style.SHADE, linewidth=0, zorder=0)
-    text = "FAR below 1 impostor attempt"
+    text = say("{far} below 1 impostor attempt")
     if len({round(1 / f) for f in floors.values() if f == f}) == 1:
-        text = f"FAR < 1 / {round(1 / floor):,}"
+        text = say("{far} < 1 / {attempts}", attempts=round(1 / floor))
     style = {"rotation": 90, "ha": "right", "va": "top", "fontsize": 7.5}
-    plot_style.note(ax, translate(text), (floor, 1.0), (-3, -6), **style)
+    plot_style.note(ax, write(text), (floor, 1.0), (-3, -6), **style)
 
 
 def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
@@ -376,8 +375,8 @@ class DetDisplay(CurvesDisplay):
         "DET",
         "far",
         {"frr": ""},
-        "False accept rate, FAR (%)",
-        "False reject rate, FRR (%)",
+        say("{False accept rate, far} (%)"),
+        say("{False reject rate, frr} (%)"),
         terms=(("far",), ("frr",)),
         size=plot_style.SQUARE,
         details=folds_in_words,
@@ -570,7 +569,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         "error_rates",
         "Error rates",
         "threshold",
-        {"far": "FAR", "frr": "FRR"},
+        {"far": Term("far"), "frr": Term("frr")},
         y_label="Error rate",
         terms=("", ("far", "frr")),
         curve=lambda system, x, y, _: Curve.of(system, x, y, f"{system.name} {y.upper()}".strip()),

@@ -12,12 +12,14 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.base.plugins import call_plugin, package_of_module
+from bioeval.document import RATES, Enumeration, Term, Text, rate_of_term, say
 from bioeval.results.layouts import expanded
 from bioeval.results.words import enumerated
 from bioeval.views.plots import style as plot_style
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 from bioeval.views.tasks import each_once
-from bioeval.views.terms import TermTranslator, term_translator
+from bioeval.views.terms import task_of, words_of
+from bioeval.views.writers.lines import Lines
 
 _WORDS = {
     "verification": "",
@@ -159,6 +161,11 @@ def as_plot_text(name: object) -> str:
 def joined(*parts: str) -> str:
     """Return the parts of a name that are not empty, with commas."""
     return ", ".join(filter(None, parts))
+
+
+def listed(*parts: Text) -> Text:
+    """Return the texts that are not empty, with commas."""
+    return Enumeration([part for part in parts if part], "")
 
 
 def with_colon(*parts: str) -> str:
@@ -304,14 +311,14 @@ def _shared(systems: Sequence[System], words: Callable[[System], str]) -> str:
     return ""
 
 
-def title_of(plot_title: str, systems: Sequence[System]) -> str:
+def title_of(plot_title: Text, systems: Sequence[System]) -> str:
     """Return the title of a plot: its name, and the task or what several tasks share."""
     tasks = {system.text_of("task") for system in systems}
     if len(tasks) > 1:
         tasks = {task.partition(",")[0] for task in tasks}
         if len(tasks) > 1:
             tasks = {"several tasks"}
-    return with_colon(plot_title, *tasks)
+    return with_colon(in_words(systems)(plot_title), *tasks)
 
 
 def over(systems: Sequence[System]) -> list[str]:
@@ -440,14 +447,26 @@ def _with_commas(size: str) -> str:
     return f"{int(size):,}" if size.isdecimal() else size
 
 
-def in_words(systems: Sequence[System]) -> TermTranslator:
-    """Return the function that puts a text into the terms of the systems' views."""
-    return term_translator(systems[0].dataset)
+def lines_of(dataset: xr.Dataset) -> Lines:
+    """Return the writer of texts on a dataset: terms of its views, and rates of its task."""
+    return Lines(words_of(dataset), task_of(dataset))
+
+
+def in_words(systems: Sequence[System]) -> Callable[[Text], str]:
+    """Return the function that writes a text in the terms of the systems' views."""
+    return lines_of(systems[0].dataset).write
 
 
 def other_term(systems: Sequence[System], *rates: str) -> str:
     """Return the other vocabulary's term for rates if all systems have the same."""
-    return _shared(systems, lambda system: term_translator(system.dataset).other(*rates))
+    return _shared(systems, lambda system: other_term_of(system.dataset, *rates))
+
+
+def other_term_of(dataset: xr.Dataset, *rates: str) -> str:
+    """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
+    if words_of(dataset) == "iso":
+        return f"lecture: {' and '.join(map(str.upper, rates))}"
+    return f"ISO: {' and '.join(RATES[task_of(dataset)][rate].iso for rate in rates)}"
 
 
 def scalar(dataset: xr.Dataset, name: str) -> float:
@@ -457,7 +476,7 @@ def scalar(dataset: xr.Dataset, name: str) -> float:
     return float(dataset[name])
 
 
-def undefined(dataset: xr.Dataset, variable: str) -> str:
+def undefined(dataset: xr.Dataset, variable: str) -> Text:
     """Return why all values of a variable are NaN; empty if any is defined."""
     if not np.isnan(np.asarray(dataset[variable], dtype=float)).all():
         return ""
@@ -471,14 +490,16 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
     if variable == "mrep":
         return "no query has a match: mReP is not defined"
     if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
-        name = "mFR" if variable == "mfr" else "FAR"
-        return f"the identity of every query is in the gallery: {name} is not defined"
+        rate = "mFR" if variable == "mfr" else Term("far")
+        return say(
+            "the identity of every query is in the gallery: {rate} is not defined", rate=rate
+        )
     role = "impostor" if variable in ("far", "grr") else "genuine"
-    name = variable.upper()
+    name: Text = Term(variable) if rate_of_term(variable) else variable.upper()
     if attempts(dataset, role) == 0:
         noun = f"{role} attempt" if variable != "cms" else "probe with a mate"
-        return f"no {noun}: {name} is not defined"
-    return f"{name} is not defined (NaN)"
+        return say("no {noun}: {name} is not defined", noun=noun, name=name)
+    return say("{name} is not defined (NaN)", name=name)
 
 
 def kind_of(systems: Sequence[System], plot: str) -> str:

@@ -49,11 +49,13 @@ class Printed:
 
 
 def decimals_of_rate(rate: Rate) -> int:
-    """Return as many decimals of a per cent as show two digits of a value near 0 or 100 %.
+    """Return the given decimals, or as many as show two digits of a value near 0 or 100 %.
 
     At least two, and no more than make one attempt visible; of a difference, as many as show two
     digits of the width of its interval.
     """
+    if rate.decimals is not None:
+        return rate.decimals
     if not rate.is_defined:
         return 2
     if rate.deviation is not None and not math.isnan(rate.deviation):
@@ -145,7 +147,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
                 form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
-            limits = _limits(cell, f"{'+' * cell.difference}{form}")
+            limits = _limits(cell, form, signed=cell.difference)
             if cell.proportion and not cell.difference and cell.digits is None:
                 least = 10.0**-cell.decimals
                 if float(text) == 0 < cell.value:
@@ -165,7 +167,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
 def _rate(rate: Rate, decimals: int) -> Printed:
     """Return a rate in per cent; a proportion is only written as 0 or 1 if it is that."""
     form = f".{decimals}f"
-    limits = _limits(rate, f"{'+' * rate.difference}{form}", 100)
+    limits = _limits(rate, form, 100, rate.difference)
     if rate.difference:
         sign = "+" if rate.value else ""
         return Printed(f"{100 * rate.value:{sign}{form}}", "pp", limits, rate.bound)
@@ -202,11 +204,13 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     return Printed(text, "%", _limits(cell, f".{max(2, least)}f", 100), cell.bound)
 
 
-def _limits(cell: Quantity, form: str, scale: int = 1) -> tuple[str, str] | None:
+def _limits(
+    cell: Quantity, form: str, scale: int = 1, signed: bool = False
+) -> tuple[str, str] | None:
     if cell.interval is None or math.isnan(cell.interval[0] + cell.interval[1]):
         return None
-    low, high = cell.interval
-    return f"{scale * low:{form}}", f"{scale * high:{form}}"
+    low, high = (f"{scale * x:{'+' if signed and x else ''}{form}}" for x in cell.interval)
+    return low, high
 
 
 def score_text(value: float, rounded: str = "") -> str:
