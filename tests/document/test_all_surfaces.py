@@ -147,7 +147,11 @@ def test_each_message_is_in_each_form_and_its_code_in_data(name):
         data = messages_data(section)
         json.dumps(data)
         blocks = [block for _, block in walk(section) if isinstance(block, Messages)]
-        assert len(data) == sum(len(block.messages) for block in blocks)
+        listed = {message.code for block in blocks for message in block.messages}
+        assert listed <= {message["code"] for message in data}
+        # Those within texts are in data, too, and each message once.
+        assert len(data) == len({json.dumps(message) for message in data})
+        assert len(data) >= sum(len({*block.messages}) for block in blocks)
         for message in data:
             assert message["code"]
             for form in forms:
