@@ -60,10 +60,18 @@ AT_IMPORT = {
 }  # fmt: skip
 
 VIEWS = (
-    *('("verification",), "code"', '("",), "code"', '("open-set", "closed"), "code"'),
-    *('(), "code", dim="threshold"', '(), "code", of="Dataset"', '(), "code", of="DataTree"'),
-    *('("lab",), "code"', '("zoo",), "code", whole=True', '("verification",), "code", whole=True'),
-    *('(1,), "code"', '("re-identification",), "nowhere"', '(), "code", dim="rank"'),
+    '("verification",), "code", "section"',
+    '("",), "code", "section"',
+    '("open-set", "closed"), "code", "section"',
+    '(), "code", "section", dim="threshold"',
+    '(), "code", "section", of="Dataset"',
+    '(), "code", "section", of="DataTree"',
+    '("lab",), "code", "section"',
+    '("zoo",), "code", "section", whole=True',
+    '("verification",), "code", "section", whole=True',
+    '(1,), "code", "section"',
+    '("re-identification",), "nowhere", "section"',
+    '(), "code", "section", dim="rank"',
 )
 
 MANIFEST = """
@@ -82,9 +90,10 @@ import os, sys
 from pathlib import Path
 from bioeval import Scores
 from bioeval.base import Scalar
+from bioeval.document import Section
 from bioeval.scores import Format
 def lab_of_lies(): {call}
-def blocks(results): {blocks}
+def section(results): {section}
 def of_rates(far, frr): {of_rates}
 def with_doubts(tree, scores, protocol): {with_doubts}
 def why_undefined(scores, protocol): {why_undefined}
@@ -100,7 +109,8 @@ FORMAT = Format(name="lies", holds="a lie", recognise=recognise, read=read, suff
 
 #: What is asked of each function.
 ASKED = {
-    "call": "1", "blocks": "[]", "of_rates": "far + frr", "with_doubts": "tree",
+    "call": "1", "section": "Section('lies', '', ())",
+    "of_rates": "far + frr", "with_doubts": "tree",
     "why_undefined": "''", "recognise": "path_of(file)", "losses": "[]",
     "read": "Scores.from_pairs([0.1, 0.9], [1, 0], kind='distance')",
     "write": "path.write_text('0')",

@@ -263,30 +263,31 @@ class StudyCommand:
         return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
 
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
-        """Return what a study says of its results as a document, and its tables as CSV."""
-        return self._data(results, self.in_terms(results))
+        """Return what a study says of its results as a document, and its tables as CSV.
 
-    def _data(self, results: Any, drawn: Any) -> tuple[dict[str, Any], dict[str, Table]]:
-        """Return what a study says of its results as a document, and its tables as CSV."""
+        Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
+        """
         from bioeval.views.tables.registry import sections_of
-        from bioeval.views.writers.data import as_data, facts_data, messages_data
+        from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
-        sections = sections_of(drawn)
+        sections = sections_of(results)
         if isinstance(results, dict):
             document["results"] = {name: _about(ds) for name, ds in results.items()}
         elif hasattr(results, "attrs"):
             document |= _about(results)
         else:
             for section in sections:
-                document |= facts_data(section, self._terms)
+                document |= facts_data(section)
         messages: list[Any] = []
         csv: dict[str, Table] = {}
         for section in sections:
-            tables = as_data(section, self._terms, naming())
+            if answer := answer_of(section, naming=naming()):
+                document["answer"] = answer
+            tables = as_data(section, naming=naming())
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-            messages += messages_data(section, self._terms, naming())
+            messages += messages_data(section, naming=naming())
         return {**document, "messages": messages}, csv
 
     def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
@@ -355,7 +356,7 @@ class StudyCommand:
         else:
             drawn, saved = results, None
         if document is None:
-            document, tables = self._data(results, drawn)
+            document, tables = self.data_of(results)
             csv = tables | dict(csv or {})
             document |= more or {}
         table = self.table(drawn)

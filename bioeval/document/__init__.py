@@ -44,6 +44,7 @@ _NAMES: NamesByModule = {
         "Rate",
         "Score",
         "Size",
+        "threshold_to_install",
     ),
     "bioeval.document.results": (
         "data_facts",

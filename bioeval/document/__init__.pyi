@@ -39,6 +39,7 @@ from bioeval.document.cells import (
     Rate as Rate,
     Score as Score,
     Size as Size,
+    threshold_to_install as threshold_to_install,
 )
 from bioeval.document.message_types import (
     catalogue as catalogue,

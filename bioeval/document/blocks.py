@@ -54,6 +54,7 @@ class Column:
     """A column of a table: the key of its values in data, and its heading.
 
     A narrow view leaves out the columns with the highest `priority` first, and never those with 0.
+    Where there is no room beside the others, the text of a column `below` is a line under its row.
     Of a `grouped` column a view shows a value once where it is repeated in the rows below. `only`
     tells who sees it: data alone, a page and no other reader, or ``"readers"``, and not data.
     """
@@ -62,6 +63,7 @@ class Column:
     heading: Text = ""
     priority: int = 0
     grouped: bool = False
+    below: bool = False
     only: Literal["", "data", "page", "readers"] = ""
 
 

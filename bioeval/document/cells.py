@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from bioeval.base.kinds import larger_is_closer
+
 #: Limits of a confidence interval.
 Interval = tuple[float, float]
 
@@ -43,12 +45,14 @@ class Quantity:
 class Rate(Quantity):
     """A proportion in [0, 1], in per cent; with its attempts, of which one is to be visible.
 
-    A `difference` of two rates is in percentage points.
+    A `difference` of two rates is in percentage points. A column has the `decimals` of its rates,
+    if they are given, else as many as they need.
     """
 
     attempts: int | None = None
     errors: int | None = None
     difference: bool = False
+    decimals: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,12 @@ class Count(Quantity):
 
 @dataclass(frozen=True)
 class Score(Quantity):
-    """A threshold or a score, in the units of the scores."""
+    """A threshold or a score, in the units of the scores.
+
+    One to be copied is `rounded` up or down alone, so that it accepts nothing more.
+    """
+
+    rounded: Literal["", "up", "down"] = ""
 
 
 @dataclass(frozen=True)
@@ -131,3 +140,8 @@ class Picture:
 
     source: Any
     description: str
+
+
+def threshold_to_install(value: float, kind: str, **more: Any) -> Score:
+    """Return a threshold of scores of a kind that is to be copied: rounded to the stricter side."""
+    return Score(value, rounded="up" if larger_is_closer(kind) else "down", **more)

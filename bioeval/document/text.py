@@ -8,7 +8,8 @@ FAR, or FMR or FPIR in a view of ISO/IEC 19795-1, ``{false accepts}`` the errors
 
 A format in the plural is that of a list, or of values by name: ``{species:counts}`` of ``{"mask":
 3}`` is ``mask (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
-argument names.
+argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
+3,000 pairs``.
 
 ``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
 command line writes its option. Nothing is translated afterwards, so that a system that is called
@@ -148,6 +149,8 @@ def _typed(value: Any, form: str) -> Text:
         return Enumeration([Term(x) for x in value])
     if kind == "names":
         return _first([Label(str(x)) for x in value])
+    if kind == "amounts":
+        return Enumeration([Count(n, noun=noun) for noun, n in value.items()], "with")
     if kind.endswith("s") and kind[:-1] in _FORMATS:
         if isinstance(value, Mapping):
             named = [(Label(str(name)), _typed(x, kind[:-1])) for name, x in value.items()]

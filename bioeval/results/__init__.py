@@ -50,7 +50,6 @@ _NAMES: NamesByModule = {
         "in_one_precision",
         "number",
         "percent",
-        "rate_beside",
         "threshold_text",
     ),
 }

@@ -50,6 +50,5 @@ from bioeval.results.words import (
     in_one_precision as in_one_precision,
     number as number,
     percent as percent,
-    rate_beside as rate_beside,
     threshold_text as threshold_text,
 )

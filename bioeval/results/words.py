@@ -32,18 +32,6 @@ def decimals_beside(rate: float, *rates: float, least: int = 2) -> int:
     return _MOST_DECIMALS
 
 
-def rate_beside(rate: float, *rates: float) -> str:
-    """Return a rate in per cent beside rates that the sentence compares it with.
-
-    It has three significant digits, or more where fewer would hide which of them is larger.
-    """
-    least = max(0, 2 - math.floor(math.log10(100 * rate))) if rate > 0 else 0
-    text = number(100 * rate, f".{decimals_beside(rate, *rates, least=least)}f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return f"{text} %" if rate == rate else text
-
-
 #: Decimals of a rate in per cent at which float64 has no more digits.
 _MOST_DECIMALS = 15
 

@@ -23,7 +23,8 @@ _NAMES: NamesByModule = {
     "bioeval.views.terms": ("term_translator",),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
     "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
-    "bioeval.views.writers.lines": ("written",),
+    "bioeval.views.writers.lines": ("Lines", "written"),
+    "bioeval.views.writers.numbers": ("in_six_digits",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

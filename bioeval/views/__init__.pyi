@@ -29,4 +29,5 @@ from bioeval.views.writers.data import (
     columns_of_table as columns_of_table,
     rows_of_table as rows_of_table,
 )
-from bioeval.views.writers.lines import written as written
+from bioeval.views.writers.lines import Lines as Lines, written as written
+from bioeval.views.writers.numbers import in_six_digits as in_six_digits

@@ -366,14 +366,16 @@ from bioeval.base.manifest import StudyManifest, View
 STUDY = StudyManifest(
     calls={"calls": ("lab_lies",)}, scalars="measures.SCALARS",
     views=(
-        View(("verification",), "calls"), View(("lab",), "calls"), View((), "calls", dim="fold"),
+        View(("verification",), "calls", "section"),
+        View(("lab",), "calls", "section"),
+        View((), "calls", "section", dim="fold"),
     ),
 )
 """
 LYING_CALLS = """
 import sys
-def blocks(results):
-    print("blocks")
+def section(results):
+    print("section")
     return None
 def lab_lies():
     return 1
@@ -514,7 +516,7 @@ def test_tables_of_bioeval_stay_its_own(tmp_path):
     done = run(tmp_path, "-c", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("EER") >= 2
-    assert "lies 1.0: lies.calls.blocks returned no blocks; expected those of" in done.stdout
+    assert "lies 1.0: lies.calls.section returned no section; expected one of" in done.stdout
     assert "NoneType" not in done.stderr
     kept = "bioeval's own; the view of the package is left out"
     for task in ("verification, single-template", "lab"):

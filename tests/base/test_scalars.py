@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import MATCH_SUMS, VERIFICATION_RATES, MeanOverQueries, Scalar, rates_of
 from bioeval.results.query_means import QueryMean
-from bioeval.studies.compare.tables import compared_by
 
 FIRST_RANK = MeanOverQueries(
     "mean rank of the first match", name="mean_first_rank", label="mean first rank",
@@ -52,11 +49,3 @@ def test_a_mean_that_is_no_proportion_has_bounds_and_no_value_of_unmatched_queri
 def test_a_scalar_that_is_not_in_per_cent_has_decimals():
     with pytest.raises(TypeError, match="x is not in per cent"):
         Scalar("x", name="x", percent=False)
-
-
-def test_a_measure_of_a_comparison_is_known_by_the_longest_label(monkeypatch):
-    scalar = replace(FIRST_RANK, name="mean_ap_at_5", label="mAP at 5")
-    monkeypatch.setitem(scalar_registry().compared, scalar.name, scalar)
-    assert compared_by("mAP at 5") is scalar
-    assert compared_by("mAP").name == "mean_ap"
-    assert compared_by("FRR at FAR <= 1 %").name == "frr_at_far"

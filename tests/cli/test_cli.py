@@ -1244,11 +1244,11 @@ def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
         return json.loads(capsys.readouterr().out)
 
     whole = compared("a.csv", "b.csv")
-    assert not any("not common" in line for line in whole["warnings"])
+    assert "not-in-common" not in [message["code"] for message in whole["messages"]]
     assert compared("a.csv", "turned.csv")["measures"] == whole["measures"]
     fewer = compared("a.csv", "fewer.csv")
-    said = f"{count - kept} pairs of one and 0 of two are not common to both systems"
-    assert any(said in line for line in fewer["warnings"])
+    (message,) = [x for x in fewer["messages"] if x["code"] == "not-in-common"]
+    assert (message["left_out_a"], message["left_out_b"]) == (count - kept, 0)
     assert fewer["measures"] == compared("part.csv", "rest.csv")["measures"]
     assert fewer["measures"] != whole["measures"]
 
@@ -1274,15 +1274,16 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--out", "study") == 0
     shown = capsys.readouterr().out
     assert "extrapolated by a model, not measured" in shown
-    assert "the upper limit of the FAR is 0.005" in " ".join(shown.split())
+    assert "the upper limit of the FAR is 0.5 %" in " ".join(shown.split())
     document = json.loads(Path("study/summary.json").read_text(encoding="utf-8"))
     expected = be.extrapolate_far(crowd, "far=0.005", zero=False)
-    assert document["extrapolated"]["threshold"] == pytest.approx(expected.threshold.item())
+    (extrapolated,) = document["extrapolated"]["thresholds"]
+    assert extrapolated["threshold"] == pytest.approx(expected.threshold.item())
     kept = xr.open_datatree("study/results.nc", engine="h5netcdf")
     assert kept["optimistic_far"].item() == document["optimistic_far"]
     model = kept["extrapolated_far"].to_dataset()
     np.testing.assert_allclose(model.model_far_high, expected.model_far_high)
-    assert model.threshold.item() == document["extrapolated"]["threshold"]
+    assert model.threshold.item() == extrapolated["threshold"]
     kept.close()
     assert Path("study/extrapolated_far.png").exists()
     assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--report", "x.html") == 0
@@ -1291,7 +1292,7 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     assert "Extrapolated FAR" in page
     capsys.readouterr()
     assert run("threshold", "people.npz", "--target", "far=1e-6", *fast) == 0
-    assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out
+    assert "gives no threshold: FAR 0.0001 % is below" in capsys.readouterr().out
     assert run("threshold", "people.npz", "--target", "eer", *fast) == 2
     assert "--extrapolate is for a FAR" in capsys.readouterr().err
 

@@ -57,7 +57,7 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
     for rate in ("assured_far", "assured_frr"):
         expected = crossed[rate].sel(repeat=0).mean().item()
         assert found[f"new_{rate}_mean"] == pytest.approx(expected, rel=1e-12)
-        assert f"{100 * expected:.3f}" in out
+        assert f"{100 * expected:.2f} %" in out
     assert "new_assured_far_mean" not in said("threshold", file, *STUDY, "--json")[1]
 
 
@@ -81,15 +81,15 @@ def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
     promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
     _, out, _ = said(*promise)
     needs = re.search(
-        r"The guaranteed rule needs 598 or more, even without a false accept, and it needs about "
-        r"([\d,]+) at a FAR of [\d.]+ %, where the estimated rule needs about (\d+)\.",
+        r"The guaranteed rule needs 598 people or more, even without a false accept, and it needs "
+        r"about ([\d,]+) people at a FAR of [\d.]+ %, where the estimated rule needs about (\d+)\.",
         out,
     )
     assert needs
     guaranteed = int(needs[1].replace(",", ""))
     assert 12 < int(needs[2]) < 598 < guaranteed
-    assert f"to promise it at 95 %, estimated about {needs[2]}" in out
-    assert f"to promise it at 95 %, guaranteed about {guaranteed:,}" in out
+    assert f"to promise it at 95 %, estimated, about {needs[2]}" in out
+    assert f"to promise it at 95 %, guaranteed, about {guaranteed:,}" in out
     assert "to promise it at 95 % without a false accept, guaranteed 598" in out
     strict = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.01), assure=0.95, assurance="guaranteed",
@@ -181,7 +181,7 @@ def test_scores_of_the_wrong_kind_have_no_threshold_to_install(saved, said):
         assert "No threshold to install" in out and "Install:" not in out
         assert "accept where" not in out
     _, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
-    assert json.loads(document)["assured_sentence"].startswith("No threshold to install")
+    assert json.loads(document)["answer"].startswith("No threshold to install")
     assert "AUC below 0.5: impostor scores are nearer; d' has no sign" in (said("run", file)[1])
 
 

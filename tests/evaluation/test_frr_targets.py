@@ -151,4 +151,4 @@ def test_a_page_and_a_fusion_have_them(tmp_path, capsys):
     assert "FAR at FRR targets" in page.read_text()
     capsys.readouterr()
     assert main(["fuse", *files, "--frr", "0.2"]) == 0
-    assert "FAR, % at FRR <= 20 %" in capsys.readouterr().out
+    assert "FAR at FRR <= 20 %" in capsys.readouterr().out

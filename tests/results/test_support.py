@@ -84,7 +84,8 @@ def test_every_place_gives_the_same_number_of_people():
         assert study[f"subjects_for_{rule}"] == planned[f"subjects_rule_of_{rule}"] == people
         assert day[f"subjects_rule_of_{rule}"].values.tolist() == [people, rule * 50]
         assert planned[f"subjects_rule_of_{rule}_frr"] == rule * 50
-    assert "25 people with 300 pairs" in study.attrs["out_of_reach"]
+    (message,) = (x for x in be.messages(study) if x.code == "target-not-shown")
+    assert message.arguments["needed"] == {"people": 25, "pairs": 300}
     whole = be.verification(scores, far_targets=[0.01], auc=False)
     few = arguments(whole, "too-few-pairs-of-people")
     assert (few["people"], few["pairs"], few["rule"]) == (9, 36, 3)

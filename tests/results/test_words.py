@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from bioeval.results import decimals_beside, rate_beside
+from bioeval.document import Rate, say
+from bioeval.results import decimals_beside
+from bioeval.views import written
 
 
 @pytest.mark.parametrize(
@@ -24,10 +26,14 @@ from bioeval.results import decimals_beside, rate_beside
         (0.0, (0.001,), "0 %"),
         (1.2e-8, (1e-8,), "0.0000012 %"),
         (math.nan, (0.1,), "n/a"),
+        (0.99875, (), "99.875 %"),
+        (0.999996, (), "99.9996 %"),
+        (1.0, (), "100 %"),
     ],
 )
 def test_a_rate_beside_others_shows_which_is_larger(rate, others, text):
-    assert rate_beside(rate, *others) == text
+    phrase = say("{rate} {first}", rate=Rate(rate), first=Rate(others[0] if others else math.nan))
+    assert written(phrase).startswith(text)
 
 
 def test_decimals_are_as_few_as_keep_the_order():

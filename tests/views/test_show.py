@@ -16,124 +16,23 @@ from marked_up import latex_tables, markdown_tables
 from result_text import as_text
 from rich.console import Group
 from rich.text import Text
+from shown import SHOWN, WHO, square, street
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.results.failures import with_failures
-from bioeval.studies.explain.explain import step_by_step
-from bioeval.studies.galleries.results import mean_over_galleries
-from bioeval.studies.reid.results import gom_from_curves
-from bioeval.studies.sites.tally import refine_tally
 from bioeval.views.tables.html import as_html
 from bioeval.views.tables.layout import grid, indented, plain_table
 from bioeval.views.tables.registry import table_of
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
-WHO = np.repeat(list("abcdef"), 3)
-META = {
-    "camera": np.tile([1, 2, 3], 6), "sex": np.repeat(["f", "m"], 9), "quality": np.arange(18.0),
-    "enrolled_at": np.arange(18), "seen_at": np.arange(18) + 5,
-}  # fmt: skip
-GROUND = [[1, 1, 0, 0, 10, 10, 1, 1, 1], [2, 1, 0, 0, 10, 10, 1, 1, 1]]
-
-
-def square(name: str | None = "square", random_state: int = 1) -> be.Scores:
-    made = be.simulate(6, 3, random_state=random_state)
-    return be.Scores(made.values, WHO, probe_meta=META, name=name)
-
-
-def street() -> be.Scores:
-    values = np.asarray(square().values)
-    side = {"camera": np.repeat([1, 2], [9, 9])}
-    return be.Scores(values[:9, 9:], WHO[:9], WHO[:9], probe_meta={"camera": side["camera"][:9]},
-                     gallery_meta={"camera": side["camera"][9:]})  # fmt: skip
-
-
-def lists() -> be.TopKScores:
-    values = np.asarray(square().values)
-    return be.TopKScores(np.argsort(values)[:, 1:6], WHO, WHO, distances=np.sort(values)[:, 1:6])
-
-
-def cut() -> object:
-    return be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0)
-
-
-HALVES = [(np.arange(0, 18, 2), np.arange(1, 18, 2)), (np.arange(1, 18, 2), np.arange(0, 18, 2))]
-FEW = {"replicates": 100}
-
-#: For each public call that returns a result: the call, and a text of its table.
-SHOWN = {
-    "evaluate": (lambda: be.evaluate(square()), "Closed-set identification"),
-    "summary": (lambda: be.summary(square()), "verification/multi"),
-    "summaries": (lambda: be.summaries(square(), HALVES), "2 partitions"),
-    "verification": (lambda: be.verification(square()), "Verification, single-template"),
-    "open_set": (lambda: be.open_set(square()), "Open-set identification"),
-    "closed_set": (lambda: be.closed_set(square()), "recognition rate"),
-    "ranks": (lambda: be.ranks(square()), "nearest other"),
-    "reid": (lambda: be.reid(street()), "mAP"),
-    "gom": (lambda: be.gom(street()), "max mReP"),
-    "gom_from_curves": (lambda: gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
-    "top_k": (lambda: be.top_k(lists()), "mAP, lists cut at rank 5"),
-    "mean_over_galleries": (
-        lambda: mean_over_galleries(dict.fromkeys("ab", be.closed_set(square()))), "CMS, rank 1",
-    ),
-    "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
-    "at": (lambda: be.at(square(), 4.0), "FAR"),
-    "tally": (lambda: be.tally(square()), "Open-set identification"),
-    "refine_tally": (lambda: refine_tally(be.tally(square()), square()), "EER"),
-    "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
-    "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
-    "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
-    "cross_evaluate": (
-        lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
-    ),
-    "repeat": (lambda: be.repeat(square(), cut()), "over partitions"),
-    "study_threshold": (
-        lambda: be.study_threshold(square(), "eer", folds=2, repeats=2, **FEW), "new people",
-    ),
-    "check_claim": (lambda: be.check_claim(square(), 3.0, far=0.1), "at most 10 %"),
-    "extrapolate_far": (
-        lambda: be.extrapolate_far(be.simulate(20, 3), 1e-5, **FEW), "Below the measurable FAR",
-    ),
-    "calibration": (lambda: be.calibration(square()), "Cllr"),
-    "conventions": (lambda: be.conventions(street()), "Readings"),
-    "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),
-    "epsc": (lambda: be.epsc(attacked(), attacked(), omegas=[0.5]), "spoofability"),
-    "error_discard": (
-        lambda: be.error_discard(square(), "quality", threshold=4.0), "Error against discard",
-    ),
-    "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
-    "gallery_templates": (lambda: be.gallery_templates(square(), 1), "multi-template"),
-    "over_time": (lambda: be.over_time(square(), bins=2), "Rates over time"),
-    "ageing": (lambda: be.ageing(square(), bins=2, **FEW), "Ageing of templates"),
-    "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
-    "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
-    "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),
-    "morphing": (
-        lambda: be.morphing(be.Scores([[1.0], [3.0]], [1, 2], [-1]), [(1, 2)], threshold=2.0),
-        "Morphing attacks",
-    ),
-    "sample_size": (lambda: be.sample_size(frr=0.05, icc=0.1), "design effect"),
-    "workload": (
-        lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),
-        "Impostors accepted",
-    ),
-    "plan_run": (lambda: be.plan_run(templates=100, auc=False), "processor time"),
-    "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
-    "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
-    "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
-    "explain": (lambda: be.explain(square(), 0), "What this row adds"),
-    "step_by_step": (lambda: step_by_step(square().select(range(6), range(6))), "step by step"),
-}  # fmt: skip
 
 #: Public names in lower case that return no result: modules, and functions of
 #: scores, files, numbers and parts of counting.
 OTHERS = {
     *("datasets", "partition", "plot", "stats"),
-    *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "messages"),
-    "normalise",
+    *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
     *("messages", "scalar", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip
@@ -143,10 +42,6 @@ OTHERS = {
 FOR_FEW = {
     *("gom_from_curves", "mean_over_galleries", "refine_tally", "step_by_step", "with_failures"),
 }
-
-
-def attacked() -> be.Scores:
-    return be.simulate(6, 2, attacks="print=0.6", random_state=0)
 
 
 def slowly(names, *slow: str) -> list:

@@ -4,6 +4,7 @@ from bioeval.base.manifest import StudyManifest, View
 
 STUDY = StudyManifest(
     calls={"assured": ("check_claim",)},
-    views=(View(("claim",), "assured", "claim_blocks"),),
+    views=(View(("claim",), "section", "section"),),
+    messages="messages.MESSAGES",
     heading="Decide",
 )

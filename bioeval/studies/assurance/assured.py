@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,26 +15,14 @@ from bioeval import BioevalWarning, DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     Name,
-    counted,
     reported_to,
     require_choice,
     require_integer,
     require_number,
     stage,
 )
-from bioeval.results import (
-    Block,
-    ComparedPeople,
-    DataHeader,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Title,
-    about_attrs,
-    build,
-    rate_beside,
-    threshold_text,
-)
+from bioeval.document import Message
+from bioeval.results import ComparedPeople, about_attrs, build
 from bioeval.scores import (
     FusionRule,
     Progress,
@@ -53,8 +41,8 @@ from bioeval.studies.assurance.promise import (
     guaranteed_limits,
     shares_for_guarantee,
 )
-from bioeval.studies.assurance.words import may_be_absent, threshold_to_install
 from bioeval.tallies import Templates, is_symmetric, require_values, to_internal, to_user
+from bioeval.views import sentence_about
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
@@ -87,6 +75,11 @@ ASSURED: dict[str, Name] = {
         "people_estimated",
         "subjects",
     ),
+    "people_far": Name(
+        "FAR of the strictest threshold tried, at which people_estimated and people_guaranteed are",
+        iso="FMR",
+    ),
+    "assured_people": Name("people on whom the assured threshold rests", "subjects"),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
@@ -114,10 +107,6 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
         CLAIM[f"{_rate}_{_end}"] = Name(_long, iso=_iso)
 
 
-#: Numbers of people beyond this settle no claim in practice.
-_MOST_TO_SETTLE = 100_000
-
-
 @dataclass(frozen=True)
 class EnoughPeople:
     """How many people each rule needs at one FAR, that of the strictest threshold tried.
@@ -130,19 +119,10 @@ class EnoughPeople:
     estimated: float = math.nan
     guaranteed: float = math.nan
 
-    def __str__(self) -> str:
-        """Return in words what each rule needs, after the name of the guaranteed rule."""
-        if math.isnan(self.guaranteed):
-            return ""
-        text = f"needs about {self.guaranteed:,.0f} at a FAR of {100 * self.far:.3g} %"
-        if not math.isnan(self.estimated):
-            text += f", where the estimated rule needs about {self.estimated:,.0f}"
-        return text
-
 
 @dataclass
 class Assured:
-    """An assured threshold, as a distance; NaN where none can be promised, with the reason."""
+    """An assured threshold, as a distance; NaN where none can be promised, with the refusal."""
 
     threshold: float = math.nan
     far: float = math.nan
@@ -152,17 +132,25 @@ class Assured:
     needed: int = 0
     people: int = 0
     enough: EnoughPeople = EnoughPeople()
-    reason: str = ""
+    refusal: Message | None = None
     rule: str = ""
     valid_for: str = "people like these"
     over: str = PairShares.over
     event: str = PairShares.event
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[Message] = field(default_factory=list)
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
-    def described(
-        self, kind: str, target: float, confidence: float, frr: float
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    @property
+    def reason(self) -> str:
+        """Why no threshold can be promised; empty where one is."""
+        return "" if self.refusal is None else sentence_about(self.refusal)
+
+    @property
+    def messages(self) -> list[Message]:
+        """The refusal, or what is remarked on the promise."""
+        return self.remarks if self.refusal is None else [self.refusal]
+
+    def described(self, kind: str, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and attributes; `frr` is that of the threshold of the data alone."""
         values = {
             "assured_threshold": to_user(self.threshold, kind),
@@ -174,40 +162,18 @@ class Assured:
             "people_needed": self.needed,
             "people_estimated": self.enough.estimated,
             "people_guaranteed": self.enough.guaranteed,
+            "people_far": self.enough.far,
+            "assured_people": self.people,
         }
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
-        threshold, price = float(values["assured_threshold"]), float(values["frr_price"])
         attrs = {
-            "assured_sentence": self._sentence(threshold, kind, target, confidence, price),
-            "assured_reason": self.reason,
             "assured_rule": self.rule,
             "assured_for": self.valid_for,
             "assured_over": self.over,
         }
         return values | curves, attrs
-
-    def _sentence(
-        self, threshold: float, kind: str, target: float, confidence: float, price: float
-    ) -> str:
-        """Return what can be promised, ready to copy."""
-        if self.reason:
-            return f"No threshold can be promised: {self.reason}."
-        paid = ""
-        if not math.isnan(price):
-            paid = (
-                f"; this raises FRR by {100 * price:.1f} percentage points over the threshold "
-                "without assurance"
-            )
-        install = f"Install {threshold_to_install(threshold, kind)}."
-        rare = f" {may_be_absent(self.people)}" if self.rule == "estimated" else ""
-        if not math.isfinite(threshold):
-            install = f"Accept nothing (threshold {threshold})."
-        return (
-            f"{install} With {100 * confidence:g} % confidence at most {100 * target:g} % "
-            f"{self.event} in {self.valid_for}{paid}.{rare}"
-        )
 
 
 class Shares(Protocol):
@@ -222,7 +188,7 @@ class Shares(Protocol):
     impostors: int
     fixed_gallery: bool
     exact: bool
-    reason: str
+    refusal: Message | None
     over: str
     event: str
 
@@ -253,7 +219,7 @@ def assured_threshold(
     if shares is None:
         shares = PairShares(scores, target, **attempts)
     assured = _loosest_kept(shares, target, confidence, assurance)
-    if not assured.reason:
+    if assured.refusal is None:
         assured.remarks = _remarks(scores, assured)
     return assured
 
@@ -268,13 +234,13 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     if shares.fixed_gallery:
         assured.valid_for = "people like these against this gallery"
     if not shares.impostors:
-        assured.reason = "there are no impostor attempts"
-    assured.reason = assured.reason or shares.reason
-    if assured.reason:
+        assured.refusal = Message("no-impostor-attempts")
+    assured.refusal = assured.refusal or shares.refusal
+    if assured.refusal is not None:
         return assured
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     if shares.exact:
-        assured.rule = "exact: every person is in one comparison"
+        assured.rule = "exact"  # every person is in one comparison
         layers = np.arange(-1, last + 1)
         errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
         high = clopper_pearson(errors, shares.pairs, confidence, "upper")[1]
@@ -293,7 +259,7 @@ def _loosest_kept(shares: Shares, target: float, confidence: float, assurance: s
     if not kept or assurance == "estimated":
         assured.enough = people_to_promise(shares, target, confidence)
     if not kept:
-        assured.reason = _refusal(shares, layers[0], high[0], target, confidence, assured)
+        assured.refusal = _refusal(shares, layers[0], float(high[0]), target, confidence)
         return assured
     layer = int(layers[kept - 1])
     assured.threshold = shares.loosest(layer)
@@ -310,7 +276,7 @@ def people_to_promise(shares: Shares, target: float, confidence: float) -> Enoug
     Those of the estimated rule are no fewer than form the pairs that show the target without a
     false accept.
     """
-    if shares.exact or shares.reason or not shares.impostors:
+    if shares.exact or shares.refusal is not None or not shares.impostors:
         return EnoughPeople()
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     first = _layers_near(shares.mean, target, last)[:1]
@@ -347,45 +313,36 @@ def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
     return np.unique(np.searchsorted(log, places, side="right") - 1)
 
 
-def _refusal(
-    shares: Shares, layer: int, high: float, target: float, confidence: float, assured: Assured
-) -> str:
-    """Return why no threshold can be promised, and what would help."""
-    there = assured.people
-    people = shares.over if not isinstance(shares, PairShares) else "people"
-    at = float(shares.mean[layer]) if layer >= 0 else 0.0
-    rate = rate_beside(at, target)
-    statement = f"at the strictest threshold tried {rate} {shares.event} in these data"
-    if at >= target:
-        return f"{statement}, and the target is {100 * target:g} %; more people do not help"
-    needs = []
-    if assured.needed > there:
-        needs.append(f"needs {assured.needed:,} or more, even without a false accept")
-    if at_its_far := str(assured.enough):
-        needs.append(at_its_far)
-    guaranteed = f" The guaranteed rule {', and it '.join(needs)}." if needs else ""
-    return (
-        f"{statement}, and the upper limit at {100 * confidence:g} % is "
-        f"{rate_beside(high, target)}, "
-        f"above the target of {100 * target:g} %; {there} {people} are too few.{guaranteed} "
-        "More people help; more templates of the same people hardly do"
+def _refusal(shares: Shares, layer: int, high: float, target: float, confidence: float) -> Message:
+    """Return why no threshold can be promised."""
+    far = float(shares.mean[layer]) if layer >= 0 else 0.0
+    at: dict[str, Any] = {"far": far, "event": shares.event, "target": target}
+    if far >= target:
+        return Message("strictest-threshold-above-target", **at)
+    return Message(
+        "too-few-people-to-promise",
+        **at,
+        high=high,
+        confidence=confidence,
+        people=sum(map(len, shares.sides)),
+        over="people" if isinstance(shares, PairShares) else shares.over,
     )
 
 
-def _remarks(scores: Scores, assured: Assured) -> list[str]:
-    """Return warnings of an assured threshold."""
+def _remarks(scores: Scores, assured: Assured) -> list[Message]:
+    """Return remarks on an assured threshold."""
     remarks = []
     if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
         remarks.append(
-            f"the assured FAR, {100 * assured.far:.3g} %, gives all {assured.over} equal weight; "
-            f"over all attempts FAR is {100 * assured.attempts:.3g} %, because people have unequal "
-            "numbers of templates"
+            Message(
+                "unequal-numbers-of-templates",
+                far_of_means=assured.far,
+                far_of_attempts=assured.attempts,
+                over=assured.over,
+            )
         )
     if scores._is_derived:
-        remarks.append(
-            f"the scores were derived from others ({scores._origin}); the assurance holds only if "
-            "nothing was fitted to these same people"
-        )
+        remarks.append(Message("assurance-of-derived-scores", origin=scores._origin))
     return remarks
 
 
@@ -526,8 +483,8 @@ def check_claim(
         )
     if name == "frr":
         means = _means_of_frr(shares, distance, is_symmetric(scores))
-    elif shares.reason:
-        raise ProtocolError(f"FAR cannot be assured: {shares.reason}")
+    elif shares.refusal is not None:
+        raise ProtocolError(f"FAR cannot be assured: {sentence_about(shares.refusal)}")
     else:
         means = shares.means(np.array([0]))
     if name == "far" and shares.exact:
@@ -631,57 +588,3 @@ def _means_of_frr(shares: PairShares, distance: float, both_ways: bool) -> Peopl
         independent=n,
         sides=(n,),
     )
-
-
-def claim_blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the verdict on a claim, then the rate with its limits, and how many would settle it."""
-    ds = results[""]
-    v, attrs = {str(k): ds[k].item() for k in ds.data_vars if not ds[k].ndim}, ds.attrs
-    name, rate = attrs["rate"], attrs["rate"].upper()
-    confidence = f"{100 * attrs['confidence_of_a_look']:.4g} %"
-    people = int(v["people"])
-    threshold = threshold_text(v["threshold"])
-    verdict = {
-        "shown": f"the {rate} at {threshold} is at most {100 * v['claim']:g} %",
-        "refuted": f"the {rate} at {threshold} is above {100 * v['claim']:g} %",
-        "open": f"whether the {rate} at {threshold} is at most {100 * v['claim']:g} %",
-    }[v["verdict"]]
-    yield Title(f"{v['verdict'].capitalize()}: {verdict}")
-    yield DataHeader(results)
-    yield Sentence()
-    over = "pairs of people" if name == "far" else "people"
-    mean, low, high = (rate_beside(v[f"{name}{end}"], v["claim"]) for end in ("", "_low", "_high"))
-    yield Sentence(
-        f"{rate} on these data: {mean}, the mean over {over}. In the population it "
-        f"is at least {low} and at most {high}, each with {confidence} confidence "
-        f"({attrs['assurance']})."
-    )
-    if attrs["looks"] > 1:
-        yield Sentence(
-            f"Look {int(v['look'])} of at most {attrs['looks']}: all looks together are wrong with "
-            f"a probability of at most {100 * (1 - attrs['confidence']):.3g} %."
-        )
-    settle = v["people_to_settle"]
-    if attrs["assurance"] == "estimated":
-        settle = v["people_to_settle_estimated"]
-    there = f"{counted(people, 'people')} in these data"
-    if v["verdict"] != "open":
-        yield Sentence(there)
-    elif settle <= _MOST_TO_SETTLE:
-        yield Sentence(f"{there}; at this rate about {settle:,.0f} people would settle it")
-    else:
-        yield Sentence(f"{there}; the rate is too near the claim to be settled by more people")
-    statement = "Valid only if the threshold and the claim were fixed before these data were seen."
-    if v["verdict"] == "shown" and attrs["assurance"] == "estimated":
-        statement += f" {may_be_absent(people)}"
-    if attrs["looks"] == 1:
-        statement += (
-            " For another look at the claim with more data, the number of looks must be planned "
-            "before the first one."
-        )
-    if other := attrs["looks_at_other_people"]:
-        statement += (
-            f" {counted(other, 'earlier results')} about other people are tests of their own: "
-            "report all of them."
-        )
-    yield Note(statement, indented=False)

@@ -14,6 +14,7 @@ import numpy as np
 
 from bioeval import Scores
 from bioeval.base import Stream
+from bioeval.document import Message
 from bioeval.scores import Block, BlockReader, are_pairs, codes_of, threads_for
 from bioeval.studies.assurance.promise import PeopleMeans
 from bioeval.tallies import (
@@ -28,11 +29,10 @@ from bioeval.tallies import (
     summed,
 )
 
-OVERLAPPING = (
-    "some people are on both sides and others on one, so the pairs of people are not a uniform "
-    "sample, and the gallery is not fixed. Select the people of both sides, or probes of people "
-    "who are not enrolled"
-)
+
+def _too_few(people: int, who: str) -> Message:
+    """Return the refusal of data with too few people to leave one out."""
+    return Message("too-few-people-to-resample", people=people, who=who, needed=3)
 
 
 class AttainableThresholds:
@@ -86,7 +86,7 @@ class PairShares(AttainableThresholds):
     - `beyond` (float): the next impostor score is above this one
     - `genuine` (float64): genuine scores, increasing; those of rejected comparisons are infinite
     - `of_person` (int64): the person of each
-    - `reason` (str): why nothing can be promised; empty where something can
+    - `refusal` (Message or None): why nothing can be promised; None where something can
     """
 
     over, event = "pairs of people", "of impostors are accepted"
@@ -160,7 +160,8 @@ class PairShares(AttainableThresholds):
         self._partners = there.sum(axis=0) + there.sum(axis=1)
         known = self._partners > 0
         n = int(known.sum())
-        self.reason, self.exact, self.fixed_gallery = "", False, False
+        self.refusal: Message | None = None
+        self.exact, self.fixed_gallery = False, False
         probe_people, gallery_people = attempts.sides
         probing = np.isin(np.arange(self.people), probe_people) & known
         enrolled = np.isin(np.arange(self.people), gallery_people) & known
@@ -187,9 +188,9 @@ class PairShares(AttainableThresholds):
             if new_gallery and self.pairs < len(sides[0]) * len(sides[1]):
                 self._of_missing_pairs()
         else:
-            self.reason = OVERLAPPING
-        if not self.reason and min(map(len, self.sides)) < 3:
-            self.reason = f"there are only {n} people with impostor attempts; at least 3 are needed"
+            self.refusal = Message("people-on-both-sides")
+        if self.refusal is None and min(map(len, self.sides)) < 3:
+            self.refusal = _too_few(n, "people with impostor attempts")
 
     def _of_missing_pairs(self) -> None:
         """Existing pairs can be divided into this many sets of disjoint pairs, plus one."""
@@ -307,7 +308,7 @@ class SearchShares(AttainableThresholds):
 
     over = "people who are not enrolled"
     event = "of searches by people who are not enrolled raise a false alarm"
-    fixed_gallery, exact, reason = True, False, ""
+    fixed_gallery, exact = True, False
     beyond = float(np.finfo(np.float64).max)
 
     def __init__(self, other: np.ndarray, person: np.ndarray, genuine: np.ndarray):
@@ -322,8 +323,7 @@ class SearchShares(AttainableThresholds):
         n, k = len(self._searches_per_person), len(self.thresholds)
         self.pairs = self.independent = n
         self.sides, self.impostors = [np.arange(n)], len(other)
-        if n < 3:
-            self.reason = f"there are only {n} people who are not enrolled; at least 3 are needed"
+        self.refusal = _too_few(n, self.over) if n < 3 else None
         share = 1 / self._searches_per_person[self._person]
         self.mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
         self.accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)

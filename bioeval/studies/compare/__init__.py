@@ -28,6 +28,7 @@ bioeval compare old.npz new.npz --workers 2
     hooks={"report_results": "command.ComparedSystems"},
     nodes={"value_a": "comparison"},
     sections=(PageSection("comparison", tables="tables.page_tables"),),
-    views=(View(("comparison of two systems",), "tables", "ComparisonTable", is_class=True),),
+    views=(View(("comparison of two systems",), "section", "section"),),
+    messages="messages.MESSAGES",
     needs=("reid",),
 )

@@ -21,7 +21,6 @@ from bioeval.cli import (
     output_options,
     shared_options,
 )
-from bioeval.views import sentences
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -236,15 +235,17 @@ def command(a: str, b: str, name: str | None, name_b: str | None, **options: Any
             )
             for name, tree in trees.children.items():
                 curves[name] = run.in_terms(tree.copy())
-        document = _document(comparison, a, b)
         shown = run.in_terms(comparison)
-        csv = {"comparison.csv": document["measures"]}
+        document, _ = run.data_of(comparison)
+        for name in ("file", "conclusions", "verdicts"):  # the last two are in the rows
+            del document[name]
+        document = {"file_a": a, "file_b": b, **document}
         run.save(
             document,
             comparison,
             run.table(shown),
             name="comparison.nc",
-            csv=csv,
+            csv={"comparison.csv": document["measures"]},
             drawn=curves or None,
             overlaid=True,
         )
@@ -274,27 +275,3 @@ def _curves(
         return evaluate(systems, replace(card, verification=None, open_set=None), **options)
     options |= {"far_targets": far_targets, "frr_targets": frr_targets}
     return evaluate(systems, card, auc=False, **options)
-
-
-def _document(comparison: xr.Dataset, a: str, b: str) -> dict[str, Any]:
-    """Return the comparison as one document."""
-    attrs = dict(comparison.attrs)
-    version = attrs.pop("bioeval_version")
-    for name in ("warnings", "messages"):
-        attrs.pop(name)
-    columns = {
-        name: comparison[name].values.tolist() for name in ("measure", *comparison.data_vars)
-    }
-    columns["conclusion"] = str(attrs.pop("conclusions")).splitlines()
-    columns["verdict"] = str(attrs.pop("verdicts")).splitlines()
-    measures = []
-    for row in zip(*columns.values(), strict=True):
-        measures.append(dict(zip(columns, row, strict=True)))
-    return {
-        "bioeval": version,
-        "file_a": a,
-        "file_b": b,
-        **attrs,
-        "measures": measures,
-        "warnings": sentences(comparison),
-    }

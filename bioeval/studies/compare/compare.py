@@ -18,7 +18,6 @@ from bioeval.base import (
     Client,
     Name,
     RandomState,
-    counted,
     require_choice,
     rows_reported_to,
 )
@@ -45,6 +44,7 @@ from bioeval.studies.compare.measures import (
     verification_measures,
 )
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
+from bioeval.studies.compare.section import attributes_in_words
 from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies import (
@@ -56,12 +56,14 @@ from bioeval.tallies import (
     Templates,
     Ties,
     check_targets,
-    per_cent,
 )
 from bioeval.views import warn_of_kind
 
 COMPARISON = {
     "measure": Name("measure that two systems are compared by"),
+    "scalar": Name("name of the measure without its target and rank, as frr_at_far"),
+    "target": Name("FAR or FRR target of the measure; NaN without one"),
+    "at_rank": Name("rank of a CMC, or that lists are cut at; NaN without one", "rank"),
     "value_a": Name("value of the first system"),
     "value_b": Name("value of the second system"),
     "difference": Name("first minus second"),
@@ -75,17 +77,28 @@ COMPARISON = {
         "its own threshold; of the AUC, with different placements",
         "subjects",
     ),
+    "independent_discordant": Name(
+        "evidence of a difference: discordant_subjects, or disjoint sets of subjects with a "
+        "genuine and an impostor attempt in another order where these are fewer",
+        "subjects",
+    ),
     "discordant_at_most": Name(
         "upper confidence bound of the proportion of subjects that are decided differently, if "
         "there are none"
     ),
     "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
     "undecided": Name(
-        "why no system is better although p_value and interval show a difference, else empty"
+        "why no system is better although p_value and interval show a difference: "
+        "too-few-attempts, too-few-discordant, adjusted; else empty"
     ),
     "interval_for": Name(
         "population that the interval is for: new people, or other probes of the same people in "
         "this gallery"
+    ),
+    "attempts_for_target": Name(
+        "impostor attempts (genuine ones for an FRR target) of the system that made fewer; NaN "
+        "without a target",
+        "attempts",
     ),
     "supported": Name(
         "1, or 0 where the attempts are too few for the FAR or FRR target: no conclusion then"
@@ -110,13 +123,6 @@ _DEFAULTS = {
     "ties": "pessimistic",
     "impostors": "auto",
 }
-
-
-def _weak(measure: PairedMeasure) -> str:
-    """Return why nothing is concluded below the rule of 3."""
-    if measure.scalar.name == "far_at_frr":
-        return "too few genuine attempts for this FRR"
-    return "too few impostor attempts for this FAR"
 
 
 @leaves_out_attacks
@@ -370,29 +376,25 @@ class _Conclusion:
             better = -better
         undecided = ""
         if better and not self.measure.supported:
-            undecided = _weak(self.measure)
-        elif better and self.too_few:
-            undecided = self.too_few
+            undecided = "too-few-attempts"
+        elif better and self.measure.evidence < least_discordant(self.interval.confidence):
+            undecided = "too-few-discordant"
         elif better and adjust == "holm" and self.adjusted > 1 - self.interval.confidence:
-            undecided = f"the p-value is {self.adjusted:.2g} after Holm's adjustment"
+            undecided = "adjusted"
         if undecided:
             better = 0
         return replace(self, better=better, undecided=undecided)
-
-    @property
-    def too_few(self) -> str:
-        """Return in words how many discordant subjects there are, if they are too few."""
-        evidence, needed = self.measure.evidence, least_discordant(self.interval.confidence)
-        if evidence >= needed:
-            return ""
-        return f"{counted(evidence, 'independent discordant subjects')}, {needed} needed"
 
     def variables(self) -> dict[str, float | str]:
         """Return the value of each variable of a comparison."""
         measure, at_most = self.measure, np.nan
         if not measure.discordant and measure.trials > 0 and measure.change[0] == 0:
             at_most = measure.bound(self.interval.confidence)
+        attempts = measure.made if math.isfinite(measure.made) else np.nan
         values = {
+            "scalar": measure.scalar.name,
+            "target": measure.target,
+            "at_rank": measure.rank or np.nan,
             "value_a": measure.values[0, 0],
             "value_b": measure.values[1, 0],
             "difference": measure.change[0],
@@ -404,73 +406,15 @@ class _Conclusion:
             "better": self.better,
             "undecided": self.undecided,
             "discordant_subjects": measure.discordant,
+            "independent_discordant": measure.evidence,
             "discordant_at_most": at_most,
             "interval_for": population_of(measure, self.interval),
+            "attempts_for_target": attempts,
             "supported": int(measure.supported),
         }
         if self.margin is not None:
             values |= self.margin.variables()
         return values
-
-    def verdict(self, names: tuple[str, str], people: int) -> list[str]:
-        """Return the parts of the verdict on the measure, in plain words."""
-        measure, within = self.measure, self.margin
-        if np.isnan(measure.values[:, 0]).any():
-            return ["not defined"]
-        if np.isnan(self.limits.low):
-            return [f"no conclusion with {counted(people, 'subjects')}"]
-        parts = [self._of_difference(names)]
-        if measure.same and not measure.supported:
-            parts.append(_weak(measure))
-        if within is None or not measure.supported:
-            return parts
-        if within.equivalent or self.better <= 0:  # the better system is not worse
-            shown = within.text(names[0], measure.scalar.percent)
-            if (within.equivalent or within.not_worse) and not (self.better or measure.same):
-                return [shown]
-            parts.append(shown)
-        return list(filter(None, parts))
-
-    def _of_difference(self, names: tuple[str, str]) -> str:
-        """Return the verdict on whether the measure differs."""
-        if self.measure.same:
-            return "every decision is the same"
-        if self.better > 0:
-            return f"{names[0]} is better"
-        if self.better:
-            return f"{names[1]} is better"
-        if not self.measure.supported:
-            return f"no conclusion: {_weak(self.measure)}"
-        if self.too_few:
-            return f"too few to decide: {self.too_few}"
-        if self.undecided:
-            return f"no conclusion: {self.undecided}"
-        return f"no significant difference at {100 * self.interval.confidence:g} %"
-
-    def sentence(self, names: tuple[str, str], verdict: list[str]) -> str:
-        """Return the conclusion about the measure as a sentence."""
-        conclusion = "; ".join(verdict)
-        measure, confidence = self.measure, self.interval.confidence
-        one, other = measure.values[:, 0].tolist()
-        if math.isnan(one) or math.isnan(other):
-            return f"{measure.label}: {conclusion}."
-        scalar, width = measure.scalar, float(self.limits.high - self.limits.low)
-        first = scalar.written_with_unit(one, width)
-        second = scalar.written_with_unit(other, width)
-        values = f"{measure.label}: {names[0]} {first}, {names[1]} {second}"
-        if np.isnan(self.limits.low):
-            return f"{values}: {conclusion}."
-        if measure.same:
-            same, *weak = verdict
-            exactly = (
-                f"the difference is exactly 0 (at most {100 * measure.bound(confidence):.2f} % of "
-                f"people would be decided differently, {100 * confidence:g} %)"
-            )
-            return f"{values}: {'; '.join([same, exactly, *weak])}."
-        low = scalar.written(float(self.limits.low), width, "+")
-        high = scalar.written(float(self.limits.high), width, "+")
-        change = scalar.written_with_unit(float(measure.change[0]), width, "+")
-        return f"{values}, difference {change} [{low}, {high}]: {conclusion}."
 
 
 def _conclusions(
@@ -506,7 +450,7 @@ class _Comparison:
     conclusions: list[_Conclusion]
     interval: IntervalOptions
     adjust: str
-    apart: list[str]
+    apart: list[Message]
 
     @property
     def names(self) -> tuple[str, str]:
@@ -515,28 +459,21 @@ class _Comparison:
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of both systems, and what is concluded about them."""
-        labels, verdicts, sentences = [], [], []
+        labels = []
         columns: dict[str, Any] = defaultdict(list)
         for conclusion in self.conclusions:
-            verdict = conclusion.verdict(self.names, self.first.people)
-            verdicts.append("; ".join(verdict))
-            sentences.append(conclusion.sentence(self.names, verdict))
             labels.append(conclusion.measure.label)
             for name, value in conclusion.variables().items():
                 columns[name].append(value)
-        for name in ("undecided", "interval_for"):
+        for name in ("scalar", "undecided", "interval_for"):
             columns[name] = np.array(columns[name], dtype=object)
         variables = along(("measure",), **{name: np.array(x) for name, x in columns.items()})
         coordinates = {"measure": np.array(labels, dtype=object)}
         doubts = self._doubts()
-        attrs = self._data() | {
-            "answer": self._answer(),
-            "conclusions": "\n".join(sentences),
-            "verdicts": "\n".join(verdicts),
-            "bioeval_version": __version__,
-            **message_attrs([*doubts, *self._warnings()]),
-        }
-        return build(variables, COMPARISON | MARGINS, coordinates, attrs)
+        attrs = self._data() | {"bioeval_version": __version__}
+        attrs |= message_attrs([*doubts, *self._warnings()])
+        dataset = build(variables, COMPARISON | MARGINS, coordinates, attrs)
+        return dataset.assign_attrs(attributes_in_words(dataset))
 
     def _data(self) -> dict[str, str | int | float]:
         """Return the attributes of the data and of the options."""
@@ -554,6 +491,7 @@ class _Comparison:
             **self.first.details,
             **self.interval.attrs(),
             "adjust": self.adjust,
+            "least_discordant": least_discordant(self.interval.confidence),
             "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
         }
 
@@ -588,35 +526,14 @@ class _Comparison:
                 )
         if alone := _made_by_one(a, b):
             warnings.append(
-                "the systems have different attempts: one of them alone made "
-                f"{counted(alone, 'comparisons')} (failed comparisons, or masks or exclusions that "
-                f"differ); attempts of each class: {_listed(first.attempts)} and "
-                f"{_listed(second.attempts)}"
+                Message(
+                    "different-attempts",
+                    comparisons=alone,
+                    attempts_a=list(first.attempts),
+                    attempts_b=list(second.attempts),
+                )
             )
         return warnings
-
-    def _answer(self) -> str:
-        """Return in a sentence in which measures a system is better."""
-        tested = sum(not math.isnan(x.adjusted) for x in self.conclusions)
-        after = f"{100 * self.interval.confidence:g} %, "
-        if self.adjust == "holm":
-            after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
-        elif tested == 1:
-            after += "one measure tested"
-        else:
-            after += f"each of {tested} tested measures alone"
-        statements = []
-        for name, sign in zip(self.names, (1, -1), strict=True):
-            better = [x.measure for x in self.conclusions if x.better == sign]
-            if len(better) == tested > 1:
-                statements.append(f"{name} is better in all tested measures")
-            elif better:
-                statements.append(f"{name} is better in {_joined(better)}")
-        if not statements:
-            return f"No difference between {' and '.join(self.names)} can be shown ({after})."
-        weak = [x.measure for x in self.conclusions if x.better and x.measure.weak]
-        few = f" Fewer than 30 errors are expected for {_joined(weak)}." if weak else ""
-        return f"{'; '.join(statements)} ({after}).{few}"
 
 
 def _made_by_one(a: Scores, b: Scores) -> int:
@@ -637,21 +554,6 @@ def _names(a: Scores, b: Scores) -> tuple[str, str]:
     if first != second:
         return (first, second)
     return (f"{first} (a)", f"{second} (b)")
-
-
-def _listed(attempts: Sequence[int]) -> str:
-    return ", ".join(f"{n:,}" for n in attempts)
-
-
-def _joined(measures: list[PairedMeasure]) -> str:
-    """Return the labels of measures in a row, the targets of one rate behind its name."""
-    shown = []
-    for before, measure in zip([None, *measures], measures, strict=False):
-        label = measure.label.removesuffix(", rank 1")
-        if before and measure.scalar is before.scalar and "{target}" in measure.scalar.label:
-            label = per_cent(measure.target)
-        shown.append(label)
-    return ", ".join(shown)
 
 
 def holm(p: np.ndarray) -> np.ndarray:

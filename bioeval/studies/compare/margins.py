@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,17 +67,6 @@ class MarginConclusion:
             "not_worse": int(self.not_worse),
             "equivalent": int(self.equivalent),
         }
-
-    def text(self, name: str, percent: bool) -> str:
-        """Return in words by how much the first of two systems may be worse; of NaN nothing."""
-        if math.isnan(self.margin):
-            return ""
-        size = f"{100 * self.margin:g} pp" if percent else f"{self.margin:g}"
-        if self.equivalent:
-            return f"equivalent within {size}"
-        if self.not_worse:
-            return f"{name} is not worse by more than {size}"
-        return f"{name} may be worse by more than {size}"
 
 
 def within_margins(

@@ -74,7 +74,6 @@ _MANY_SUBJECTS = 100
 class PairedMeasure:
     """A measure of two systems in each column of weights."""
 
-    label: str
     scalar: Scalar
     values: np.ndarray  # float64 (2, columns)
     #: Independent trials: subjects, or disjoint pairs of subjects; 0 where they cannot be
@@ -86,21 +85,22 @@ class PairedMeasure:
     #: Disjoint units of subjects with a genuine and an impostor attempt in another order. A few of
     #: them may move a threshold, and with it the decisions of many others.
     reordered: int
-    target: float = 0.0  # FAR target (FRR target), 0 without one
+    target: float = np.nan  # FAR target (FRR target), NaN without one
+    rank: int = 0  # of a CMC, or that lists are cut at; 0 without one
     made: float = np.inf  # impostor attempts (genuine attempts) of the system that made fewer
     population: str = NEW_PEOPLE  # that the interval is for
     #: The population of the replicates: that of the limits where nobody can be left out.
     drawn_for: str = NEW_PEOPLE
 
     @property
+    def label(self) -> str:
+        """The name of the measure, with its target or its rank."""
+        return self.scalar.label.format(target=per_cent(self.target), rank=self.rank)
+
+    @property
     def supported(self) -> bool:
         """Whether there are enough attempts for the target."""
         return RuleOf(3).supports(self.target, self.made)
-
-    @property
-    def weak(self) -> bool:
-        """Whether fewer than 30 errors are expected at the target."""
-        return not RuleOf(30).supports(self.target, self.made)
 
     @property
     def evidence(self) -> int:
@@ -333,7 +333,6 @@ def verification_measures(
         scalar = scalar_registry().compared["eer"]
         eer = drawn.both("eer")
         yield PairedMeasure(
-            label=scalar.label,
             scalar=scalar,
             values=eer,
             trials=mixed,
@@ -345,7 +344,6 @@ def verification_measures(
         for i, target in enumerate(a.targets.tolist()):
             thresholds = first.threshold_at_far[i], second.threshold_at_far[i]
             yield PairedMeasure(
-                label=scalar.label.format(target=per_cent(target)),
                 scalar=scalar,
                 values=values[:, i],
                 trials=drawn.subjects,
@@ -359,7 +357,6 @@ def verification_measures(
         for i, target in enumerate(a.frr_targets.tolist()):
             thresholds = first.threshold_at_frr[i], second.threshold_at_frr[i]
             yield PairedMeasure(
-                label=scalar.label.format(target=per_cent(target)),
                 scalar=scalar,
                 values=drawn.both(scalar.name)[:, i],
                 trials=mixed,
@@ -375,7 +372,6 @@ def verification_measures(
                 if scalar.name == "auc":
                     attempt = 1 / max(genuine * impostor, 1)
                 yield PairedMeasure(
-                    label=scalar.label,
                     scalar=scalar,
                     values=values,
                     trials=mixed,
@@ -451,7 +447,6 @@ def identification_measures(
     if order is None:
         order = discordant
     yield PairedMeasure(
-        label=scalar.label,
         scalar=scalar,
         values=drawn[:, 0],
         trials=trials,
@@ -469,7 +464,6 @@ def identification_measures(
     scalar = scalar_registry().compared["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         yield PairedMeasure(
-            label=scalar.label.format(target=per_cent(target)),
             scalar=scalar,
             values=drawn[:, 1 + i],
             trials=trials,
@@ -629,7 +623,7 @@ class ComparedRetrieval:
                 self.groups, by = GROUPS, f"by {GROUPS} groups of subjects"
         self.details["jackknifed"] = f"all measures: limits by the studentised jackknife {by}"
 
-    def without_each(self, numbers: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+    def without_each(self, numbers: np.ndarray) -> dict[tuple[str, int], np.ndarray]:
         """Return each mean without each group of people, as queries and in the gallery.
 
         The people of a group are next to each other by their `numbers`, which are random; those of
@@ -658,19 +652,18 @@ class ComparedRetrieval:
         return SubjectAttempts(VerificationCounter(BlockReader(self.scores.select(probes=queries))))
 
 
-def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, str], QueryMean]:
-    """Return the means that are compared, by the names and labels of their scalars.
+def _named(measures: QueryMeasures, cut: int, ranks: int) -> dict[tuple[str, int], QueryMean]:
+    """Return the means that are compared, by the names of their scalars and their ranks.
 
     Lists are cut at rank `cut`, if at all, and curves end at rank `ranks`.
     """
     named = {}
     for scalar in QUERY_MEANS.values():
         if (mean := measures.means.get(scalar.name)) is not None:
-            named[scalar.name, scalar.label.format(rank=cut)] = mean
+            named[scalar.name, cut if scalar.cut else 0] = mean
     for rank in _RANKS:
         if rank <= ranks:
-            label = scalar_registry().compared["cmc"].label.format(rank=rank)
-            named["cmc", label] = measures.cmc.within(rank)
+            named["cmc", rank] = measures.cmc.within(rank)
     return named
 
 
@@ -692,14 +685,14 @@ def retrieval_measures(
     def drawn(mean: QueryMean, over: SubjectMeans) -> np.ndarray:
         return mean.scalar.unscaled(over.values(owners.sums(mean))[0])
 
-    for (name, label), first in a.measures.items():
-        if (name, label) not in b.measures:
+    for (name, rank), first in a.measures.items():
+        if (name, rank) not in b.measures:
             continue
-        second = b.measures[name, label]
+        second = b.measures[name, rank]
         over, other_over = owners.means_over(first.counted), owners.means_over(second.counted)
         values = np.stack([drawn(first, over), drawn(second, other_over)])
         if a.groups:
-            left_out = np.stack([x[name, label] for x in without])
+            left_out = np.stack([x[name, rank] for x in without])
             values = np.concatenate([values[:, : 1 + interval.replicates], left_out], axis=1)
         differ = _contribute_differently(first, second) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))
@@ -707,8 +700,8 @@ def retrieval_measures(
         if name == "cmc" and np.isin(np.nan_to_num([first.each, second.each]), (0, 1)).all():
             attempt = 1 / max(a.attempts[0], b.attempts[0], 1)
         yield PairedMeasure(
-            label=label,
             scalar=scalar_registry().compared[name],
+            rank=rank,
             values=values,
             trials=over.trials,
             attempt=attempt,

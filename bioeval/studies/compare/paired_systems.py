@@ -10,6 +10,7 @@ import numpy as np
 
 from bioeval import DataError, PairScores, Scores, TopKScores
 from bioeval.base import Argument, counted
+from bioeval.document import Message
 from bioeval.scores import are_pairs, codes_of, knows_people, plain
 
 #: The metadata column that names the templates of a matrix.
@@ -102,7 +103,7 @@ def _unique(meta: Mapping[str, np.ndarray]) -> list[Any] | None:
     return list(map(plain, names.tolist()))
 
 
-def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]:
+def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[Message]]:
     """Return what two systems have in common, in the order of the first, and what is left out.
 
     Pairs are found by the names of their templates, or by their subjects where no two pairs have
@@ -127,10 +128,9 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
                 f"{_example(common.other.names)}; expected the same names"
             )
         if common.missing or common.more:
-            notes.append(
-                f"{counted(common.missing, noun)} of {called[0]} and {common.more:,} of "
-                f"{called[1]} are not common to both systems, and are left out"
-            )
+            left_out = {"left_out_a": common.missing, "left_out_b": common.more}
+            systems = {"a": called[0], "b": called[1]}
+            notes.append(Message("not-in-common", what=noun, **left_out, **systems))
     rows, columns = sides[0], sides[-1]
     if are_pairs(a) and are_pairs(b):
         a, b = _some(a, rows.mine), _some(b, rows.theirs)

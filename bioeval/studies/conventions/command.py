@@ -12,7 +12,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -44,11 +43,10 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     it.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.studies.conventions.conventions import conventions, verdict
+        from bioeval.studies.conventions.conventions import conventions
+        from bioeval.studies.conventions.section import verdict
+        from bioeval.views import written
 
         dataset = run.count(conventions, run.read(), cards=[*cards] or None, **run.options)
-        rows = rows_over(dataset, "reading")
-        document = {**run.document(dataset), "rows": rows}
-        if "agrees" in dataset:
-            document["verdict"] = verdict(dataset)
-        run.finish(dataset, document, {"readings.csv": rows})
+        more = {"verdict": written(verdict(dataset))} if "agrees" in dataset else {}
+        run.finish(dataset, more=more)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import SimpleNamespace
@@ -27,7 +28,6 @@ from bioeval.base import (
     QUERY_MEANS,
     Argument,
     Name,
-    counted,
     names_of,
     nearest_name,
     received,
@@ -36,21 +36,9 @@ from bioeval.base import (
     require_list,
     scalar_registry,
 )
+from bioeval.document import Message
 from bioeval.protocol import load
-from bioeval.results import (
-    Block,
-    DataHeader,
-    FactList,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Title,
-    Warnings,
-    about_attrs,
-    along,
-    build,
-    number,
-)
+from bioeval.results import about_attrs, along, build
 from bioeval.scores import Progress, Provenance, codes_of, leaves_out_attacks, require_scores
 from bioeval.studies.conventions.readings import (
     EQUAL,
@@ -60,10 +48,12 @@ from bioeval.studies.conventions.readings import (
     Reading,
     Readings,
 )
+from bioeval.studies.conventions.section import departure_in_words
 from bioeval.studies.reid.convention import Convention, convention_of, has_cameras
 from bioeval.studies.reid.passes import RetrievalPass
 from bioeval.studies.reid.reid import reid
 from bioeval.studies.reid.results import ReidOptions, reid_dataset
+from bioeval.views import written
 
 
 def _is_rate(name: str) -> bool:
@@ -121,10 +111,11 @@ def conventions(
         Over ``reading``, what differs in words: the measure, or all measures of the task, by their
         names; ``difference`` from the base; ``option`` and ``call``, an expression of ``be``,
         ``np`` and ``scores`` that gives the number, or the result that has it; ``also``, readings
-        with the same values, one per line. With `published` also ``distance`` from it, as a
-        fraction, and ``agrees``: ``"rounded"`` or ``"cut"`` to the same digits, else empty;
-        readings are then in the order of the distance. Readings without a value come last. The
-        attribute ``left_out`` names readings that the data do not support, and what they lack.
+        with the same values, one per line; ``departures``, all of these as codes. With `published`
+        also ``distance`` from it, as a fraction, and ``agrees``: ``"rounded"`` or ``"cut"`` to the
+        same digits, else empty; readings are then in the order of the distance. Readings without a
+        value come last. The attribute ``left_out`` has the metadata columns that further readings
+        would need; it is ``pairs`` for a list of pairs, which has no templates.
 
     Raises
     ------
@@ -317,12 +308,12 @@ def _measures(result: Any, task: str) -> dict[str, float]:
 
 @dataclass
 class _Row:
-    """A reading with its measures by name, those shown, and the words of others with the same."""
+    """A reading with its measures by name, those shown, and others with the same values."""
 
     reading: Reading
     measured: dict[str, float]
     values: list[float] = field(default_factory=list)
-    also: list[str] = field(default_factory=list)
+    also: list[Mapping[str, Any]] = field(default_factory=list)
     distance: float = 0.0  # from the published number
     agrees: str = ""
 
@@ -352,7 +343,7 @@ def _dataset(
         row.values = [measured.get(name, math.nan) for name in names]
         for other in listed:
             if np.allclose(row.values, other.values, rtol=0, atol=EQUAL, equal_nan=True):
-                other.also.append(row.reading.words)
+                other.also.append(row.reading.departure)
                 break
         else:
             listed.append(row)
@@ -364,9 +355,13 @@ def _dataset(
     columns: dict[str, list[Any]] = defaultdict(list)
     for row in listed:
         columns["values"].append(row.values)
-        for name in ("words", "option", "call"):
+        for name in ("option", "call"):
             columns[name].append(getattr(row.reading, name))
-        columns["also"].append("\n".join(row.also))
+        departures = [row.reading.departure, *row.also]
+        columns["departures"].append(json.dumps(departures))
+        first, *others = [written(departure_in_words(x)) for x in departures]
+        columns["words"].append(first)
+        columns["also"].append("\n".join(others))
         columns["distance"].append(row.distance)
         columns["agrees"].append(row.agrees)
     table = np.array(columns["values"])
@@ -376,17 +371,19 @@ def _dataset(
         variables[f"{name}_difference"] = over, more[:, k]
     if measure:
         variables["difference"] = variables.pop(f"{measure}_difference")
-    texts = ["option", "call", "also"]
+    texts = ["option", "call", "also", "departures"]
     if goal is not None:
         variables["distance"] = over, np.array(columns["distance"])
         texts.append("agrees")
     for name in texts:
         variables[name] = over, np.array(columns[name], dtype=str)
-    attrs = about_attrs(about, f"conventions of {task.replace('_', '-')}", _NOTES)
-    attrs |= {"measure": measure, "published": "", "readings": len(rows)}
+    note = Message("one-departure-each")
+    attrs = about_attrs(about, f"conventions of {task.replace('_', '-')}", [note])
+    attrs |= {"evaluated": task, "measure": measure, "published": "", "readings_tried": len(rows)}
     if goal is not None:
         attrs["published"] = goal.text
-    attrs |= {"base": base.reading.words, "left_out": "\n".join(left_out)}
+    base_words = written(departure_in_words(base.reading.departure))
+    attrs |= {"base": base_words, "left_out": "\n".join(left_out)}
     described = {name: Name(name.replace("_", " ")) for name in variables} | _TEXTS
     words = np.array(columns["words"], dtype=str)
     return build(variables, described, {"reading": words}, attrs)
@@ -398,67 +395,9 @@ _TEXTS = {
     "option": Name("the reading as an option"),
     "call": Name("expression of be, np and scores that gives the number or its result"),
     "also": Name("readings with the same values, one per line"),
+    "departures": Name(
+        "the reading and those with the same values, as codes with their arguments (JSON)"
+    ),
     "distance": Name("distance from the published number, as a fraction"),
     "agrees": Name("how the value agrees with the published digits: rounded, cut, or not"),
 }
-
-_NOTES = ("readings depart from the card in one point; combinations are not tried",)
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield the readings, those that agree with the published number first."""
-    ds = results[""]
-    measure, published = str(ds.attrs["measure"]), str(ds.attrs["published"])
-    yield Title(f"Readings of {measure or ds.attrs['task'].removeprefix('conventions of ')}")
-    yield DataHeader(results)
-    yield Sentence()
-    if published:
-        yield Sentence(verdict(ds))
-        yield Sentence()
-    scale, unit = 1, ""
-    if measure not in scalar_registry() or scalar_registry()[measure].percent:
-        scale, unit = 100, ", %"
-    rows = []
-    if measure:
-        heads = f"{f'value{unit}':>9}{f'difference{unit}':>14}"
-        if published:
-            heads = f"{'agrees':<9}{heads}"
-        rows.append((heads, "what differs"))
-    names = [name for name in map(str, ds.data_vars) if f"{name}_difference" in ds]
-    for i, text in enumerate(ds["reading"].values.tolist()):
-        option = str(ds["option"].values[i])
-        if option:
-            text += f" ({option})"
-        text = "\n= ".join([text, *str(ds["also"].values[i]).splitlines()])
-        if measure:
-            agrees = f"{ds['agrees'].values[i]:<9}" if published else ""
-            value, more = float(ds[measure][i]), float(ds["difference"][i])
-            cells = f"{number(scale * value, '.3f'):>9}{number(scale * more, '+.3f'):>14}"
-            rows.append((agrees + cells, text))
-        else:
-            yield Sentence(text)
-            values = [f"{name} {number(float(ds[name][i]))}" for name in names]
-            yield Note(", ".join(values), exact=True)
-    if rows:
-        yield FactList(rows)
-    yield Sentence()
-    for line in str(ds.attrs["left_out"]).splitlines():
-        yield Note(f"Not tried: {line}", indented=False)
-    yield Warnings(results)
-
-
-def verdict(ds: xr.Dataset) -> str:
-    """Return in a sentence how many readings agree with the published number."""
-    count = 0
-    for agrees, also in zip(ds["agrees"].values, ds["also"].values, strict=True):
-        if agrees:
-            count += 1 + len(str(also).splitlines())
-    published = f"the published {ds.attrs['published']}"
-    if not count:
-        return f"No reading agrees with {published}. It may take two departures."
-    if count == 1:
-        return f"One of {ds.attrs['readings']} readings agrees with {published}."
-    return (
-        f"{counted(count, 'readings')} of {ds.attrs['readings']} agree with {published}; these "
-        "data do not distinguish them."
-    )

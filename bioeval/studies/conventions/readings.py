@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -101,13 +101,13 @@ RETRIEVAL = {
 
 @dataclass(frozen=True)
 class Reading:
-    """A convention: what differs in words and as an option, and the public call.
+    """A convention: what differs as a code and as an option, and the public call.
 
-    The call is an expression of ``be``, ``np`` and ``scores``. It gives a result, or the number of
-    one `measure`.
+    The `departure` is a mapping with a ``code`` and its arguments. The call is an expression of
+    ``be``, ``np`` and ``scores``. It gives a result, or the number of one `measure`.
     """
 
-    words: str
+    departure: Mapping[str, Any]
     option: str
     call: str
     measure: str = ""
@@ -140,16 +140,20 @@ class Readings:
     cards: Sequence[Protocol] | None
 
     def listed(self) -> tuple[list[Reading], list[str]]:
-        """Return the readings, the base first, and those not supported, with what is missing."""
+        """Return the readings, the base first, and the columns that others would need.
+
+        A list of pairs lacks what some readings need, which is ``"pairs"``.
+        """
         base, other_cards = self._cards()
         make = {"verification": self._verification, "reid": self._reid}
         task = make.get(self.task, self._identification)(base)
-        readings = [Reading(f"the card {base.name}", "", task.call())]
+        readings = [Reading({"code": "card", "card": base.name}, "", task.call())]
         readings += self._data_departures(task.call)
         readings += task.readings
         for card in other_cards:
             option = f"--protocol {card.name}"
-            readings.append(Reading(f"the card {card.name}", option, task.of_card(card)))
+            departure = {"code": "card", "card": card.name}
+            readings.append(Reading(departure, option, task.of_card(card)))
         return readings, self._lacking()
 
     # -- cards
@@ -201,16 +205,10 @@ class Readings:
         return column in scores.probe_meta and column in scores.gallery_meta
 
     def _lacking(self) -> list[str]:
-        """Return the readings that the data do not support, and why."""
+        """Return the columns that are missing, or ``"pairs"``."""
         if are_pairs(self.scores):
-            return ["pairs of one session, templates, subjects: a list of pairs has none of these"]
-        lacking = []
-        for column in SESSIONS:
-            if not self._both_have(column):
-                lacking.append(
-                    f"pairs of one {column}: no metadata column {column!r} on both sides"
-                )
-        return lacking
+            return ["pairs"]
+        return [column for column in SESSIONS if not self._both_have(column)]
 
     # -- the data
 
@@ -237,35 +235,34 @@ class Readings:
         """Yield departures in the data."""
         scores = self.scores
         if scores.kind != "order":
-            turned, plural = "similarity", "similarities"
+            turned, departure = "similarity", {"code": "kind", "scores": "similarities"}
             if larger_is_closer(scores.kind):
-                turned, plural = "distance", "distances"
+                turned, departure = "distance", {"code": "kind", "scores": "distances"}
             made = f"scores.with_values(scores.values, {turned!r})"
             if are_pairs(scores):
                 made = f"be.Scores.from_pairs(scores.values, scores.genuine, kind={turned!r})"
-            yield Reading(f"scores taken as {plural}", f'kind="{turned}"', call(made))
+            yield Reading(departure, f'kind="{turned}"', call(made))
         if are_pairs(scores):
             return
         for column in SESSIONS:
             if self.task == "reid" or not self._both_have(column):
                 continue
-            done, option = "kept", "exclude=None"
+            code, option = "same-kept", "exclude=None"
             names = list(filter(column.__ne__, scores.exclude))
             if column not in scores.exclude:
-                done, option = "removed", f'exclude="{column}"'
+                code, option = "same-removed", f'exclude="{column}"'
                 names.append(column)
-            words = f"pairs of one subject and one {column} {done}"
             made = f"scores.excluding({', '.join(map(repr, names))})"
-            yield Reading(words, option, call(made))
+            yield Reading({"code": code, "column": column}, option, call(made))
         if scores.layout == "all-against-all" and knows_people(scores):
             made = self._made(gallery_labels="scores.probe_labels")
-            yield Reading("templates compared with themselves", "gallery_labels=", call(made))
+            yield Reading({"code": "self-comparisons"}, "gallery_labels=", call(made))
         if scores.nan != "raise" and np.isnan(np.asarray(scores.values, dtype=float)).any():
-            other, done = "exclude", "left out"
+            other, code = "exclude", "failed-left-out"
             if scores.nan == "exclude":
-                other, done = "reject", "rejected"
+                other, code = "reject", "failed-rejected"
             made = self._made(nan=repr(other))
-            yield Reading(f"failed comparisons {done}", f'nan="{other}"', call(made))
+            yield Reading({"code": code}, f'nan="{other}"', call(made))
 
     # -- verification
 
@@ -289,20 +286,19 @@ class Readings:
         if not pairs:
             if first != "single":
                 option = 'templates="single"'
-                readings.append(
-                    Reading("one attempt per template", option, call(made=f"{option}, "))
-                )
+                made_anew = call(made=f"{option}, ")
+                readings.append(Reading({"code": "single-template"}, option, made_anew))
             for fusion in FUSED:
                 if first != "multi" or fusion != task.fusion:
-                    words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
+                    departure = {"code": "multi-template", "chosen": FUSED[fusion]}
                     option = f'templates="multi", fusion="{fusion}"'
-                    readings.append(Reading(words, option, call(made=f"{option}, ")))
+                    readings.append(Reading(departure, option, call(made=f"{option}, ")))
         if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
-            for half_name, half, side in (("later", "tril", -1), ("earlier", "triu", 1)):
+            for probe, half, side in (("later", "tril", -1), ("earlier", "triu", 1)):
                 of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"
-                words = f"each pair of templates once, the {half_name} one as the probe"
-                readings.append(Reading(words, "unordered pairs", call(of)))
+                departure = {"code": "pairs-once", "probe": probe}
+                readings.append(Reading(departure, "unordered pairs", call(of)))
         if np.prod(scores.shape) <= MOST_POINTS and (pairs or first == "single"):
             readings += self._rules_of_points(call)
         return _OfTask(call, result, readings)
@@ -327,53 +323,53 @@ class Readings:
         points = f"{call(more=f', thresholds={every}')}{turned}"
         near = "int(abs(p.far.values - p.frr.values).argmin())"
         rules = [
-            ("EER on the convex hull of the ROC", "eer_hull", "float(p.eer_hull)", call()),
+            ("eer-hull", "eer_hull", "float(p.eer_hull)", call()),
             (
-                "EER as the middle of FVC's interval",
+                "eer-middle",
                 "(eer_bracket_low + eer_bracket_high) / 2",
                 "float(p.eer_bracket_low + p.eer_bracket_high) / 2",
                 call(),
             ),
             (
-                "EER as the mean of FAR and FRR where they are nearest",
+                "eer-mean-at-nearest",
                 "ASVspoof",
                 f"float((p.far + p.frr)[{near}]) / 2",
                 points,
             ),
             (
-                "EER as FRR where FAR and FRR are nearest",
-                "FRR there",
+                "eer-frr-at-nearest",
+                "nearest",
                 f"float(p.frr[{near}])",
                 points,
             ),
             (
-                "EER where lines between the points of the ROC cross FAR = FRR",
+                "eer-lines",
                 "scikit-learn and brentq",
                 "float(np.interp(0, (p.far - p.frr)[::-1], p.far[::-1]))",
                 points,
             ),
         ]
         if self.measure in ("", "eer"):
-            for words, option, value, of in rules:
-                yield Reading(words, option, f"(lambda p: {value})({of})", "eer")
+            for code, option, value, of in rules:
+                yield Reading({"code": code}, option, f"(lambda p: {value})({of})", "eer")
         if self.measure and self.at is None:
             return
         for x in self._far_targets:
-            for words, option, value in (
+            for code, option, value in (
                 (
-                    f"FRR at the point whose FAR is nearest to {x:g}",
+                    "frr-at-nearest-far",
                     "nearest",
                     f"p.frr[int(abs(p.far.values - {x}).argmin())]",
                 ),
                 (
-                    f"FRR interpolated between the points around FAR {x:g}",
+                    "frr-interpolated",
                     "interpolated",
                     f"np.interp({x}, p.far[::-1], p.frr[::-1])",
                 ),
             ):
-                yield Reading(
-                    words, option, f"(lambda p: float({value}))({points})", f"frr_at_far={x:g}"
-                )
+                departure = {"code": code, "target": x}
+                number = f"(lambda p: float({value}))({points})"
+                yield Reading(departure, option, number, f"frr_at_far={x:g}")
 
     # -- identification and re-identification
 
@@ -399,18 +395,19 @@ class Readings:
         readings = []
         for ties in card.fields()["ties"].words():
             if ties != card.ties:
-                readings.append(Reading(f"{ties} ties", f'ties="{ties}"', call(ties=ties)))
-        words = f"ranks of {unit}s"
-        readings.append(Reading(words, f'rank_unit="{unit}"', call(rank_unit=unit)))
+                departure = {"code": "ties", "ties": ties}
+                readings.append(Reading(departure, f'ties="{ties}"', call(ties=ties)))
+        departure = {"code": "rank-unit", "units": f"{unit}s"}
+        readings.append(Reading(departure, f'rank_unit="{unit}"', call(rank_unit=unit)))
         for fusion, name in FUSED.items():
             if fusion != "min":
-                words = f"ranks of subjects by the {name} of their templates"
+                departure = {"code": "rank-fusion", "chosen": name}
                 option = f'rank_unit="subject", fusion="{fusion}"'
                 of_subjects = call(rank_unit="subject", fusion=fusion)
-                readings.append(Reading(words, option, of_subjects))
+                readings.append(Reading(departure, option, of_subjects))
         if self.task == "closed_set":  # of open set the mean over all galleries has bounds alone
-            words = "one template of each subject enrolled"
-            readings.append(Reading(words, 'gallery="single"', call(gallery="single")))
+            departure = {"code": "single-gallery"}
+            readings.append(Reading(departure, 'gallery="single"', call(gallery="single")))
         return _OfTask(call, of_card, readings)
 
     def _reid(self, base: Protocol) -> _OfTask:
@@ -425,18 +422,18 @@ class Readings:
         readings = []
         ranked = self.measure.startswith("cmc")
         apart = {"cmc": self.measure and not ranked, "ap": ranked, "removed_for_ap": ranked}
-        for key, part in RETRIEVAL.items():
+        for key in RETRIEVAL:
             if apart.get(key):  # the measure does not depend on it
                 continue
             now = rules.ap_removed if key == "removed_for_ap" else rules[key]
-            for word, choice in FIELDS[key].choices.items():
+            for word in FIELDS[key].choices:
                 cameras = key.startswith("removed") and word not in ("none", "as-above")
                 if word not in (now, rules[key]) and (has_cameras(self.scores) or not cameras):
-                    words = f"{part}: {getattr(choice, 'doc', choice)}"
-                    readings.append(Reading(words, f'{key}="{word}"', call(**{key: word})))
+                    departure = {"code": "retrieval", "field": key, "choice": word}
+                    readings.append(Reading(departure, f'{key}="{word}"', call(**{key: word})))
         if self.measure in ("", "rank_k_mean_ap"):
             for k in (10, 100):
                 if k != rules.rank_k:
                     cut = call(rank_k=k)
-                    readings.append(Reading(f"lists cut at rank {k}", f"rank_k={k}", cut))
+                    readings.append(Reading({"code": "rank-k", "rank": k}, f"rank_k={k}", cut))
         return _OfTask(call, lambda card: call(card=card.name), readings)

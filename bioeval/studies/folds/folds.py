@@ -718,7 +718,7 @@ def assured_folds(
     """
     made = {}
     for done, (place, (train, test)) in enumerate(parts.items(), 1):
-        assured = Assured(reason="the training part has no attempts")
+        assured = Assured(refusal=Message("no-attempts-to-train-on"))
         if train is not None:
             assured = assured_threshold(
                 train,

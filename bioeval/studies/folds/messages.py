@@ -41,9 +41,9 @@ MESSAGES = (
     ),
     MessageType(
         "no-spread-but-column",
-        f'{_NO_SPREAD}; the column "by subject" has a bound',
+        f"{_NO_SPREAD}; the interval on these data has a bound",
         _WHY_NO_SPREAD,
-        "Look at the interval by subject.",
+        "Look at the interval on these data.",
         example={"rate": "far", "value": 0, "unit": "fold"},
     ),
     MessageType(

@@ -1,6 +1,6 @@
 """Fusion and normalisation of the scores of several systems."""
 
-from bioeval.base.manifest import StudyManifest, Subcommand
+from bioeval.base.manifest import StudyManifest, Subcommand, View
 
 STUDY = StudyManifest(
     calls={"fusion": ("Fusion", "fuse"), "normalise": ("normalise",)},
@@ -20,5 +20,7 @@ bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights fi
 # Multiply the scores of both systems
 bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
 """,
+    views=(View((), "section", "section", of="SideBySide"),),
+    messages="messages.MESSAGES",
     needs=("calibration", "compare", "folds"),
 )

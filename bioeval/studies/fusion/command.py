@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval import BioevalWarning, DataError, __version__
+from bioeval import BioevalWarning, DataError
 from bioeval.cli import Command, StudyCommand, Value, option, output_options, shared_options
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         import warnings
 
         from bioeval import verification
-        from bioeval.studies.compare.tables import SideBySideTable
         from bioeval.studies.fusion.fusion import Fusion, fuse
+        from bioeval.studies.fusion.section import SideBySide
         from bioeval.tallies import FAR_TARGETS
 
         fusion = Fusion(**how, weights=weights)
@@ -113,11 +113,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             run.stages(f"writing {out}")
             save(fused, out)
             run.output.remarks.append(f"wrote {out}: {fused!r}")
-        document = {}
-        if run.output.documented:
-            document = _document(datasets, systems, {**how, "weights": weights}, protocol, run)
-        run.save(
-            document, None, SideBySideTable(f"Fusion of {len(read)} systems", datasets, run.reword)
+        run.finish(
+            SideBySide(datasets, dict(zip(names, systems, strict=True))),
+            more={**how, "weights": weights, "protocol": protocol},
         )
 
 
@@ -154,27 +152,3 @@ def _in_folds(
     for dataset in datasets.values():
         dataset.attrs["protocol"] = chosen.name
     return datasets
-
-
-def _document(
-    datasets: dict[str, xr.Dataset],
-    files: tuple[str, ...],
-    how: dict[str, Any],
-    protocol: Any,
-    run: StudyCommand,
-) -> dict[str, Any]:
-    """Return all results but the curves."""
-    from bioeval.results import Scalars, expanded
-
-    rows = {}
-    for (called, one), file in zip(datasets.items(), (*files, None), strict=True):
-        dataset = expanded(one)
-        if "fold" in dataset.dims:
-            targets = {"far_target", "frr_target"}
-            shown = [name for name, x in dataset.data_vars.items() if targets.issuperset(x.dims)]
-            numbers = Scalars.of_dataset(dataset[shown]).plain([])
-        else:
-            numbers = run.task(dataset)
-        about = {"file": file, "origin": dataset.attrs["origin"]}
-        rows[called] = {**about, **numbers, "warnings": run.warnings(dataset)}
-    return {"bioeval": __version__, **how, "protocol": protocol, "systems": rows}

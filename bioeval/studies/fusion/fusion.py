@@ -20,6 +20,7 @@ from bioeval.base import (
     require_choice,
     require_number,
 )
+from bioeval.document import Message
 from bioeval.scores import require_scores, without_attacks
 from bioeval.studies.calibration.calibrator import (
     SEPARABLE,
@@ -302,8 +303,8 @@ def fuse(
     require_systems(systems)
     fused = fusion.fit(systems if train is None else train).transform(systems)
     if train is None and fusion.learns:
-        remark = "the fusion has learnt from the scores that it fuses: their rates are optimistic"
-        return fused._with(_remarks=(*fused._remarks, remark))
+        message = Message("fusion-of-own-scores")
+        return fused._with(_remarks=(*fused._remarks, message))
     return fused
 
 
@@ -333,7 +334,9 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 a, b, notes = aligned(
                     named[first_name], named[name], (repr(first_name), repr(name))
                 )
-                named[first_name] = a._with(_remarks=(*a._remarks, *notes)) if notes else a
+                named[first_name] = a
+                if notes:
+                    named[first_name] = a._with(_remarks=(*a._remarks, *notes))
                 named[name] = b
                 require_same(named[first_name], named[name])
                 _require_same_attempts(named[first_name], named[name])

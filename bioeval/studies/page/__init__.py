@@ -25,5 +25,4 @@ bioeval report scores.npz --out report.html --explain 17
 bioeval report scores.npz --out report.html --workers 4
 """,
     not_options={"report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"}},
-    needs=("assurance",),
 )

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base import counted
-from bioeval.results import decimals_beside
-from bioeval.studies.assurance.words import threshold_to_install
+from bioeval.base import counted, larger_is_closer
+from bioeval.results import decimals_beside, threshold_text
 from bioeval.studies.page import words
 from bioeval.studies.page.parts import (
     LivePart,
@@ -28,8 +27,8 @@ from bioeval.studies.page.parts import (
 )
 from bioeval.studies.page.words import Bounded, Number, PageTable, Text, attempts_of, searches_of
 from bioeval.tallies import Rule, per_cent
-from bioeval.views import term_translator, value_of
-from bioeval.views.tables import decimals_for
+from bioeval.views import in_six_digits, term_translator, value_of
+from bioeval.views.tables import answer_to, decimals_for
 
 # What each task is searched for, in the order in which a page speaks of them.
 _ORDER = ("verification/single", "verification/multi", "open_set", "closed_set", "reid", "gom")
@@ -110,8 +109,8 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
         studies = list(filter(_is_study, parts))
         speak = False
         for study in studies:
-            if promised := study.dataset.attrs.get("assured_sentence"):
-                yield [str(promised)]
+            if "assured_threshold" in study.dataset and "fold_threshold" in study.dataset:
+                yield [answer_to(study.dataset)]
             speak |= study.task.startswith("folds/")  # which have a sentence of their own
         if not speak:
             yield _on_new_people(next(iter(studies), None))
@@ -209,7 +208,7 @@ def _why(state: LiveState) -> str:
 def _score(value: float, part: PageItem) -> Text:
     """Return a threshold, rounded to the stricter side: whoever copies it accepts no more."""
     if np.isfinite(value):
-        text = threshold_to_install(value, part.kind)
+        text = threshold_text(in_six_digits(value, up=larger_is_closer(part.kind)))
     else:
         text = words.score(value)
     return Text(text, digits=words.digits(value))
@@ -234,7 +233,7 @@ def _on_new_people(study: PageItem | None) -> Sentence:
     if study.task.startswith("folds/"):  # of which a page may have several
         folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
     begin = "On new people, "
-    if "assured_sentence" in ds.attrs:
+    if "assured_threshold" in ds and "fold_threshold" in ds:
         begin = "The threshold without assurance: on new people, "
     said = [begin, *_over_folds(study, "far", "impostor attempts are accepted")]
     said += [", and ", *_over_folds(study, "frr", "genuine attempts are rejected")]
@@ -583,16 +582,8 @@ def _others(part: PageItem) -> Iterator[Sentence]:
                 f"{words.percent(float(worst))} (group {worst['group'].item()}).",
             ]
     elif part.task == "extrapolated_far":
-        if reason := str(ds.attrs["reason"]):
-            yield [f"The model gives no threshold below the measurable FAR: {reason}."]
-        elif ds.sizes["threshold"] == 1:
-            yield [
-                "By a model, not measured: at the threshold ",
-                _score(float(ds["threshold"].values[0]), part),
-                ", at most ",
-                f"{words.percent(float(ds['far_high'].values[0]), 3)} of impostor attempts are "
-                "accepted.",
-            ]
+        if answer := answer_to(ds):
+            yield [answer]
     elif "animal_of_subject" in ds:
         share = ds["fr_share"]
         if share.notnull().any():

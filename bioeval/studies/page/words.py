@@ -10,9 +10,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import compress
 from typing import Any
 
-from bioeval.base import scalar_registry
-from bioeval.studies.assurance.words import stricter
+from bioeval.base import larger_is_closer, scalar_registry
 from bioeval.studies.page.parts import PageItem
+from bioeval.views import in_six_digits
 
 #: Short labels of what has none of its own.
 _LABELS = {
@@ -181,7 +181,9 @@ def score(value: float) -> str:
 
 def threshold(value: float, kind: str) -> str:
     """Return a threshold as :func:`score` does, rounded so that it accepts no more."""
-    return score(float(stricter(value, kind)) if math.isfinite(value) else value)
+    if math.isfinite(value):
+        value = in_six_digits(value, up=larger_is_closer(kind))
+    return score(value)
 
 
 def count(value: float) -> str:

@@ -76,8 +76,9 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
     nodes={"optimistic_far": "threshold_study", "measured_far": "extrapolated_far"},
     sections=(PageSection("threshold_study", tables="tables.needed_people", joined=True),),
     views=(
-        View(("extrapolated FAR",), "extrapolated_far"),
-        View(("threshold study",), "tables", "StudyTable", is_class=True),
+        View(("extrapolated FAR",), "extrapolated_section", "section"),
+        View(("threshold study",), "section", "section"),
     ),
+    messages="messages.MESSAGES",
     needs=("assurance", "folds"),
 )

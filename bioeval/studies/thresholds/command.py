@@ -16,7 +16,6 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
-    rows_over,
     shared_options,
 )
 
@@ -105,7 +104,7 @@ class RatesOnNewPeople(MoreResults):
     ["template", "subject"],
     "template",
 )
-@output_options("results.nc, summary.json, table.txt and a plot", report=True)
+@output_options("results.nc, summary.json, table.txt, CSV files and a plot", report=True)
 @shared_options(interval=True, name=True, terms=True, reading=True, workers=True, checkpoint=True)
 def command(data: str, target: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
@@ -142,16 +141,16 @@ def command(data: str, target: str, **options: Any) -> None:
         study = run.count(study_threshold, scores, target, **run.options)
         study = run.with_doubts(study, scores)
         run.require_defined([study["optimistic_far"], study["optimistic_frr"]], [scores])
-        document = {**run.document(study), "folds": rows_over(study, "repeat", "fold")}
-        shown = run.in_terms(study)
-        table = run.table(shown)
+        document, csv = run.data_of(study)
+        shown = {"": run.in_terms(study)}
         results: Any = study
-        drawn = [shown]
         if extrapolate:
-            table, document["extrapolated"], model = _extrapolated(table, scores, target, run)
+            model = _extrapolated(scores, target, run)
+            document["extrapolated"], tables = run.data_of(model)
+            csv |= tables
+            shown["extrapolated_far"] = run.in_terms(model)
             results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
-            drawn.append(run.in_terms(model))
-        run.save(document, results, table, drawn=drawn)
+        run.save(document, results, run.table(shown), csv=csv, drawn=[*shown.values()])
         if run.output.page is not None:
             results = _with_curves(results, scores, run)
             run.output.write_page({scores.name: run.in_terms(results)}, files_read, run.stages)
@@ -180,7 +179,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
         dataset = run.count(
             check_claim, run.read(), at, **{rule.name: rule.values[0]}, **run.options
         )
-        run.finish(dataset, run.document(dataset))
+        run.finish(dataset)
 
 
 def _with_curves(study: xr.Dataset | xr.DataTree, scores: Scores, run: StudyCommand) -> xr.DataTree:
@@ -239,18 +238,9 @@ def _require_far(target: str, task: str) -> None:
         )
 
 
-def _extrapolated(
-    table: Any, scores: Scores, target: str, run: StudyCommand
-) -> tuple[Any, dict[str, Any], xr.Dataset]:
-    """Return a table with the threshold of a model below it, its plain values, and the result."""
-    from rich.console import Group
-    from rich.text import Text
-
+def _extrapolated(scores: Scores, target: str, run: StudyCommand) -> xr.Dataset:
+    """Return the threshold of a model, and its FAR."""
     from bioeval.studies.thresholds.extrapolated_far import extrapolate_far
 
     passed = {k: run.options[k] for k in ("confidence", "templates", "fusion") if k in run.options}
-    dataset = extrapolate_far(scores, target, **passed, progress=run.stages.counting)
-    (row,) = rows_over(dataset, "threshold")
-    words = {name: str(dataset.attrs[name]) for name in ("model", "reason", "warnings")}
-    plain = {**row, **words, "confidence": dataset.attrs["confidence"]}
-    return Group(table, Text(""), run.table(dataset)), plain, dataset
+    return extrapolate_far(scores, target, **passed, progress=run.stages.counting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,8 @@ import xarray as xr
 
 from bioeval import DataError, Scores
 from bioeval.base import Argument, Name, RandomState, larger_is_closer, received, reported_to, stage
-from bioeval.results import (
-    Block,
-    Note,
-    ResultsBySystem,
-    Sentence,
-    Title,
-    about_attrs,
-    build,
-    rate_beside,
-    threshold_text,
-)
+from bioeval.document import Message
+from bioeval.results import about_attrs, build
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, require_scores
 from bioeval.stats import IntervalOptions, quantiles
 from bioeval.studies.assurance.assured import require_named_people
@@ -33,11 +24,6 @@ TAILS, FEWEST_PAIRS, FEWEST_PEOPLE = (0.01, 0.03), 50, 10
 
 #: Most of a tail that is tied, largest standard error of ln FAR, smallest FAR as a part of 1 / m.
 MOST_TIED, WIDEST, DEEPEST = 0.01, 1.5, 0.01
-
-LABEL = (
-    "extrapolated by a model, not measured; very rare twins, relatives and look-alikes are not "
-    "covered"
-)
 
 EXTRAPOLATED = {
     f"far{end}": Name(f"{words}FAR by a model, not measured", iso="FMR")
@@ -90,29 +76,33 @@ class _Closest:
         n, k = len(self.attempts_of_person), len(weight)
         return np.bincount(self.low[:k], weight, n) + np.bincount(self.high[:k], weight, n)
 
-    def refusal(self, natural: bool) -> str:
-        """Return why nothing can be modelled; empty where something can."""
-        if self.shares.reason or not self.total:
-            return self.shares.reason or "there are no impostor attempts"
+    def refusal(self, natural: bool) -> Message | None:
+        """Return why nothing can be modelled; None where something can."""
+        if self.shares.refusal is not None:
+            return self.shares.refusal
+        if not self.total:
+            return Message("no-impostor-attempts")
         (u, first), (end, last) = map(self.up_to, TAILS)
         if not np.isfinite([u, end, self.distance[0]]).all():
-            return "infinite scores are among the closest 3 % of impostor attempts"
+            return Message("infinite-closest-impostors", tail=TAILS[-1])
         zero = np.ceil(self.count[self.distance <= 0].sum())
         if natural and zero:
-            return f"{zero:,.0f} pairs of templates of different people have distance 0 or less"
+            return Message("impostors-at-zero", pairs=int(zero))
         tail = self.count[:first]
         pairs, people = tail.sum(), np.count_nonzero(self.by_person(tail))
         if pairs < FEWEST_PAIRS or people < FEWEST_PEOPLE:
-            needed = f"{FEWEST_PAIRS} pairs and {FEWEST_PEOPLE} people are needed"
-            return f"the closest 1 % are {pairs:,g} pairs of templates of {people} people; {needed}"
+            return Message(
+                "tail-too-small",
+                tail=TAILS[0],
+                pairs=int(pairs),
+                people=int(people),
+                pairs_needed=FEWEST_PAIRS,
+                people_needed=FEWEST_PEOPLE,
+            )
         tied = max(self.tied[:k].sum() / self.count[:k].sum() for k in (first, last))
-        most = f"at most {100 * MOST_TIED:g} % may: are the scores rounded?"
-        message = (
-            f"{100 * tied:.3g} % of the closest impostors have the same score as another, {most}"
-        )
         if tied > MOST_TIED:
-            return message
-        return ""
+            return Message("closest-impostors-tied", tied=float(tied), most=MOST_TIED)
+        return None
 
 
 def _power_law(closest: _Closest, options: IntervalOptions) -> _Model:
@@ -249,7 +239,7 @@ def extrapolate_far(
     -------
     xarray.Dataset
         ``far far_low far_high`` over ``threshold``, float64 proportions of impostor attempts;
-        without a zero ``far_high`` alone. A refusal is NaN, with the attribute ``reason``. To be
+        without a zero ``far_high`` alone. A refusal is NaN, and :func:`messages` says why. To be
         drawn, over ``model``: ``model_threshold``, from the closest 3 % of impostors down, with
         ``model_far``, ``model_far_low``, ``model_far_high``, and with ``measured_far``.
 
@@ -288,27 +278,29 @@ def extrapolate_far(
             scores, TAILS[-1], templates=templates, fusion=fusion, new_gallery=new_gallery
         )
     closest = _Closest(scores, shares)
-    reason = closest.refusal(natural) or _out_of_reach(target, shares)
+    refusal = closest.refusal(natural) or _out_of_reach(target, shares)
+    refused = [refusal] if refusal is not None else []
     logs, drawn = np.full((3, len(distances)), np.nan), np.empty((5, 0))
-    if not reason:
+    if not refused:
         model = (_power_law if natural else _generalised_pareto)(closest, options)
         if target:
             distances = _loosest(model, closest, target, natural)
         logs, drawn = model(distances), _drawn(model, closest, natural)
-        reason = _withhold(logs, distances, closest, natural)
+        refused = _withhold(logs, distances, closest, natural)
         if np.isnan(distances).any():
-            reason = f"no threshold has an upper limit of at most {100 * (target or 0):g} %"
+            refused = [Message("no-threshold-below-target", target=target)]
     if larger_is_closer(scores.kind):
         distances, logs, drawn = distances[::-1], logs[:, ::-1], drawn[:, ::-1]
     rates = np.minimum(np.exp(logs), 1.0)
     variables = {x: (("threshold",), rate) for x, rate in zip(EXTRAPOLATED, rates, strict=True)}
     curves = to_user(drawn[0], scores.kind), *drawn[1:]
     variables |= {name: (("model",), x) for name, x in zip(DRAWN, curves, strict=True)}
-    attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", [LABEL])
+    messages = [Message("extrapolated"), *refused]
+    attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", messages)
     by = "generalised Pareto tail of the closest 3 % of impostor attempts: upper limit alone"
     if natural:
         by = "power laws from zero of the closest 1 % and 3 % of impostor attempts"
-    attrs |= {"model": by, "reason": reason, "confidence": options.confidence}
+    attrs |= {"model": by, "confidence": options.confidence}
     attrs["independent_pairs"] = shares.independent
     names = {**EXTRAPOLATED, **DRAWN}
     return build(variables, names, {"threshold": to_user(distances, scores.kind)}, attrs)
@@ -361,54 +353,37 @@ def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
     return None, to_internal(given_thresholds, kind)
 
 
-def _out_of_reach(target: float | None, shares: PairShares) -> str:
-    """Return why a target is not extrapolated to; empty where it is."""
+def _out_of_reach(target: float | None, shares: PairShares) -> Message | None:
+    """Return why a target is not extrapolated to; None where it is."""
     least = DEEPEST / max(shares.independent, 1)
     if target is None or least * (1 - 1e-12) <= target < TAILS[-1]:
-        return ""
+        return None
     if target >= TAILS[-1]:
-        return f"FAR {100 * target:g} % is measured: leave out the extrapolation"
+        return Message("far-is-measured", target=target)
     needed = int(np.ceil(DEEPEST / target - 1e-9))
     if not shares.fixed_gallery:
         needed *= 2
-    below = f"FAR {rate_beside(target, least)} is below {rate_beside(least, target)}"
-    return f"{below}, a hundredth of the measurable FAR; {needed:,} people are needed"
+    return Message("too-deep-to-extrapolate", target=target, least=least, people=needed)
 
 
-def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natural: bool) -> str:
+def _withhold(
+    logs: np.ndarray, distances: np.ndarray, closest: _Closest, natural: bool
+) -> list[Message]:
     """Set refused thresholds to NaN, and return the reasons."""
     above, below = distances > closest.up_to(TAILS[-1])[0], (distances <= 0) & natural
     deep = logs[2] < np.log(DEEPEST / max(closest.shares.independent, 1)) - 1e-12
-    none = "the model's FAR is 0"
-    if natural:
-        none = f"the standard error of ln FAR over people is above {WIDEST:g}"
-    reasons = {
-        "looser than the closest 3 % of impostor attempts, so FAR can be measured": above,
-        "a distance of 0 or less": below,
-        none: np.isnan(logs[2]) & ~above & ~below,
-        "even the upper limit is below a hundredth of the measurable FAR": deep,
-    }
+    none = np.isnan(logs[2]) & ~above & ~below
     messages = []
-    for words, refused in reasons.items():
+    more: dict[str, Any]
+    for code, refused, more in (
+        ("looser-than-the-tail", above, {"tail": TAILS[-1]}),
+        ("thresholds-at-zero", below, {}),
+        ("model-too-uncertain", none & natural, {"most": WIDEST}),
+        ("model-without-errors", none & (not natural), {}),
+        ("limit-too-deep", deep, {}),
+    ):
         logs[:, refused] = np.nan
         if refused.any():
-            messages.append(f"{words} ({refused.sum()} of {len(distances)} thresholds)")
-    return "; ".join(messages)
-
-
-def blocks(results: ResultsBySystem) -> Iterator[Block]:
-    """Yield each threshold with the upper limit of its FAR, and the model."""
-    ds = results[""]
-    attrs = ds.attrs
-    yield Title(f"Below the measurable FAR: {LABEL}")
-    for i, threshold in enumerate(ds["threshold"].values.tolist()):
-        high, far = ds["far_high"].values[i], ds["far"].values[i]
-        if attrs["reason"]:
-            yield Sentence(f"  No threshold: {attrs['reason']}.")
-            continue
-        estimate = f"; the model's estimate is {far:.3g}" if far == far else ""
-        yield Sentence(
-            f"  Threshold {threshold_text(threshold)}: the upper limit of the FAR is "
-            f"{high:.3g}{estimate}."
-        )
-    yield Note(f"By {attrs['model']}.")
+            more |= {"refused": int(refused.sum()), "thresholds": len(distances)}
+            messages.append(Message(code, **more))
+    return messages

@@ -9,11 +9,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
-from bioeval.document import rule_of, say
+from bioeval.document import Message, rule_of, say
 from bioeval.results import percent, threshold_text
-from bioeval.studies.assurance.words import new_people
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
-from bioeval.studies.thresholds.extrapolated_far import LABEL
+from bioeval.studies.thresholds.extrapolated_section import reasons_of
+from bioeval.studies.thresholds.section import new_people, refusal_of
+from bioeval.views import sentence_about
 from bioeval.views.plots import OneResultDisplay, Style
 
 # ------------------------------------------------------------------------ points of the folds
@@ -30,7 +31,7 @@ class ThresholdStudyDisplay(FoldsDisplay):
         number = int(np.isfinite(ds["fold_threshold"]).sum())
         return FoldsWords(
             "Threshold study",
-            f"expected of {new_people(str(ds.attrs.get('divided', 'subjects')))}",
+            f"expected of {new_people(ds)}",
             "where it was chosen (optimistic)",
             [
                 say(
@@ -104,8 +105,10 @@ class AssuredDisplay(_OverThresholds):
         self.frr = dataset["point_frr"].values
         self._why = ""
         if len(self.threshold) < 2:
-            reason = str(dataset.attrs["assured_reason"])
-            self._why = reason or "only one threshold was evaluated"
+            refusal = refusal_of(dataset)
+            self._why = "only one threshold was evaluated"
+            if refusal is not None:
+                self._why = sentence_about(refusal)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
@@ -224,8 +227,8 @@ class ExtrapolatedFarDisplay(_OverThresholds):
         self.measured = dataset["measured_far"].values
         self._why = ""
         if not np.isfinite(self.far_high).any():
-            reason = str(dataset.attrs["reason"])
-            self._why = reason or "the model has no FAR at any threshold"
+            reasons = "; ".join(map(sentence_about, reasons_of(dataset)))
+            self._why = reasons or "the model has no FAR at any threshold"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
@@ -269,7 +272,8 @@ class ExtrapolatedFarDisplay(_OverThresholds):
             "",
             self._other("far"),
         )
-        self._titled(say("{far} by a model"), name, [LABEL, str(ds.attrs["model"])])
+        lines = [Message("extrapolated"), str(ds.attrs["model"])]
+        self._titled(say("{far} by a model"), name, lines)
         return self
 
 

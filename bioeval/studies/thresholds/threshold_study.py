@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -22,7 +23,7 @@ from bioeval.base import (
     rows_reported_to,
     stage,
 )
-from bioeval.document import Message, message_attrs, messages_of
+from bioeval.document import Message, messages_of
 from bioeval.evaluation import digest_of_data, distributable
 from bioeval.results import (
     ComparedPeople,
@@ -32,7 +33,6 @@ from bioeval.results import (
     Variables,
     about_attrs,
     build,
-    decimals_beside,
     expanded,
 )
 from bioeval.scores import (
@@ -56,7 +56,6 @@ from bioeval.studies.assurance.assured import (
 )
 from bioeval.studies.assurance.pairs_of_people import SearchShares
 from bioeval.studies.assurance.promise import AssuranceRule
-from bioeval.studies.assurance.words import NO_INSTALL, new_people, refuses_threshold
 from bioeval.studies.folds.cross_evaluate import check_task
 from bioeval.studies.folds.folds import assured_folds, attempts_by_subject, verify
 from bioeval.studies.folds.intervals import PooledRates
@@ -80,7 +79,6 @@ from bioeval.tallies import (
     Templates,
     count_together,
     is_symmetric,
-    per_cent,
     require_values,
     to_user,
 )
@@ -147,17 +145,10 @@ RATES = ("far", "frr", "hter")
 # Defaults.
 FOLDS, REPEATS = 10, 20
 
-# Ratio to its target above which a rate is reported as missed.
-CLEARLY = 1.1
-
 _ON_ALL = "all data; its error there is optimistic"
 
 #: Attributes that are those of the evaluation in folds.
 _OF_FOLDS = ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words")
-
-_PAIRS_DIVIDED = (
-    "pairs are divided, not subjects: a subject of several pairs is not new to the threshold"
-)
 
 
 @leaves_out_attacks
@@ -243,14 +234,16 @@ def study_threshold(
         Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
         ``unenrolled_people``: the rules count these, and there are no pairs.
 
-        With `assure`: ``assured_threshold``, NaN where none can be promised, with the attribute
-        ``assured_reason``; ``assured_far``, the mean over pairs of people on these data (of
+        With `assure`: ``assured_threshold``, NaN where none can be promised (:func:`messages` says
+        why); ``assured_far``, the mean over pairs of people on these data (of
         open set, over people who are not enrolled),
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
+        ``assured_people``, the number of people whom the promise rests on;
         ``people_needed``, with which the guaranteed rule could promise the target at all, if no
         impostor attempt were accepted, and ``people_estimated`` and ``people_guaranteed``, about
-        how many each rule needs at the FAR of the strictest threshold tried (undefined where the
+        how many each rule needs at ``people_far``, the FAR of the strictest threshold tried (both
+        undefined where the
         guaranteed rule was asked for and kept). Of verification also ``new_assured_far_mean`` ...
         ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
         over the first division.
@@ -309,7 +302,7 @@ def study_threshold(
     about = reader.about
     splitter = _splitter(scores, folds, repeats, random_state, task)
     counts: _ComparisonCounts | _SearchCounts
-    remarks: list[str] = []
+    remarks: list[str | Message] = []
     shares = None
     with rows_reported_to(progress):
         if task == "verification":
@@ -331,7 +324,8 @@ def study_threshold(
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     variables |= _needed(counts, rule)
-    attrs: dict[str, Any] = about_attrs(about, f"threshold study, {studied}", [])
+    attrs: dict[str, Any] = {}
+    promised = False
     if assure is not None:
         assured = assured_threshold(
             scores,
@@ -343,12 +337,12 @@ def study_threshold(
             fusion=fusion,
             new_gallery=new_gallery,
         )
-        frr = variables["optimistic_frr"]
-        promised, words = assured.described(scores.kind, rule.values[0], assure, frr)
-        variables |= promised
+        values, words = assured.described(scores.kind, variables["optimistic_frr"])
+        variables |= values
         attrs |= words | {"assure": assure, "assurance": assurance}
-        remarks += assured.remarks
-        if isinstance(counts, _ComparisonCounts) and not assured.reason:
+        remarks += assured.messages
+        promised = assured.refusal is None
+        if isinstance(counts, _ComparisonCounts) and promised:
             how = Assurance.parse(assure, assurance, rule)
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
@@ -360,9 +354,8 @@ def study_threshold(
     attrs["divided"] = "subjects"
     if not _by_people(scores):
         attrs["divided"] = "pairs"
-        messages.append(_PAIRS_DIVIDED)
+        messages.append(Message("pairs-divided"))
     messages += remarks
-    attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs |= {"replicates": interval.replicates, "rules_count": counts.RULES_COUNT}
     doubt = None
@@ -371,10 +364,8 @@ def study_threshold(
     if doubt is not None:
         messages.append(doubt)
         warn_of_kind(doubt)
-        if refuses_threshold(doubt) and "assured_sentence" in attrs:
-            attrs["assured_sentence"] = NO_INSTALL
-    attrs["out_of_reach"], few = _reach(counts, rule, attrs.get("assured_reason") == "")
-    attrs |= message_attrs([*messages, attrs["out_of_reach"], few], attrs)
+    messages += _reach(counts, rule, promised)
+    attrs = about_attrs(about, f"threshold study, {studied}", messages) | attrs
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data
@@ -404,7 +395,7 @@ class _ComparisonCounts(_Counts):
 
     sides: SplitSides | PairSides
     compared: ComparedPeople | None  # where people are known
-    remarks: list[str]
+    remarks: Sequence[str | Message]
 
     def limits(self, rate: str) -> bool:
         """Whether the number of people limits a rate."""
@@ -422,11 +413,17 @@ class _ComparisonCounts(_Counts):
         """Return the people that a number of attempts needs."""
         return ComparedPeople.least_with(attempts) if rate == "far" else attempts
 
-    def needed(self, least: Any, rate: str, target: float) -> str:
-        """Return in words what a rule needs."""
-        if rate == "far":
-            return least.needed(target, self.independent, self.compared)
-        return f"{least.attempts_for(target):,} people"
+    def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
+        """Return what a rule needs: people, or impostor pairs where these are fewer."""
+        wanted = least.attempts_for(target)
+        if rate == "frr":
+            return {"people": wanted}
+        if self.compared is None or self.compared.pairs > self.independent:
+            return {"impostor pairs": wanted}
+        enough = ComparedPeople.least_with(wanted)
+        if enough <= self.compared.number:
+            return {"pairs of people": wanted}
+        return {"people": enough, "pairs": wanted}
 
     def doubt(self, scores: Scores, *, fused: bool) -> Message | None:
         """Return a doubt of the kind of the scores."""
@@ -456,9 +453,9 @@ class _SearchCounts(_Counts):
         """Return the people that a number of attempts needs."""
         return attempts
 
-    def needed(self, least: Any, rate: str, target: float) -> str:
-        """Return in words what a rule needs."""
-        return f"{least.attempts_for(target):,} people who are not enrolled"
+    def needed(self, least: RuleOf, rate: str, target: float) -> dict[str, int]:
+        """Return what a rule needs: people who are not enrolled."""
+        return {"people who are not enrolled": least.attempts_for(target)}
 
 
 def _comparisons(
@@ -587,16 +584,12 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
 @stage("bootstrap")
 def _by_subject(
     scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
-) -> tuple[dict[str, Ends], list[str]]:
+) -> tuple[dict[str, Ends], Sequence[str | Message]]:
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []
     if not knows_people(scores):
-        return {}, [
-            "the subjects of the pairs are not given, so there is no interval by subject; if "
-            "template names contain the subjects, give --subject-from "
-            f"'{scores._subject_pattern}'"
-        ]
+        return {}, [Message("no-interval-by-subject", pattern=str(scores._subject_pattern))]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
@@ -740,51 +733,26 @@ def _subjects(scores: Scores) -> int:
     return len(np.unique(SplitSides(scores).subject))
 
 
-def _missed(on_new: Variables, rule: Rule, divided: str) -> str:
-    """Return in words by how much a FAR target was missed on new data."""
-    far = float(on_new["far_mean"])
-    low = float(on_new["far_low"])
-    if rule.name != "far" or not far > CLEARLY * rule.values[0]:
-        return ""
-    target = rule.values[0]
-    decimals = decimals_beside(far, target, least=3)  # as in the table
-    measured = f"On {new_people(divided)} the FAR was {100 * far:.{decimals}f} %"
-    if not target:
-        return f"{measured}; the target was 0."
-    times = far / target
-    digits = 1 if times < 9.95 else 0
-    within = ", but its interval contains the target" if low <= target else ""
-    return f"{measured}, {times:,.{digits}f} times the target{within}."
-
-
 def _reach(
     counts: _ComparisonCounts | _SearchCounts, rule: Rule, promised: bool
-) -> tuple[str, str]:
-    """Return warnings that the data cannot support the target, or leave it uncertain.
+) -> Iterator[Message]:
+    """Yield a message if the data cannot support the target, or leave it uncertain.
 
     `promised` is whether there is an assured threshold beside the one that the data alone allow.
     """
     if not _limited_by_people(counts, rule):
-        return "", ""
+        return
     rate, target = rule.name, float(rule.values[0])
     there = counts.there(rate)
     error = {"far": "false accept", "frr": "false reject"}[rate]
-    wanted = f"{rate.upper()} {per_cent(target)}"
+    about: dict[str, Any] = {"rate": rate, "target": target}
     if not RuleOf(3).supports(target, there):
         needed = counts.needed(RuleOf(3), rate, target)
-        without = f"even without a {error} {needed} would be needed"
-        return f"the data cannot show {wanted}: {without} (rule of {RuleOf(3)})", ""
-    if not RuleOf(30).supports(target, there):
+        yield Message("target-not-shown", **about, error=error, needed=needed)
+    elif not RuleOf(30).supports(target, there):
+        code = "unassured-threshold-uncertain" if promised else "threshold-uncertain"
         needed = counts.needed(RuleOf(30), rate, target)
-        expected = f"{wanted} with 30 {error}s expected needs {needed}"
-        uncertain = f"is uncertain: {expected} (rule of {RuleOf(30)})"
-        if promised:
-            return "", (
-                f"the threshold without assurance {uncertain}; the assured threshold needs fewer "
-                "people, because its FAR is bounded and not measured"
-            )
-        return "", f"the threshold {uncertain}"
-    return "", ""
+        yield Message(code, **about, errors=f"{error}s", needed=needed)
 
 
 def _limited_by_people(counts: _ComparisonCounts | _SearchCounts, rule: Rule) -> bool:

@@ -16,6 +16,7 @@ _NAMES: NamesByModule = {
         "plain_table",
         "warned",
     ),
+    "bioeval.views.tables.registry": ("answer_to",),
     "bioeval.views.tables.result_table": (
         "about",
         "alarms",

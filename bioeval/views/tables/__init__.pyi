@@ -8,6 +8,7 @@ from bioeval.views.tables.layout import (
     plain_table as plain_table,
     warned as warned,
 )
+from bioeval.views.tables.registry import answer_to as answer_to
 from bioeval.views.tables.result_table import (
     about as about,
     alarms as alarms,

@@ -24,6 +24,7 @@ from bioeval.views.sections.evaluation import section as evaluation
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import term_translator, words_of
+from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
 
@@ -199,6 +200,8 @@ def table_of(results: Any, reword: Reword = printable, naming: Naming = python_n
             shown += _of_evaluation(tree, reword, naming)
     if len(shown) == 1:
         return shown[0]
+    if all(isinstance(table, TerminalDocument) for table in shown):
+        return TerminalDocument.joined(shown)
     return Group(*shown)
 
 
@@ -221,6 +224,11 @@ def sections_of(results: Any) -> list[Section]:
                 whole_tree: Mapping[str, Any] = {"": tree}
                 made += _sections(whole, whole_tree)
     return made
+
+
+def answer_to(dataset: xr.Dataset) -> str:
+    """Return what a study answers to the question of its result; empty without a document."""
+    return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
 def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:

@@ -13,6 +13,8 @@ from bioeval.document import (
     Messages,
     Missing,
     Moment,
+    Paragraph,
+    Phrase,
     Picture,
     Quantity,
     Section,
@@ -20,6 +22,7 @@ from bioeval.document import (
     Table,
     Text,
     Vocabulary,
+    parts,
     tables,
     walk,
 )
@@ -137,8 +140,30 @@ def messages_data(
 ) -> list[Row]:
     """Return the messages of a document as data."""
     lines = Lines(vocabulary, section.task, naming)
-    found = list[Row]()
+    listed = list[Message]()
     for _, block in walk(section):
         if isinstance(block, Messages):
-            found += [message_data(message, lines) for message in block.messages]
-    return found
+            listed += block.messages
+        elif isinstance(block, Paragraph):
+            listed += _messages_in(block.text)
+    return [message_data(message, lines) for message in dict.fromkeys(listed)]
+
+
+def _messages_in(text: Text) -> list[Message]:
+    """Return the messages whose sentences are parts of a text."""
+    match text:
+        case Message():
+            return [text]
+        case Phrase():
+            return [message for part in parts(text) for message in _messages_in(part)]
+    return []
+
+
+def answer_of(section: Section, vocabulary: str = "lecture", naming: Naming = python_naming) -> str:
+    """Return the answer of a document as text; empty where it has none."""
+    lines = Lines(vocabulary, section.task, naming)
+    sentences = []
+    for place, block in walk(section):
+        if isinstance(block, Paragraph) and block.role == "answer":
+            sentences.append(lines.within(place).write(block.text))
+    return " ".join(sentences)

@@ -105,6 +105,8 @@ class Lines:
                 return self.message(text)
             case Enumeration():
                 return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
+            case Message():
+                return self.message(text)
             case Label():
                 return self.literal(escaped(text.text))
             case Labels():

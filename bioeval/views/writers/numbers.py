@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 from bioeval.base.errors import singular
@@ -48,11 +49,13 @@ class Printed:
 
 
 def decimals_of_rate(rate: Rate) -> int:
-    """Return as many decimals of a per cent as show two digits of a value near 0 or 100 %.
+    """Return the given decimals, or as many as show two digits of a value near 0 or 100 %.
 
     At least two, and no more than make one attempt visible; of a difference, as many as show two
     digits of the width of its interval.
     """
+    if rate.decimals is not None:
+        return rate.decimals
     if not rate.is_defined:
         return 2
     if rate.deviation is not None and not math.isnan(rate.deviation):
@@ -93,16 +96,20 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     """Return the numbers of a column; rates have as many decimals, and scores of one column."""
     rates = [cell for cell in cells if isinstance(cell, Rate)]
     decimals = max(map(decimals_of_rate, filter(_is_defined, rates)), default=2)
-    scores = [cell.value for cell in cells if isinstance(cell, Score) and cell.is_defined]
+    scores = [
+        cell.value
+        for cell in cells
+        if isinstance(cell, Score) and cell.is_defined and not cell.rounded
+    ]
     texts = iter(in_one_precision(scores, 6))
     column = []
     for cell in cells:
-        if isinstance(cell, Score) and cell.is_defined and not cell.interval:
-            number = Printed(next(texts), before=cell.bound)
-            column.append(replace(number, mark=FLAG) if cell.flagged else number)
-            continue
-        if isinstance(cell, Score) and cell.is_defined:
-            next(texts)
+        if isinstance(cell, Score) and cell.is_defined and not cell.rounded:
+            text = next(texts)
+            if not cell.interval:
+                number = Printed(text, before=cell.bound)
+                column.append(replace(number, mark=FLAG) if cell.flagged else number)
+                continue
         column.append(printed(cell, decimals))
     return column
 
@@ -140,7 +147,7 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
                 form = ",.0f"  # all digits of a large number
             sign = "+" if cell.difference and cell.value else "z"
             text = f"{cell.value:{sign}{form}}"
-            limits = _limits(cell, f"{'+' * cell.difference}{form}")
+            limits = _limits(cell, form, signed=cell.difference)
             if cell.proportion and not cell.difference and cell.digits is None:
                 least = 10.0**-cell.decimals
                 if float(text) == 0 < cell.value:
@@ -153,14 +160,14 @@ def _printed(cell: Quantity, decimals: int | None) -> Printed:
             if cell.interval is not None:
                 low, high = map(score_text, cell.interval)
                 limits = low, high
-            return Printed(score_text(cell.value), "", limits, cell.bound)
+            return Printed(score_text(cell.value, cell.rounded), "", limits, cell.bound)
     raise TypeError(f"{type(cell).__name__} is no number")
 
 
 def _rate(rate: Rate, decimals: int) -> Printed:
     """Return a rate in per cent; a proportion is only written as 0 or 1 if it is that."""
     form = f".{decimals}f"
-    limits = _limits(rate, f"{'+' * rate.difference}{form}", 100)
+    limits = _limits(rate, form, 100, rate.difference)
     if rate.difference:
         sign = "+" if rate.value else ""
         return Printed(f"{100 * rate.value:{sign}{form}}", "pp", limits, rate.bound)
@@ -182,29 +189,47 @@ def _deviation(cell: Quantity, form: str, scale: int = 1) -> str:
 def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     """Return a number of a sentence, which may compare it with other `rates`.
 
-    A rate has three significant digits, without zeros at the end, or more where fewer would hide
-    which of them is larger.
+    A rate has three significant digits, and so has its distance from 100 %, without zeros at the
+    end; or more where fewer would hide which of the rates is larger.
     """
     if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
         return printed(cell)
     value = 100 * cell.value
-    least = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
+    distance = 100 * min(abs(cell.value), abs(1 - cell.value))
+    least = max(0, 2 - math.floor(math.log10(distance))) if distance > 0 else 0
+    least = min(least, _MOST_DECIMALS)
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return Printed(text, "%", _limits(cell, f".{max(2, least)}f", 100), cell.bound)
 
 
-def _limits(cell: Quantity, form: str, scale: int = 1) -> tuple[str, str] | None:
+def _limits(
+    cell: Quantity, form: str, scale: int = 1, signed: bool = False
+) -> tuple[str, str] | None:
     if cell.interval is None or math.isnan(cell.interval[0] + cell.interval[1]):
         return None
-    low, high = cell.interval
-    return f"{scale * low:{form}}", f"{scale * high:{form}}"
+    low, high = (f"{scale * x:{'+' if signed and x else ''}{form}}" for x in cell.interval)
+    return low, high
 
 
-def score_text(value: float) -> str:
-    """Return a score with six digits; whole numbers whole."""
+def score_text(value: float, rounded: str = "") -> str:
+    """Return a score with six digits, perhaps `rounded` up or down; whole numbers whole."""
+    if rounded and math.isfinite(value):
+        value = in_six_digits(value, up=rounded == "up")
     return _whole_or(value, ".6g")
+
+
+def in_six_digits(value: float, *, up: bool) -> float:
+    """Return the nearest number of six digits that is not below, or not above, a finite one.
+
+    Examples
+    --------
+    >>> in_six_digits(0.12345678, up=True), in_six_digits(0.12345678, up=False)
+    (0.123457, 0.123456)
+    """
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    return float(Context(prec=6, rounding=rounding).create_decimal(repr(float(value))))
 
 
 def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -26,6 +26,9 @@ _INDENT = 2
 
 #: A column of text is not made narrower than this.
 _LEAST_TEXT = 16
+
+#: Nor one that can be below its rows than this.
+_LEAST_BESIDE = 24
 
 #: Narrower terminals have the names of facts above their texts.
 _LEAST_FACTS = 32
@@ -54,6 +57,13 @@ class TerminalDocument:
         self.section, self._vocabulary, self._naming = section, vocabulary, naming
         self._columns: dict[int, list[PrintedColumn]] = {}
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
+
+    @classmethod
+    def joined(cls, documents: Sequence[TerminalDocument]) -> TerminalDocument:
+        """Return several documents as one, with the words of the first."""
+        first = documents[0]
+        sections = [document.section for document in documents]
+        return cls(Section("results", "", sections), first._vocabulary, first._naming)
 
     def html(self) -> str:
         """Return the document as HTML."""
@@ -205,7 +215,12 @@ def _table(
     """Yield a table, without some of its columns where they do not fit, or in lines."""
     if not all_columns:
         return
-    columns = _fitting(all_columns, width - _INDENT)
+    below = [column for column in all_columns if column.column.below]
+    columns = _fitting(all_columns, width - _INDENT, _unbroken if below else _least_width)
+    is_below = bool(below) and (columns is None or len(columns) < len(all_columns))
+    if is_below:
+        all_columns = [column for column in all_columns if not column.column.below]
+        columns = _fitting(all_columns, width - _INDENT, _full_width)
     if title := lines.write(table.title):
         yield _text(title, "bold")
     details = list(table.details)
@@ -213,9 +228,16 @@ def _table(
         details.append(table.narrow)
     for line in filter(None, map(lines.write, details)):
         yield _indented(_text(line, "dim"))
-    if columns is not None:
+    if columns is not None and is_below:
+        yield from map(_indented, _with_lines_below(columns, below))
+    elif columns is not None:
         yield _indented(_laid_out(columns, width - _INDENT))
-    elif parts := _divided(table, all_columns, width - _INDENT):
+        shown = [column.column.name for column in columns]
+        left_out = [x.heading or x.column.name for x in all_columns if x.column.name not in shown]
+        if left_out and not table.narrow:
+            line = f"Not shown in this width: {', '.join(left_out)}"
+            yield _indented(_text(line, "dim"))
+    elif not is_below and (parts := _divided(table, all_columns, width - _INDENT)):
         for i, part in enumerate(parts):
             if i:
                 yield RichText("")
@@ -224,15 +246,17 @@ def _table(
     elif table.instead:
         yield from (_text(lines.write(text)) for text in table.instead)
     else:
-        yield from _in_lines(all_columns, width)
+        yield from _in_lines([*all_columns, *below], width)
     for line in filter(None, map(lines.write, table.notes)):
         yield _indented(_text(line, "dim"))
 
 
-def _fitting(columns: list[PrintedColumn], width: int) -> list[PrintedColumn] | None:
+def _fitting(
+    columns: list[PrintedColumn], width: int, needed: Callable[[PrintedColumn], int]
+) -> list[PrintedColumn] | None:
     """Return the columns that fit, those with the highest priority left out; None if none do."""
     while True:
-        if _fit(columns, width):
+        if _fit(columns, width, needed=needed):
             return columns
         last = max((column.column.priority for column in columns), default=0)
         if last == 0:
@@ -254,9 +278,14 @@ def _divided(table: Table, columns: list[PrintedColumn], width: int) -> list[lis
     return parts if all(_fit(part, width, gap=1) for part in parts) else []
 
 
-def _fit(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> bool:
-    """Whether columns fit beside each other."""
-    return sum(map(_least_width, columns)) + gap * (len(columns) - 1) <= width
+def _fit(
+    columns: list[PrintedColumn],
+    width: int,
+    gap: int = _GAP,
+    needed: Callable[[PrintedColumn], int] | None = None,
+) -> bool:
+    """Whether columns fit beside each other, each as wide as `needed`."""
+    return sum(map(needed or _least_width, columns)) + gap * (len(columns) - 1) <= width
 
 
 def _least_width(column: PrintedColumn) -> int:
@@ -267,7 +296,33 @@ def _least_width(column: PrintedColumn) -> int:
         return max([heading, *map(_plain_length, texts)])
     words = [word for text in texts for word in text.split()]
     longest = max(map(_plain_length, texts), default=0)
-    return max([heading, min(_LEAST_TEXT, longest), *map(_plain_length, words)])
+    least = _LEAST_BESIDE if column.column.below else _LEAST_TEXT
+    return max([heading, min(least, longest), *map(_plain_length, words)])
+
+
+def _full_width(column: PrintedColumn) -> int:
+    """Return the width of a column whose lines are not broken."""
+    lines = [line for text in column.aligned() for line in text.split("\n")]
+    return max([column.longest, *map(_plain_length, (column.heading, *lines))])
+
+
+def _unbroken(column: PrintedColumn) -> int:
+    """Return the width of a column; only what can be below its row is broken beside it."""
+    return _least_width(column) if column.column.below else _full_width(column)
+
+
+def _widths(columns: list[PrintedColumn], width: int, gap: int) -> list[int]:
+    """Return the widths of columns in a table that is no wider than `width`.
+
+    Where texts and headings must be broken, the widest column is narrowed first.
+    """
+    least = list(map(_least_width, columns))
+    widths = list(map(_full_width, columns))
+    room = width - gap * (len(columns) - 1)
+    while sum(widths) > room and widths != least:
+        narrowed = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
+        widths[narrowed.index(max(narrowed))] -= 1
+    return widths
 
 
 def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> RichTable:
@@ -275,8 +330,6 @@ def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> Rich
 
     Headings above numbers are broken between words where there is no room for them in one line.
     """
-    widest = [max(x.longest, *map(_plain_length, (x.heading, *x.aligned()))) for x in columns]
-    broken = sum(widest) + gap * (len(columns) - 1) > width
     table = RichTable(
         box=None,
         pad_edge=False,
@@ -285,20 +338,38 @@ def _laid_out(columns: list[PrintedColumn], width: int, gap: int = _GAP) -> Rich
         show_header=any(column.heading for column in columns),
     )
     cells = []
-    for column in columns:
-        heading, texts, least = column.heading, column.aligned(), _least_width(column)
+    for column, needed in zip(columns, _widths(columns, width, gap), strict=True):
+        heading, texts = column.heading, column.aligned()
         if column.numeric:  # filled up here: rich drops the blanks behind a text
-            lines = wrapped(heading, least) if broken else [heading]
-            most = max(map(_plain_length, (*lines, *texts)))
-            heading = "\n".join(line.rjust(most) for line in lines)
-            texts = [text.rjust(most) for text in texts]
-        elif not broken:
-            least = max(least, column.longest)
-        table.add_column(heading, no_wrap=column.numeric, min_width=least, overflow="fold")
+            heading = "\n".join(line.rjust(needed) for line in wrapped(heading, needed))
+            texts = [text.rjust(needed) for text in texts]
+        table.add_column(heading, no_wrap=column.numeric, width=needed, overflow="fold")
         cells.append(texts)
     for row in zip(*cells, strict=True):
         table.add_row(*map(_text, row))
     return table
+
+
+def _with_lines_below(
+    columns: list[PrintedColumn], below: list[PrintedColumn]
+) -> Iterator[RenderableType]:
+    """Yield the headings and the rows of columns, the texts of others in lines below each row."""
+    if any(column.heading for column in columns):
+        yield _text(_in_one_line(columns, [column.heading for column in columns]), "dim")
+    for i, row in enumerate(zip(*(column.aligned() for column in columns), strict=True)):
+        yield _text(_in_one_line(columns, row))
+        for text in (column.texts[i] for column in below):
+            if text:
+                yield _indented(_text(text))
+
+
+def _in_one_line(columns: list[PrintedColumn], texts: Sequence[str]) -> str:
+    """Return texts as wide as their columns, numbers at the right."""
+    cells = []
+    for column, text in zip(columns, texts, strict=True):
+        blanks = " " * (_full_width(column) - _plain_length(text))
+        cells.append(blanks + text if column.numeric else text + blanks)
+    return (" " * _GAP).join(cells).rstrip()
 
 
 def _in_lines(columns: list[PrintedColumn], width: int) -> Iterator[RenderableType]:

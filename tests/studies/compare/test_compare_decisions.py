@@ -11,10 +11,8 @@ from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.blocks import BlockReader
 from bioeval.studies.compare.compare import holm
 from bioeval.studies.compare.counts import PairedAttempts
-from bioeval.studies.compare.tables import ComparisonTable
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.verification_counter import VerificationCounter
-from bioeval.views.tables.layout import plain as as_text
 
 
 def by_subject(scores):
@@ -217,7 +215,7 @@ def test_disjoint_units_of_another_order(seed):
     assert max(most - 1, 1) <= result <= most
 
 
-def test_holm():
+def test_holm(capsys):
     """The example: 4 tests, of which one is undefined."""
     p = np.array([0.01, np.nan, 0.04, 0.03])
     np.testing.assert_allclose(holm(p), [0.03, np.nan, 0.06, 0.06])
@@ -230,7 +228,8 @@ def test_holm():
     plain = be.compare(*systems, replicates=300)
     lost = (plain.better != 0) & (result.better == 0)
     assert lost.any()
-    shown = as_text(ComparisonTable(plain), 100)
+    be.show(plain)
+    shown = capsys.readouterr().out
     assert "Holm" in str(result.attrs) and "tested measures)" in result.attrs["answer"]
     assert "Holm" not in str(plain.attrs) and "Holm" not in shown
     for label in plain.measure.values[lost]:  # the sentence and the verdicts are those of `better`

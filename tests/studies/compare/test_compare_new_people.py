@@ -7,14 +7,12 @@ import json
 import numpy as np
 import pytest
 import scipy
-from rich.console import Console
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.protocol import OpenSet
 from bioeval.scores import BlockReader
 from bioeval.stats import IntervalOptions, NewPeople
-from bioeval.studies.compare.tables import ComparisonTable
 from bioeval.tallies import IdentificationCounter, LeftOut, count_together
 
 PEOPLE = 25
@@ -173,17 +171,16 @@ def test_a_gallery_of_lists_is_fixed():
 
 
 @pytest.mark.parametrize("gallery", ["new", "fixed"])
-def test_the_table_says_for_whom_intervals_are(gallery):
+def test_the_table_says_for_whom_intervals_are(gallery, capsys):
     compared = be.compare(
         *(scores_of(matrix(x), "square") for x in (3, 4)), gallery=gallery, replicates=100
     )
-    console = Console(width=400)
-    with console.capture() as capture:
-        console.print(ComparisonTable(compared))
+    be.show(compared)
+    shown = " ".join(capsys.readouterr().out.split())
     whom = "Intervals are for new people."
     if gallery == "fixed":
         whom = "Intervals are for new people; of recognition rate and DIR for this gallery."
-    assert whom in capture.get()
+    assert whom in shown
 
 
 def test_an_unknown_gallery():

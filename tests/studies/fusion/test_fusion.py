@@ -10,6 +10,7 @@ import shlex
 import naive_calibration as twin
 import numpy as np
 import pytest
+from rendered import require_names_kept
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -20,6 +21,7 @@ from bioeval.base.messages import messages_of
 from bioeval.cli import main
 from bioeval.studies.calibration import derived_rows as derived
 from bioeval.studies.fusion import fusion
+from bioeval.studies.fusion.section import SideBySide, section
 
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 
@@ -64,9 +66,10 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
         expected = twin.fused(each, method, [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
-    assert not any("optimistic" in text for text in fused._remarks)
+    assert not fused._remarks
     own = be.fuse(systems, method, normalise=normalise, weights=weights)
-    assert "optimistic" in be.verification(own).attrs["warnings"]
+    codes = [message.code for message in be.messages(be.verification(own))]
+    assert "fusion-of-own-scores" in codes
 
 
 @pytest.mark.parametrize("kind", ["distance", "llr"])
@@ -234,13 +237,35 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     assert closed.cms_mean.shape == (1,)
 
 
+def test_names_of_systems_are_no_terms():
+    a, b = (be.simulate(12, 3, within=1.2, random_state=i) for i in range(2))
+    points = {"a": be.verification(a), "b": be.verification(b)}
+    fused = be.verification(be.fuse({"a": a, "b": b}))
+    folds = be.partition.SubjectKFold(3)
+    means = {"a": crossed(a, folds, threshold="eer"), "b": crossed(b, folds, threshold="eer")}
+    estimator = be.Fusion("logistic")
+    fused_in_folds = crossed({"a": a, "b": b}, folds, estimator=estimator, threshold="eer")
+
+    def named(name):
+        datasets = {name: points["a"], "b": points["b"], "fused": fused}
+        return section(SideBySide(datasets, {name: "a.npz"}))
+
+    def named_in_folds(name):
+        datasets = {name: means["a"], "b": means["b"], "fused": fused_in_folds}
+        return section(SideBySide(datasets, {}))
+
+    require_names_kept(named)
+    require_names_kept(named_in_folds)
+
+
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for i, name in enumerate(("face", "finger")):
         be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
     files = ["face.npz", "finger.npz"]
     assert main(["fuse", *files, "--normalise", "z", "--out", "fused.npz", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["systems"]
+    rows = json.loads(capsys.readouterr().out)["systems"]
+    result = {row["system"]: row for row in rows}
     fused = be.load("fused.npz")
     assert result["fused"]["eer"] == be.verification(fused).eer and fused.kind == "similarity"
     assert list(result) == ["face", "finger", "fused"]
@@ -292,4 +317,4 @@ def test_the_pages_say_what_happens(page, root, tmp_path, monkeypatch, capsys):
         capsys.readouterr()
         assert main(shlex.split(line)[1:]) == 0, line
     if page == "fusion.md":
-        assert "EER, %" in capsys.readouterr().out
+        assert "min Cllr" in capsys.readouterr().out

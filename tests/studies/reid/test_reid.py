@@ -913,7 +913,7 @@ def test_the_worst_queries(on_disk, capsys):
     run = [*RUN, "--protocol", "market1501", "--per-query"]
     assert main([*run, "--out", "found"]) == 0
     first = int(np.nanargmin(ap))
-    assert f"(rows, from 0): {first} (AP {100 * ap[first]:.2f} %), " in capsys.readouterr().out
+    assert f"(rows, from 0): {first} (AP {100 * ap[first]:.1f} %), " in capsys.readouterr().out
     with open("found/queries.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(ap)

@@ -11,6 +11,8 @@ import pytest
 import bioeval as be
 from bioeval.studies.assurance import promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
+from bioeval.studies.thresholds.section import refusal_of as refused
+from bioeval.views.tables import answer_to
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}
@@ -46,7 +48,7 @@ def test_means_without_each_person_and_with_two_twice_are_those_of_the_twin(
 ):
     scores = unequal(seed, kind=kind, dtype=dtype)
     result = PairShares(scores, 0.2, templates=templates, fusion="min", new_gallery=False)
-    assert not result.reason
+    assert result.refusal is None
     layers = np.unique(np.linspace(0, np.searchsorted(result.mean, 0.2), 5).astype(int))
     means = result.means(layers)
     labels = scores.probe_labels.tolist()
@@ -95,7 +97,7 @@ def test_the_threshold_is_that_of_the_definition(seed, assurance):
         best, limit = t, max(upper, limit or 0.0)  # at least that of stricter thresholds
     if best is None:
         assert math.isnan(result.assured_threshold)
-        assert "people" in result.attrs["assured_reason"]
+        assert refused(result).code == "too-few-people-to-promise"
         return
     levels = {round(r, 12) for t, r in rates.items() if rates[first] <= r <= target}
     if assurance == "estimated" and len(levels) > 64:
@@ -170,7 +172,7 @@ def test_a_probe_of_each_side_of_disjoint_people():
 def test_people_on_one_side_only_are_refused():
     scores = be.Scores(np.random.default_rng(0).random((6, 9)), range(6), np.arange(9) // 2)
     result = PairShares(scores, 0.2, **SINGLE, new_gallery=False)
-    assert "on both sides and others on one" in result.reason
+    assert result.refusal.code == "people-on-both-sides"
 
 
 def test_lists_have_the_pairs_that_they_name():
@@ -199,7 +201,7 @@ def test_independent_pairs_have_exact_limits():
     scores = np.concatenate([rng.random(100) + 0.5, rng.random(100)])
     listed = be.Scores.from_pairs(scores, np.arange(200) >= 100, subjects=names)
     result = be.study_threshold(listed, "far=0.1", assure=0.95, **{**STUDY, "folds": 2})
-    assert result.attrs["assured_rule"].startswith("exact")
+    assert result.attrs["assured_rule"] == "exact"
     errors = np.round(result.assured_far * 100)
     assert result.assured_far_high == pytest.approx(beta.ppf(0.95, errors + 1, 100 - errors))
     assert beta.ppf(0.95, errors + 2, 99 - errors) > 0.1
@@ -235,7 +237,7 @@ def test_too_few_people_are_told_how_many_are_needed():
     result = be.study_threshold(unequal(), "far=0.01", assure=0.95, assurance="guaranteed", **STUDY)
     assert math.isnan(result.assured_threshold)
     assert math.isnan(result.frr_price)
-    assert "needs 598 or more" in result.attrs["assured_reason"]
+    assert refused(result).code == "too-few-people-to-promise"
     assert result.people_needed == 598
 
 
@@ -302,16 +304,18 @@ def test_a_target_is_a_far_above_0_and_below_1(target):
 def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
     result = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
     assert math.isnan(result.assured_threshold)
-    assert f"The guaranteed rule needs {people:,} or more" in result.attrs["assured_reason"]
-    assert "12 people are too few" in result.attrs["assured_reason"]
+    assert refused(result).code == "too-few-people-to-promise"
+    assert refused(result).arguments["people"] == result.assured_people == 12
     assert result.people_needed == people
-    assert result.attrs["assured_sentence"].startswith("No threshold can be promised: ")
+    assert answer_to(result).startswith("No threshold can be promised: ")
+    assert f"The guaranteed rule needs {people:,} people or more" in answer_to(result)
 
 
 def test_two_people_are_too_few_for_anything():
     scores = be.Scores(np.random.default_rng(0).random((4, 4)), [0, 0, 1, 1])
     result = be.study_threshold(scores, "far=0.5", assure=0.9, folds=2, repeats=1)
-    assert "only 2 people with impostor attempts; at least 3" in result.attrs["assured_reason"]
+    assert refused(result).code == "too-few-people-to-resample"
+    assert refused(result).arguments["people"] == 2
 
 
 def failed(policy: str) -> be.Scores:
@@ -384,10 +388,10 @@ def test_where_the_closest_impostors_are_infinitely_close_nothing_is_accepted():
     scores = be.Scores(d, range(60), range(60))
     result = be.study_threshold(scores, "far=0.1", assure=0.9, assurance="guaranteed", **STUDY)
     assert math.isnan(result.assured_threshold)
-    assert result.attrs["assured_reason"] == ""
+    assert refused(result) is None
     assert result.assured_far == 0.0
     assert result.assured_frr == 1.0
-    assert "Accept nothing" in result.attrs["assured_sentence"]
+    assert "Accept nothing" in answer_to(result)
 
 
 def test_no_number_of_people_helps_above_the_target():
@@ -398,7 +402,7 @@ def test_no_number_of_people_helps_above_the_target():
         assure=0.95,
     )  # fmt: skip
     assert np.isnan(result.people_estimated)
-    assert result.attrs["assured_reason"].endswith("the target is 10 %; more people do not help")
+    assert refused(result).code == "strictest-threshold-above-target"
 
 
 @pytest.mark.slow
@@ -424,7 +428,7 @@ def test_impostors_that_nothing_accepts(confidence):
         )
         assert result.assured_far == 0 and 0 < result.assured_far_high < 0.1
     else:
-        assert result.attrs["assured_reason"].startswith("at the strictest threshold tried 0 %")
+        assert refused(result).arguments["far"] == 0
 
 
 def with_one_near_pair(people: int = 40) -> be.Scores:
@@ -444,12 +448,12 @@ def test_both_rules_tell_the_same_number_of_people_of_the_same_data():
         )
         for rule in ("estimated", "guaranteed")
     ]
-    assert "40 people are too few" in needed[0].attrs["assured_reason"]
+    assert refused(needed[0]).arguments["people"] == 40
     assert needed[0].people_estimated == needed[1].people_estimated
     assert 40 < needed[0].people_estimated < 60
     assert needed[0].people_guaranteed == needed[1].people_guaranteed
     more = be.study_threshold(with_one_near_pair(60), "far=0.011", assure=0.95, folds=2, repeats=1)
-    assert more.attrs["assured_reason"] == ""
+    assert refused(more) is None
 
 
 def wolves(seed: int, people: int) -> be.Scores:
@@ -470,6 +474,6 @@ def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
     high = be.plot.assured(study).far_high
     assert (np.diff(study.point_threshold) > 0).all()
     assert (np.diff(high) >= 0).all()
-    if study.attrs["assured_reason"] == "":
+    if refused(study) is None:
         at = study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
         assert high[at] == study.assured_far_high

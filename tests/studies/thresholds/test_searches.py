@@ -10,6 +10,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.views.tables import answer_to
 
 SHORT = {"task": "open_set", "folds": 3, "repeats": 1, "replicates": 200}
 
@@ -150,8 +151,9 @@ def test_similarities_mirror():
 def test_too_few_people_are_told_how_many_are_needed():
     result = be.study_threshold(searched(), "far=0.1", assure=0.95, assurance="guaranteed", **SHORT)
     assert math.isnan(result.assured_threshold)
-    assert "20 people who are not enrolled are too few" in result.attrs["assured_reason"]
-    assert "needs 29 or more" in result.attrs["assured_reason"]
+    (message,) = (x for x in be.messages(result) if x.code == "too-few-people-to-promise")
+    assert message.arguments["people"] == 20
+    assert message.arguments["over"] == "people who are not enrolled"
     assert result.people_needed == 29
 
 
@@ -223,7 +225,7 @@ def test_the_weaker_promise_needs_fewer_people_than_the_stronger_one():
     study = be.study_threshold(of_watch_list(100), "far=0.01", assure=0.95, **SHORT)
     assert 299 == study.people_needed < study.people_estimated < study.people_guaranteed
     assert (
-        "The guaranteed rule needs 299 or more, even without a false accept, and it needs about "
-        f"{study.people_guaranteed.item():,.0f} at a FAR of 0.25 %, where the estimated rule needs "
-        f"about {study.people_estimated.item():,.0f}."
-    ) in study.attrs["assured_reason"]
+        "The guaranteed rule needs 299 people or more, even without a false accept, and it needs "
+        f"about {study.people_guaranteed.item():,.0f} people at a FAR of 0.25 %, where the "
+        f"estimated rule needs about {study.people_estimated.item():,.0f}."
+    ) in answer_to(study)

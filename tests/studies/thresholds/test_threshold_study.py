@@ -15,6 +15,7 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.document import is_doubt, messages_of_result
 
 
 @pytest.fixture
@@ -28,6 +29,17 @@ def shown(monkeypatch, capsys):
         return capsys.readouterr().out
 
     return text
+
+
+def codes(study):
+    """The codes of the messages of a study."""
+    return [message.code for message in be.messages(study)]
+
+
+def argument_of(study, code):
+    """The arguments of the one message of a study with a code."""
+    (arguments,) = (x.arguments for x in be.messages(study) if x.code == code)
+    return arguments
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +96,7 @@ def test_pairs_with_folds_have_no_others():
         be.study_threshold(pairs, folds=5)
     unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, folds=fold), "eer")
     assert math.isnan(unknown.optimistic_far_low.item())
-    assert "no interval by subject" in unknown.attrs["warnings"]
+    assert "no-interval-by-subject" in codes(unknown)
 
 
 def test_other_targets(scores):
@@ -111,15 +123,19 @@ def test_how_far_the_data_reach_by_hand(scores):
     for rule, wanted in ((3, 3000), (30, 30_000)):
         n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
         assert ds[f"subjects_for_{rule}"] == n
-    assert "even without a false accept 78 people with 3,000 pairs would" in ds.attrs["warnings"]
+    shown = argument_of(ds, "target-not-shown")
+    assert shown["needed"] == {"people": 78, "pairs": 3000} and shown["target"] == 0.001
     measured = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1)
-    assert "needs 78 people with 3,000 pairs (rule of 30)" in measured.attrs["warnings"]
+    uncertain = argument_of(measured, "threshold-uncertain")
+    assert uncertain["needed"] == {"people": 78, "pairs": 3000}
     rejects = be.study_threshold(scores, ("frr", 0.01), folds=4, repeats=1)
     assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
     assert "more_for_3" not in rejects
-    assert "cannot show FRR 1 %: even without a false reject 300" in rejects.attrs["out_of_reach"]
+    assert argument_of(rejects, "target-not-shown") == {
+        "rate": "frr", "target": 0.01, "error": "false reject", "needed": {"people": 300},
+    }  # fmt: skip
     rare = be.study_threshold(scores, ("far", 1e-5), folds=4, repeats=1)
-    assert "cannot show FAR 0.001 %" in rare.attrs["warnings"]
+    assert argument_of(rare, "target-not-shown")["target"] == 1e-5
 
 
 def test_similarities_and_pairs(scores):
@@ -134,7 +150,7 @@ def test_similarities_and_pairs(scores):
     ds = be.study_threshold(pairs, ("far", 0.1), folds=5, repeats=2)
     whole = be.verification(pairs, far_targets=(0.1,))
     assert ds.threshold == whole.threshold_at_far.item()
-    assert "pairs are divided" in ds.attrs["warnings"]
+    assert "pairs-divided" in codes(ds)
     assert "subjects" not in ds
 
 
@@ -169,11 +185,11 @@ def test_no_errors_in_any_fold_are_no_certainty():
     assert (ds.far_mean, ds.far_sd) == (0, 0)
     assert np.isnan([ds.far_low, ds.far_high, ds.hter_high]).all()
     assert ds.optimistic_far_low == 0 < ds.optimistic_far_high
-    assert "FAR is 0 in every fold" in ds.attrs["warnings"]
+    assert "far" in [x.arguments.get("rate") for x in be.messages(ds) if "no-spread" in x.code]
     folds = be.partition.SubjectKFold(4)
     by_subject = crossed(scores, folds, interval="subject-bootstrap")
     assert by_subject.far_low == 0 < by_subject.far_high
-    assert "in every fold" not in by_subject.attrs["warnings"]
+    assert not any("no-spread" in code for code in codes(by_subject))
 
 
 def test_the_plot_holds_the_folds(scores):
@@ -209,6 +225,7 @@ def test_the_command(scores, tmp_path, capsys):
         "summary.json",
         "table.txt",
         "threshold_study.png",
+        *("rates.csv", "people.csv", "folds.csv"),
     }
     assert (out / "table.txt").read_text().split() == text.split()
     assert main([*words[:2], "--folds", "41"]) == 2
@@ -239,9 +256,9 @@ def test_of_pairs_it_speaks_of_what_was_divided(shown):
         text = " ".join(shown(ds, 100).split())
         divided = f"{ds.sizes['repeat']} division{'s' * (ds.sizes['repeat'] > 1)} into "
         assert f"New {people}: mean over the test {units} of {divided}" in text
-        column = "by subject " * (pairs.pair_subjects is not None)  # else unknown
-        assert f"where chosen {column}new {people} over folds" in text
-        assert ("pairs are divided, not subjects" in text) == (units == "pairs")
+        assert f"where chosen new {people} pooled sd" in text
+        assert ("from resampled subjects" in text) == (pairs.pair_subjects is not None)
+        assert ("pairs-divided" in codes(ds)) == (units == "pairs")
         assert f"expected of new {people}" in key_of(be.plot.threshold_study(ds))
 
 
@@ -257,26 +274,24 @@ def test_a_missed_target_is_said_after_the_table(shown):
     ds = be.study_threshold(few, ("far", 0.01), folds=4, repeats=5)
     times = ds.far_mean.item() / 0.01
     assert times > 1.1
-    message = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
-    lines = shown(ds, 100).splitlines()
-    row = next(i for i, line in enumerate(lines) if "HTER, %" in line)
     within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
-    assert lines[row + 2] == f"{message}target{within}."
+    text = " ".join(shown(ds, 100).split())
+    assert f"{times:.1f} times the target of 1 %{within}." in text.partition("HTER")[2]
     none = be.study_threshold(few, ("far", 0.0), folds=4, repeats=5)
-    assert none.attrs["on_new_data"].endswith("; the target was 0.")
+    assert "; the target was 0." in shown(none, 100)
     kept = be.study_threshold(few, ("far", 0.9), folds=4, repeats=5)
     assert kept.far_mean < 0.9 * 1.1
-    assert kept.attrs["on_new_data"] == ""
+    assert "On new people the FAR" not in shown(kept, 100)
 
 
 def test_a_target_out_of_reach_is_said_at_the_top(shown):
     rare = be.study_threshold(be.simulate(8, 3, random_state=3), ("far", 1e-4), folds=4, repeats=1)
     text = shown(rare, 200)
-    assert text.count("he data cannot show FAR 0.01 %") == 1
-    at = [text.index(x) for x in ("Provisional: accept", "The data cannot show", "where chosen")]
+    assert text.count("the data cannot show FAR 0.01 %") == 1
+    at = [text.index(x) for x in ("Provisional: accept", "the data cannot show", "where chosen")]
     assert at == sorted(at)
     assert "Install" not in text
-    assert "the data cannot show FAR 0.01 %" in rare.attrs["warnings"]
+    assert "target-not-shown" in codes(rare)
 
 
 def test_a_given_threshold_is_not_said_to_be_chosen(shown):
@@ -357,7 +372,7 @@ def test_messages_name_what_the_command_has(tmp_path, capsys):
     be.save(be.Scores(1.0 * (subject[:, None] != subject), subject), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
     message = " ".join(capsys.readouterr().out.split())
-    assert 'there is no interval; the column "by subject" has a bound' in message
+    assert "there is no interval; the interval on these data has a bound" in message
     assert "interval=" not in message
     be.save(_of_pairs(), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
@@ -399,25 +414,25 @@ def test_scores_near_chance_and_upside_down_are_doubted():
     matrix = be.simulate(30, 3, random_state=1)
     options = {"folds": 3, "repeats": 1, "replicates": 100}
     shuffled = np.random.default_rng(0).permutation(matrix.probe_labels)
-    for scores, message in (
-        (be.Scores(matrix.values, shuffled), "near chance|no better than chance"),
-        (be.Scores(matrix.values, matrix.probe_labels, kind="similarity"), "worse than chance"),
+    for scores, expected in (
+        (be.Scores(matrix.values, shuffled), {"near-chance", "no-better-than-chance"}),
+        (be.Scores(matrix.values, matrix.probe_labels, kind="similarity"), {"kind-wrong"}),
     ):
-        aloud = (
-            pytest.warns(be.BioevalWarning, match=message) if "worse" in message else nullcontext()
-        )
+        aloud = pytest.warns(be.BioevalWarning) if "kind-wrong" in expected else nullcontext()
         with aloud:
             result = be.study_threshold(scores, "eer", **options)
-        assert re.search(message, result.attrs["warnings"])
-    assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
+        assert expected & {*codes(result)}
+    sound = be.study_threshold(matrix, "eer", **options)
+    assert not any(map(is_doubt, messages_of_result(sound)))
 
 
 def test_people_are_in_a_table_and_no_column_is_dropped_in_silence(shown):
     scores = be.simulate(12, 2, random_state=1)
     ds = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=2, replicates=100)
     narrow, wide = (" ".join(shown(ds, width).split()) for width in (80, 100))
-    assert "Not shown in this width: pooled, sd. Needs 90 columns" in narrow
-    assert "Not shown" not in wide
+    narrowest = " ".join(shown(ds, 60).split())
+    assert "Not shown in this width: pooled" in narrowest
+    assert "Not shown" not in wide + narrow
     assert "to show it, rule of 3 9 30 0" in wide and "these data 12 66" in wide
 
 
@@ -426,7 +441,7 @@ def test_a_page_begins_with_the_people_needed(tmp_path, shown):
     ds = be.study_threshold(
         be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
     )
-    assert "to promise it at 80 %, estimated about" in " ".join(shown(ds, 100).split())
+    assert "to promise it at 80 %, estimated, about" in " ".join(shown(ds, 100).split())
     page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
     people, folds = (page.index(x) for x in ("people that the FAR needs", "values by repeat"))
     assert people < page.index("means over folds") < folds
@@ -440,12 +455,9 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
     scores = be.simulate(40, 2, random_state=1)
     options = {"folds": 2, "repeats": 1, "assure": 0.95}
     study = be.study_threshold(scores, "far=0.02", **options)
-    assert study.attrs["assured_sentence"].startswith("Install")
-    assert (
-        "the threshold without assurance is uncertain: FAR 2 % with 30 false accepts expected "
-        "needs 56 people with 1,500 pairs (rule of 30); the assured threshold needs fewer people, "
-        "because its FAR is bounded and not measured"
-    ) in study.attrs["warnings"].splitlines()
+    assert np.isfinite(study.assured_threshold)
+    uncertain = argument_of(study, "unassured-threshold-uncertain")
+    assert uncertain["needed"] == {"people": 56, "pairs": 1500}
     at_target = be.verification(scores, far_targets=[0.02], auc=False)
     assert arguments(at_target, "too-few-pairs-of-people")["people"] == 40
 

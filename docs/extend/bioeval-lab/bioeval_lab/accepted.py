@@ -4,7 +4,8 @@ import numpy as np
 
 import bioeval as be
 from bioeval.base import Name, require_number
-from bioeval.results import DataHeader, Table, Warnings, along, build, percent, threshold_text
+from bioeval.document import Column, Rate, Score, Section, Table, data_facts, result_messages
+from bioeval.results import along, build
 
 NAMES = {"impostors_accepted": Name("proportion of accepted claims that are impostors'")}
 
@@ -29,11 +30,16 @@ def accepted_impostors(scores, *, impostors=0.01, progress=None):
     return build(found, NAMES, {"threshold": rates.threshold.values}, attrs)
 
 
-def blocks(results):
-    """Yield the parts of the printed table."""
+def section(results):
+    """Return what a reader is shown: a few rows of the curve, of which data have all."""
     (result,) = results.values()
-    yield DataHeader(results)
-    some = result.impostors_accepted[:: 1 + result.threshold.size // 6].to_series()
-    rows = [(threshold_text(threshold), percent(rate)) for threshold, rate in some.items()]
-    yield Table(("threshold", "impostors among the accepted"), rows)
-    yield Warnings(results)
+    curve = result.impostors_accepted.to_series()
+    columns = (
+        Column("threshold", "threshold"),
+        Column("impostors_accepted", "impostors among the accepted"),
+    )
+    rows = [(Score(threshold), Rate(rate)) for threshold, rate in curve.items()]
+    shown = range(0, len(rows), 1 + len(rows) // 6)
+    table = Table("accepted", columns, rows, shown=shown)
+    blocks = (data_facts(results), table, result_messages(results))
+    return Section("accepted-claims", "", blocks, task="verification")

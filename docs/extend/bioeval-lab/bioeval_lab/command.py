@@ -8,7 +8,7 @@ from bioeval.cli import Command, StudyCommand, option, output_options, shared_op
 @click.command("accepted-impostors", cls=Command)
 @click.argument("data")
 @option("--impostors", "Proportion of all claims that are impostors'.  [0.01]", float)
-@output_options("results.nc, summary.json and table.txt", "draw the curve")
+@output_options("results.nc, summary.json, table.txt and accepted.csv", "draw the curve")
 @shared_options(reading=True)
 def command(data, **options):
     """Evaluate how many of the claims accepted at a threshold are impostors'."""
@@ -16,4 +16,4 @@ def command(data, **options):
         from bioeval_lab.accepted import accepted_impostors
 
         found = run.count(accepted_impostors, run.read(), **run.options)
-        run.finish(found, run.document(found))
+        run.finish(found)

@@ -1,0 +1,518 @@
+"""What is said of a threshold: which one to install, its rates on new people, and who is needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base import larger_is_closer, noun_of
+from bioeval.document import (
+    Block,
+    Column,
+    Count,
+    Fact,
+    Label,
+    Message,
+    Messages,
+    Number,
+    Paragraph,
+    Rate,
+    ResultsBySystem,
+    Section,
+    Strong,
+    Table,
+    Text,
+    data_facts,
+    is_doubt,
+    messages_of_result,
+    result_messages,
+    rule_in_words,
+    say,
+    table_of_variables,
+    threshold_to_install,
+)
+from bioeval.results import RuleOf
+from bioeval.studies.assurance.messages import REFUSED
+from bioeval.studies.assurance.section import may_be_absent
+from bioeval.tallies import Rule, to_user
+
+#: Ratio to its target above which a FAR on new people is reported as missed.
+CLEARLY = 1.1
+
+#: The rates of a study by the name of their mean on new people, with their label and the variable
+#: and the attempts of their value where the threshold was chosen.
+_RATES = (
+    ("far", "{far}", "optimistic_far", "impostor_attempts"),
+    ("frr", "{frr}", "optimistic_frr", "genuine_attempts"),
+    ("hter", "HTER", "optimistic_hter", ""),
+    ("new_assured_far", "{far} assured", "assured_far_attempts", "impostor_attempts"),
+    ("new_assured_frr", "{frr} assured", "assured_frr", "genuine_attempts"),
+)
+
+#: What a promise rests on, by its rule.
+_ASSURED_BY = {
+    "estimated": "Estimated; docs/uncertainty.md gives the failure rate in simulations. Very rare "
+    "kinds of people are not covered.",
+    "guaranteed": "Guaranteed for any population from which these people were sampled.",
+    "exact": "Exact: every person is in one comparison.",
+}
+
+
+def section(results: ResultsBySystem) -> Section:
+    """Return what is said of a threshold study."""
+    study = results[""]
+    said = _said_before(study)
+    messages = [x for x in result_messages(results).messages if x not in said]
+    return Section(
+        "threshold_study",
+        "",
+        (
+            data_facts(results, Fact("Attempts", _attempts(study))),
+            *_doubt(study),
+            *_answer(study),
+            _rates(study),
+            *_missed(study),
+            *people_needed(study),
+            table_of_variables(study, "repeat", "fold", id="folds"),
+            Messages(messages),
+        ),
+        task="identification" if "unenrolled_people" in study else "verification",
+    )
+
+
+def _said_before(study: xr.Dataset) -> list[Message]:
+    """Return the messages that stand beside the answer: doubts, and why it is no more."""
+    beside = () if _is_refused(study) else (*REFUSED, "target-not-shown")
+    return [x for x in messages_of_result(study) if is_doubt(x) or x.code in beside]
+
+
+def refusal_of(study: xr.Dataset) -> Message | None:
+    """Return why no threshold can be promised; None where one is."""
+    return _first(study, *REFUSED)
+
+
+def _first(study: xr.Dataset, *codes: str) -> Message | None:
+    """Return the first message with one of these codes."""
+    return next((x for x in messages_of_result(study) if x.code in codes), None)
+
+
+def new_people(study: xr.Dataset) -> str:
+    """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
+    divided = str(study.attrs.get("divided", "subjects"))
+    return "new people" if divided == "subjects" else f"new {divided}"
+
+
+def _attempts(study: xr.Dataset) -> Text:
+    """Return how many templates of a subject a claim is compared with."""
+    attrs = study.attrs
+    if "unenrolled_people" in study or "gallery_templates" not in attrs:
+        return ""
+    if "multi" in attrs["task"]:
+        return "multi-template: a claim is compared with all templates of the subject"
+    statement = "single-template: a claim is compared with one template of the subject"
+    if attrs["gallery_templates"] == attrs["gallery_subjects"]:
+        return statement
+    return say(
+        "{statement}; with {arg.templates=multi} it is compared with all", statement=statement
+    )
+
+
+# ------------------------------------------------------------------------ the answer
+
+
+def _doubt(study: xr.Dataset) -> Iterator[Block]:
+    """Yield the doubt of the kind of the scores, or of the labels."""
+    if doubts := list(filter(is_doubt, messages_of_result(study))):
+        yield Messages(doubts, alarm=True)
+
+
+def _answer(study: xr.Dataset) -> Iterator[Block]:
+    """Yield the threshold to install, with what can be promised of it."""
+    if _is_refused(study):
+        yield Paragraph(
+            "No threshold to install: impostor scores are nearer than genuine scores. Mend the "
+            "kind or the labels as the warning says, and repeat.",
+            "answer",
+        )
+        return
+    promised = "assured_threshold" in study
+    if promised:
+        yield from _promise(study)
+    prefix, rule = "Install", _rule(study)
+    out_of_reach = _first(study, "target-not-shown")
+    if promised:
+        prefix = "Without assurance" if refusal_of(study) is None else "Without a promise"
+    elif out_of_reach is not None:
+        prefix = "Provisional"
+    elif rule.name == "fixed":
+        prefix = "Given"
+    blocks = [Paragraph(_headline(study, prefix), "" if promised else "answer")]
+    if rule.name != "fixed":
+        by = say("By {rule}, chosen on all data.", rule=rule_in_words(rule))
+        blocks.append(Paragraph(by, "note"))
+    if out_of_reach is not None:
+        blocks.append(Paragraph(say("It is provisional, because {reason}.", reason=out_of_reach)))
+    yield Section("threshold_of_these_data", "", blocks)
+
+
+def _is_refused(study: xr.Dataset) -> bool:
+    """Whether the kind or the labels are so doubtful that no threshold is of use."""
+    doubts = filter(is_doubt, messages_of_result(study))
+    return any(doubt.code != "near-chance" for doubt in doubts)
+
+
+def _rule(study: xr.Dataset) -> Rule:
+    return Rule.written(str(study.attrs["threshold_rule"]))
+
+
+def _headline(study: xr.Dataset, prefix: str) -> Text:
+    """Return which scores the threshold of these data accepts."""
+    threshold, kind = study["threshold"].item(), str(study.attrs["kind"])
+    if math.isnan(threshold) and np.isnan(study["optimistic_hter"]):
+        return "No threshold: there are no attempts of both classes to choose it on"
+    if math.isnan(threshold) or threshold == to_user(-np.inf, kind):
+        return say(
+            "{prefix}: accept nothing (threshold {threshold})",
+            prefix=prefix,
+            threshold=Label(threshold),
+        )
+    exact: Text = ""
+    if math.isfinite(threshold) and float(f"{threshold:.6g}") != threshold:
+        exact = say(" (exactly {threshold})", threshold=Label(threshold))
+    return say(
+        "{prefix}: {accept} {threshold}{exact}",
+        prefix=prefix,
+        accept=_accept(kind),
+        threshold=threshold_to_install(threshold, kind, variable="threshold"),
+        exact=exact,
+    )
+
+
+def _accept(kind: str) -> str:
+    """Return the words before a threshold: which scores are accepted."""
+    sign = ">=" if larger_is_closer(kind) else "<="
+    return f"accept where the {noun_of(kind)} {sign}"
+
+
+def _promise(study: xr.Dataset) -> Iterator[Block]:
+    """Yield what can be promised of the assured threshold, its rates here, and its basis."""
+    refusal = refusal_of(study)
+    if refusal is not None:
+        needs = _needs(study) if refusal.code == "too-few-people-to-promise" else ""
+        text = say("No threshold can be promised: {why}.{needs}", why=refusal, needs=needs)
+        yield Paragraph(text, "answer")
+        return
+    attrs, kind = study.attrs, str(study.attrs["kind"])
+    threshold, price = study["assured_threshold"].item(), study["frr_price"].item()
+    install: Text = say("Accept nothing (threshold {at}).", at=Label(threshold))
+    if math.isfinite(threshold):
+        at = threshold_to_install(threshold, kind, variable="assured_threshold")
+        install = say("Install {threshold}.", threshold=at)
+    paid: Text = ""
+    rare: Text = ""
+    if not math.isnan(price):
+        paid = say(
+            "; this raises {frr} from {without:rate} to {here:rate}"
+            if price
+            else "; {frr} stays at {here:rate}",
+            without=study["optimistic_frr"].item(),
+            here=study["assured_frr"].item(),
+        )
+    if attrs["assured_rule"] == "estimated":
+        rare = say(" {rare}", rare=may_be_absent(int(study["assured_people"])))
+    text = say(
+        "{install} With {confidence:rate} confidence at most {target:rate} {event} in "
+        "{people}{paid}.{rare}",
+        install=install,
+        confidence=float(attrs["assure"]),
+        target=float(_rule(study).values[0]),
+        event=_event(study),
+        people=str(attrs["assured_for"]),
+        paid=paid,
+        rare=rare,
+    )
+    yield Paragraph(text, "answer")
+    if np.isfinite(study["assured_far"]):
+        yield Paragraph(_assured_here(study), "note")
+    rule = str(attrs["assured_rule"])
+    by = _ASSURED_BY[rule]
+    if rule == "estimated" and "unenrolled_people" in study:
+        by = "Estimated by resampling people. Very rare kinds of people are not covered."
+    yield Paragraph(by, "note")
+
+
+def _event(study: xr.Dataset) -> str:
+    """Return what happens to the impostor attempts that are accepted."""
+    if "unenrolled_people" in study:
+        return "of searches by people who are not enrolled raise a false alarm"
+    return "of impostors are accepted"
+
+
+def _assured_here(study: xr.Dataset) -> Text:
+    """Return the rates of the assured threshold on these data."""
+    kind = str(study.attrs["kind"])
+    impostors = "impostors"
+    if "unenrolled_people" in study:
+        impostors = "searches by people who are not enrolled"
+    return say(
+        "{accept} {threshold}; on these data this threshold accepts {far:rate} of {impostors} "
+        "(mean over {over}; upper limit {high:rate}) and rejects {frr_there:rate} of genuine "
+        "attempts.",
+        accept=f"A{_accept(kind)[1:]}",
+        threshold=Label(study["assured_threshold"].item()),
+        far=study["assured_far"].item(),
+        impostors=impostors,
+        over=str(study.attrs["assured_over"]),
+        high=study["assured_far_high"].item(),
+        frr_there=study["assured_frr"].item(),
+    )
+
+
+def _needs(study: xr.Dataset) -> Text:
+    """Return how many people each rule would need to promise the target."""
+    needed, there = int(study["people_needed"]), int(study["assured_people"])
+    guaranteed, estimated = (study[f"people_{x}"].item() for x in ("guaranteed", "estimated"))
+    needs: list[Text] = []
+    if needed > there:
+        needs.append(
+            say(
+                "needs {needed:count people} or more, even without a {false accept}",
+                needed=needed,
+            )
+        )
+    if not math.isnan(guaranteed):
+        others: Text = ""
+        if not math.isnan(estimated):
+            others = say(
+                ", where the estimated rule needs about {estimated:count}", estimated=estimated
+            )
+        needs.append(
+            say(
+                "needs about {guaranteed:count people} at a {far} of {rate:rate}{others}",
+                guaranteed=guaranteed,
+                rate=study["people_far"].item(),
+                others=others,
+            )
+        )
+    by_rule: Text = ""
+    if len(needs) == 2:
+        text = " The guaranteed rule {needed}, and it {about}."
+        by_rule = say(text, needed=needs[0], about=needs[1])
+    elif needs:
+        by_rule = say(" The guaranteed rule {needed}.", needed=needs[0])
+    return say(
+        "{by_rule} More people help; more templates of the same people hardly do.",
+        by_rule=by_rule,
+    )
+
+
+# ------------------------------------------------------------------------ rates on new people
+
+
+def _rates(study: xr.Dataset) -> Table:
+    """Return the rates where the threshold was chosen, and those on new people."""
+    v, new = scalars(study), new_people(study)
+    rows = []
+    for name, label, chosen, attempts in _RATES:
+        if f"{name}_mean" not in v:
+            continue
+        made = v.get(attempts)
+        rows.append(
+            (
+                Label(name),
+                say(label),
+                Rate(v[chosen], _limits(v, chosen), variable=chosen, attempts=made),
+                Rate(v[f"{name}_mean"], _limits(v, name), variable=f"{name}_mean", attempts=made),
+                Rate(v[f"{name}_pooled"], variable=f"{name}_pooled", attempts=made),
+                Rate(v[f"{name}_sd"], variable=f"{name}_sd", attempts=made),
+            )
+        )
+    return Table(
+        "rates",
+        (
+            Column("rate", only="data"),
+            Column("label", only="readers"),
+            Column("where_chosen", "these data" if _is_fixed(study) else "where chosen"),
+            Column("on_new_people", new),
+            Column("pooled", "pooled", priority=2),
+            Column("sd", "sd", priority=1),
+        ),
+        rows,
+        notes=tuple(_columns(study)),
+    )
+
+
+def _is_fixed(study: xr.Dataset) -> bool:
+    return _rule(study).name == "fixed"
+
+
+def _limits(v: Mapping[str, Any], rate: str) -> tuple[float, float] | None:
+    """Return the interval of a rate, if it is known."""
+    limits = v.get(f"{rate}_low", math.nan), v.get(f"{rate}_high", math.nan)
+    return limits if np.isfinite(limits).all() else None
+
+
+def _columns(study: xr.Dataset) -> Iterator[Text]:
+    """Yield what the columns of the table of rates are."""
+    v, new = scalars(study), new_people(study)
+    resampled: Text = ""
+    if any(_limits(v, chosen) for _, _, chosen, _ in _RATES):
+        resampled = say(
+            ", in brackets its {confidence:rate} interval from resampled subjects at the same "
+            "threshold",
+            confidence=float(study.attrs["confidence"]),
+        )
+    here = "Where chosen: rate on the data of the threshold (optimistic){resampled}."
+    if _is_fixed(study):
+        here = "These data: rate on all of them at this threshold{resampled}."
+    yield say(here, resampled=resampled)
+    yield say(
+        "{new}: mean over the test {divided} of {repeats:count divisions} into "
+        "{folds:count folds}; its interval over folds (Nadeau and Bengio) is a heuristic.",
+        new=new.capitalize(),
+        divided=str(study.attrs["divided"]),
+        repeats=study.sizes["repeat"],
+        folds=study.sizes["fold"],
+    )
+    if "new_assured_far_mean" in v:
+        yield say(
+            "Assured: over the first division; the promise is on the {far} among all people, not "
+            "on the test people of a fold."
+        )
+    yield from _spread(study)
+
+
+def _missed(study: xr.Dataset) -> Iterator[Block]:
+    """Yield by how much a FAR target was missed on new people."""
+    rule, far, low = _rule(study), study["far_mean"].item(), study["far_low"].item()
+    if rule.name != "far" or not far > CLEARLY * rule.values[0]:
+        return
+    target, new = float(rule.values[0]), new_people(study)
+    if not target:
+        text = "On {new} the {far} was {rate:rate}; the target was 0."
+        yield Paragraph(say(text, new=new, rate=far), "warning")
+        return
+    within = ", but its interval contains the target" if low <= target else ""
+    text = "On {new} the {far} was {rate:rate}, {times} times the target of {target:rate}{within}."
+    times = Count(far / target) if far / target >= 9.95 else Number(far / target, decimals=1)
+    yield Paragraph(
+        say(text, new=new, rate=far, times=times, target=target, within=within), "warning"
+    )
+
+
+def _spread(study: xr.Dataset) -> Iterator[Text]:
+    """Yield the thresholds of the folds."""
+    t = study["fold_threshold"].values
+    t = t[np.isfinite(t)]
+    if len(t) and not _is_fixed(study):
+        yield say(
+            "Threshold over {folds:count folds}: {low:score} to {high:score}, sd {sd}.",
+            folds=len(t),
+            low=float(t.min()),
+            high=float(t.max()),
+            sd=Number(float(t.std(ddof=1)) if len(t) > 1 else math.nan, digits=3),
+        )
+
+
+# ------------------------------------------------------------------------ people
+
+
+def people_needed(study: xr.Dataset) -> Iterator[Table]:
+    """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
+    v = scalars(study)
+    people, far = "subjects_for_3" in v, "impostors_for_3" in v
+    if not people and not far:
+        return
+    pairs = far and "unenrolled_people" not in v
+    rate = "far" if far else "frr"
+    columns = [Column("purpose")]
+    if people:
+        heading = "people not enrolled" if "unenrolled_people" in v else "people"
+        columns.append(Column("people", heading))
+    if pairs:
+        columns.append(Column("pairs", "pairs of people" if people else "impostor pairs"))
+    if far:
+        columns.append(Column("missing", "missing"))
+    yield Table(
+        "people",
+        columns,
+        [[row.get(column.name) for column in columns] for row in _numbers_of_people(study)],
+        title=say(
+            "{who} that the {rate:term} needs",
+            who="People" if people else "Impostor pairs",
+            rate=rate,
+        ),
+        notes=(_of_people(study, people=people, pairs=pairs),),
+    )
+
+
+def _numbers_of_people(study: xr.Dataset) -> Iterator[dict[str, Text | None]]:
+    """Yield the people of these data, and those that each rule needs."""
+    v, attrs = scalars(study), study.attrs
+
+    def counts(**names: str) -> dict[str, Text | None]:
+        return {key: Count(v[name], variable=name) for key, name in names.items() if name in v}
+
+    there = "unenrolled_people" if "unenrolled_people" in v else "subjects"
+    compared = min(v["impostor_pairs"], v.get("pairs_of_people", math.inf))
+    yield {"purpose": "these data", **counts(people=there), "pairs": Count(compared)}
+    for rule, purpose in ((3, "to show it, rule of 3"), (30, "to expect 30 errors, rule of 30")):
+        yield {
+            "purpose": purpose,
+            **counts(
+                people=f"subjects_for_{rule}",
+                pairs=f"impostors_for_{rule}",
+                missing=f"more_for_{rule}",
+            ),
+        }
+    for kind, name, purpose in (
+        ("estimated", "people_estimated", "to promise it at {assure:rate}, estimated, about"),
+        ("guaranteed", "people_guaranteed", "to promise it at {assure:rate}, guaranteed, about"),
+        (
+            "guaranteed",
+            "people_needed",
+            "to promise it at {assure:rate} without a {false accept}, guaranteed",
+        ),
+    ):
+        if np.isfinite(v.get(name, math.nan)):
+            text: Text = say(purpose, assure=float(attrs["assure"]))
+            if kind == attrs["assurance"]:  # that of the target given stands out
+                text = Strong(text)
+            yield {"purpose": text, **counts(people=name)}
+
+
+def _of_people(study: xr.Dataset, *, people: bool, pairs: bool) -> Text:
+    """Return what the numbers of people rest on."""
+    v = scalars(study)
+    rare: Text = ""
+    if people and pairs and "subjects" in v:
+        rare = say(
+            ", and kinds of people rarer than {share:rate} may be absent from the data",
+            share=min(1.0, RuleOf(3) / v["subjects"]),
+        )
+    statement = "The rules assume independent attempts, and only people are independent."
+    if not people:
+        statement = "The rules assume independent pairs, and pairs that share people are not."
+    elif pairs:
+        statement = (
+            "People are all compared with each other, and a pair of people counts once, "
+            "however many templates it has. These are lower bounds: pairs that share a person are "
+            "not independent where some people are closer to all others{rare}."
+        )
+    if "people_needed" in v:
+        statement += " A promise rests on people: more templates of the same people hardly help."
+    if np.isfinite(v.get("people_guaranteed", math.nan)):
+        statement += (
+            " The two rules are compared at the {far} of the strictest threshold tried, a tenth of "
+            "the target where there is such a threshold."
+        )
+    return say(statement, rare=rare)
+
+
+def scalars(study: xr.Dataset) -> dict[str, Any]:
+    """Return the numbers of a study that are single."""
+    return {str(name): x.item() for name, x in study.data_vars.items() if not x.ndim}

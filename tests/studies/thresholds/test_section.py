@@ -1,0 +1,89 @@
+"""What is said of thresholds, in every form of text and in both vocabularies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.document import Message, sentence_of
+from bioeval.studies.thresholds.extrapolated_section import section as extrapolated
+from bioeval.studies.thresholds.messages import MESSAGES
+from bioeval.studies.thresholds.section import section
+from bioeval.views.writers.data import answer_of, as_data
+from bioeval.views.writers.lines import Lines
+from tests.rendered import WRITERS, require_names_kept
+
+QUICK = {"folds": 3, "repeats": 1, "replicates": 100}
+
+
+def _assured():
+    return be.study_threshold(be.simulate(40, 2, random_state=1), "far=0.02", assure=0.9, **QUICK)
+
+
+def _refused():
+    return be.study_threshold(be.simulate(12, 2, random_state=1), "far=0.01", assure=0.9, **QUICK)
+
+
+def _rejects():
+    return be.study_threshold(be.simulate(12, 2, random_state=1), "frr=0.1", **QUICK)
+
+
+def _searched():
+    scores = be.simulate(12, 3, layout="probe-against-gallery", unenrolled=9, random_state=1)
+    return be.study_threshold(scores, "far=0.4", task="open_set", assure=0.8, **QUICK)
+
+
+@pytest.mark.parametrize("study_of", [_assured, _refused, _rejects, _searched])
+def test_names_are_kept_and_terms_are_those_of_the_vocabulary(study_of):
+    study = study_of()
+    require_names_kept(lambda name: section({"": study.assign_attrs(system=name)}))
+
+
+def test_the_answer_is_made_of_the_numbers():
+    study = _assured().assign(assured_threshold=0.66173456789, assured_frr=0.25)
+    study = study.assign(optimistic_frr=0.125, frr_price=0.125)
+    answer = answer_of(section({"": study}))
+    assert answer.startswith("Install 0.661734. With 90 % confidence at most 2 % of impostors")
+    assert "raises FRR from 12.5 % to 25 %" in answer
+    turned = section({"": study.assign_attrs(kind="similarity")})
+    assert answer_of(turned, "iso").startswith("Install 0.661735.")
+    assert "raises FNMR from 12.5 % to 25 %" in answer_of(turned, "iso")
+
+
+def test_data_have_exact_numbers():
+    study = _assured()
+    tables = as_data(section({"": study}))
+    rates = {row["rate"]: row for row in tables["rates"]}
+    for rate in ("far", "frr", "hter"):
+        assert rates[rate]["where_chosen"] == study[f"optimistic_{rate}"].item()
+        assert rates[rate]["where_chosen_high"] == study[f"optimistic_{rate}_high"].item()
+        assert rates[rate]["on_new_people"] == study[f"{rate}_mean"].item()
+    assert rates["new_assured_far"]["where_chosen"] == study.assured_far_attempts.item()
+    assert tables["people"][2]["people"] == study.subjects_for_30.item()
+    np.testing.assert_array_equal(
+        [row["fold_threshold"] for row in tables["folds"]], study.fold_threshold.values.ravel()
+    )
+
+
+def test_extrapolated_rates_in_every_form():
+    scores = be.simulate_embeddings(60, 4, within=0.7, random_state=1).scores("l2")
+    found = be.extrapolate_far(scores, "far=0.001")
+    below = be.extrapolate_far(scores, "far=1e-7")
+    for vocabulary, far in (("lecture", "FAR"), ("iso", "FMR")):
+        answer = answer_of(extrapolated({"": found}), vocabulary)
+        assert f"the upper limit of the {far} is 0.1 %; the model's estimate is" in answer
+        answer = answer_of(extrapolated({"": below}), vocabulary)
+        assert f"gives no threshold: {far} 0.00001 % is below" in answer
+    (row,) = as_data(extrapolated({"": found}))["thresholds"]
+    assert row["far_high"] == found.far_high.item()
+    for write in WRITERS.values():
+        assert "FAR" not in write(extrapolated({"": below}), "iso")
+
+
+@pytest.mark.parametrize("entry", MESSAGES, ids=lambda entry: entry.code)
+def test_examples_of_messages_have_sentences(entry):
+    message = Message(entry.code, **entry.example)
+    for vocabulary in ("lecture", "iso"):
+        text = Lines(vocabulary).write(sentence_of(message))
+        assert "{" not in text and ("FAR" not in text or vocabulary == "lecture")
