@@ -6,7 +6,14 @@
 from __future__ import annotations
 
 from bioeval.protocol.card import HEAD, SECTIONS
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section, fields_of, write_toml
+from bioeval.protocol.fields import (
+    EVERY_LAYOUT,
+    Field,
+    Section,
+    fields_of,
+    in_lecture_words,
+    write_toml,
+)
 
 
 def reference() -> str:
@@ -62,7 +69,7 @@ def _line(key: str, field: Field) -> str:
     if field.required:
         about = f"required; {about}" if about else "required"
     default = "" if field.required or field.default is None else f" = `{write_toml(field.default)}`"
-    doc = field.doc
+    doc = in_lecture_words(field.doc)
     if field.only_if is not None:
         doc += f" (only with `{field.only_if[0]}` = `{field.only_if[1]}`)"
     if field.layouts != EVERY_LAYOUT:
@@ -73,8 +80,8 @@ def _line(key: str, field: Field) -> str:
 def _words(field: Field) -> list[str]:
     lines = []
     for word, choice in (field.choices or {}).items():
-        limits = _limits(choice.layouts)
-        lines.append(f"  - `{word}`: {choice.doc}{f' ({limits})' if limits else ''}")
+        limits, doc = _limits(choice.layouts), in_lecture_words(choice.doc)
+        lines.append(f"  - `{word}`: {doc}{f' ({limits})' if limits else ''}")
     return lines
 
 

@@ -30,9 +30,14 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
 _result = functools.cache(lambda make, i: make(i))
 
 
+def made_for(name: str, system: int = 0) -> Any:
+    """Return what a plot draws of the system of a number."""
+    return _result(_RESULTS[name], system)
+
+
 def drawn(name: str, systems: int = 1, **options: Any) -> Any:
     """Return the display of a plot of so many systems, drawn with its canvas."""
-    made = [_result(_RESULTS[name], i) for i in range(systems)]
+    made = [made_for(name, i) for i in range(systems)]
     data = made[0] if name in ONE else dict(zip(NAMES, made, strict=False))
     if name == "ranked_lists":
         options |= {"thresholds": [0.2, 0.6], "convention": "vehicleid"}

@@ -30,8 +30,9 @@ _LEAST_WIDTH = 20
 @output_options(json="")
 def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
+    from bioeval.document import say
     from bioeval.protocol.loading import available, explain, load
-    from bioeval.views.terms import TermTranslator
+    from bioeval.views.writers.lines import Lines
 
     printed = Output.take(options)
     as_json, markup = printed.as_json, printed.markup
@@ -57,12 +58,15 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)
 
-        def say(text: str, task: str) -> str:
+        def in_terms(template: str, task: str) -> str:
             if terms == "iso":  # has no other name for 1 - FNMR
-                text = re.sub(" = 1 - [A-Z]+$", "", text)
-            return TermTranslator(terms, "identification" if task.endswith("_set") else "")(text)
+                template = re.sub(r" = 1 - \{[a-z]+\}$", "", template)
+            of = "verification"
+            if task.endswith("_set") or re.search(r"\{(dir|cms)\}", template):
+                of = "identification"
+            return Lines(terms, of).write(say(template))
 
-        put(explain(cards[0], max(width, _LEAST_WIDTH), say=say).rstrip("\n") + "\n")
+        put(explain(cards[0], max(width, _LEAST_WIDTH), say=in_terms).rstrip("\n") + "\n")
 
 
 def _check(names: Sequence[str]) -> None:

@@ -191,8 +191,8 @@ class Partition(Section):
         "with an experiment: what training, validation and test divide",
         choices={
             "subject": "subjects: those tested are new",
-            "sample": "templates of each subject: train and validation count these; FRR and FAR "
-            "are given for subjects seen in training and for other subjects",
+            "sample": "templates of each subject: train and validation count these; {frr} and "
+            "{far} are given for subjects seen in training and for other subjects",
         },
         layouts=(SQUARE,),
         default="subject",
@@ -297,14 +297,14 @@ class Decision(Section):
     rule: str = card_field(
         "how it is chosen",
         choices={
-            "eer": "where FAR and FRR cross: of the two neighbours, the one with the smaller "
-            "max(FAR, FRR)",
-            "far": "the smallest FRR with FAR at most 'far'",
-            "frr": "the smallest FAR with FRR at most 'frr'",
+            "eer": "where {far} and {frr} cross: of the two neighbours, the one with the smaller "
+            "max({far}, {frr})",
+            "far": "the smallest {frr} with {far} at most 'far'",
+            "frr": "the smallest {far} with {frr} at most 'frr'",
             "accuracy": "the largest proportion of correct decisions; of equals the strictest",
-            "hter": "the smallest (FAR + FRR) / 2; of equals the strictest",
-            "cost": "the least prior c_miss FRR + (1 - prior) c_fa FAR, of 'cost'; of equals the "
-            "strictest",
+            "hter": "the smallest ({far} + {frr}) / 2; of equals the strictest",
+            "cost": "the least prior c_miss {frr} + (1 - prior) c_fa {far}, of 'cost'; of equals "
+            "the strictest",
             "fixed": "given: 'value', the same in all folds",
             "none": "no threshold is chosen: operating points of each test part, for an "
             "experiment without another part",
@@ -312,14 +312,14 @@ class Decision(Section):
         default="eer",
     )
     far: float | None = card_field(
-        "the largest FAR allowed on the training part",
+        "the largest {far} allowed on the training part",
         ge=0,
         le=1,
         only_if=("rule", "far"),
         default=None,
     )
     frr: float | None = card_field(
-        "the largest FRR allowed on the training part",
+        "the largest {frr} allowed on the training part",
         ge=0,
         le=1,
         only_if=("rule", "frr"),
@@ -333,7 +333,7 @@ class Decision(Section):
     )
     assure: float | None = card_field(
         "of verification with rule = far: the confidence with which a second, stricter threshold "
-        "keeps this FAR for new people from the same population",
+        "keeps this {far} for new people from the same population",
         gt=0,
         lt=1,
         default=None,
@@ -415,14 +415,14 @@ class Report(Section):
     doc = "What tables and reports show."
 
     far_targets: tuple[float, ...] = card_field(
-        "FRR and DIR are given where FAR is at most each of these",
+        "{frr} and {dir} are given where {far} is at most each of these",
         distinct=True,
         gt=0,
         le=1,
         default=(0.1, 0.01, 0.001, 0.0001),
     )
     frr_targets: tuple[float, ...] | None = card_field(
-        "FAR of verification is given where FRR is at most each of these",
+        "{far} of verification is given where {frr} is at most each of these",
         distinct=True,
         gt=0,
         le=1,

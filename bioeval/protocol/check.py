@@ -24,6 +24,7 @@ from bioeval.protocol.fields import (
     SEARCHABLE,
     Field,
     Place,
+    in_lecture_words,
     locate,
     matches_choice,
     read_file,
@@ -404,7 +405,10 @@ def _check_section(
         place = (*prefix, key)
         if key not in data:
             if field.required:
-                problems.add(place, f"{key} is missing; expected {field.expected()}: {field.doc}")
+                problems.add(
+                    place,
+                    f"{key} is missing; expected {field.expected()}: {in_lecture_words(field.doc)}",
+                )
             values[key] = field.default_for(layout)
             if alternatives and key in only_one_of:
                 values[key] = None

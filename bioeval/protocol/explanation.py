@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, Source
-from bioeval.protocol.fields import Section, Task, write_toml
+from bioeval.protocol.fields import Section, Task, in_lecture_words, write_toml
 
 WIDTH = 92
 _LABEL = 18
@@ -15,18 +15,28 @@ _LEAST = 24  # columns for a text beside its label; below, the label begins the 
 
 _Wrap = Callable[..., list[str]]
 
-#: Puts a text about a task, which may be none, into other terms for the rates.
+#: Writes a template with terms, such as ``{far}``.
+_Say = Callable[[str], str]
+
+#: The same for the rates of a task, which may be none.
 Say = Callable[[str, str], str]
 
 
-def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task: text) -> str:
-    """Return a protocol in plain words, in lines of at most `width` columns."""
+def _in_lecture_words(template: str, task: str) -> str:
+    return in_lecture_words(template)
+
+
+def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words) -> str:
+    """Return a protocol in plain words, in lines of at most `width` columns.
+
+    What the card itself says, such as its title and its summary, is as it is written there.
+    """
     layout = protocol.layout
+    wrap = functools.partial(_paragraph, width)
 
-    def wrapped(task: str) -> _Wrap:
-        return functools.partial(_paragraph, width, lambda text: say(text, task))
+    def say_of(task: str) -> _Say:
+        return lambda template: say(template, task)
 
-    wrap = wrapped("")
     source = protocol.source
     year = f" ({source.year})" if source.year is not None else ""
     head = [
@@ -38,7 +48,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), head]
     for name, task in protocol.tasks.items():
-        blocks.append(_task(task, layout, wrapped(name)))
+        blocks.append(_task(task, layout, wrap, say_of(name)))
     rule = (
         "Each rate divides by the attempts of its own class, never by all attempts. A rate "
         "without attempts is NaN, and its number of attempts is 0."
@@ -46,7 +56,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
     blocks.append(wrap(rule))
     for section in protocol.sections.values():
         if not isinstance(section, Task | Source):
-            blocks.append([*wrap(section.doc), *_fields(section, layout, wrap)])
+            blocks.append([*wrap(section.doc), *_fields(section, layout, wrap, say_of(""))])
     beyond = "Rules of the source beyond this card, for the preparation of the data:"
     for lead, texts in (
         ("What this card does not say:", protocol.not_said),
@@ -55,7 +65,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
         if texts:
             block = wrap(lead)
             for text in texts:
-                words = " ".join(say(text, "").split())
+                words = " ".join(text.split())
                 block += textwrap.wrap(
                     words, width, initial_indent="  - ", subsequent_indent="    "
                 )
@@ -63,7 +73,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
     return "\n\n".join(map("\n".join, blocks)) + "\n"
 
 
-def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
+def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
     """Return what a task is, its attempts, its rates and its fields."""
     lines = wrap(task.doc)
     for label, sentence in task.says.get(layout, {}).items():
@@ -73,15 +83,15 @@ def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
         for word in value if isinstance(value, tuple) else (value,):
             choice = field.choice(word)
             if choice is not None and layout in choice.says:
-                lines += wrap(f"{word}: {choice.doc}", indent=2)
+                lines += wrap(f"{word}: {say(choice.doc)}", indent=2)
                 for label, sentence in choice.says[layout].items():
                     lines += wrap(sentence, label, 4)
     for label, sentence in task.rates.items():
-        lines += wrap(sentence, label, 2)
-    return lines + _fields(task, layout, wrap)
+        lines += wrap(say(sentence), say(label), 2)
+    return lines + _fields(task, layout, wrap, say)
 
 
-def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
+def _fields(section: Section, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
     """Return the meaning of the values of a section."""
     lines = []
     for key, field in section.fields().items():
@@ -94,15 +104,15 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
         if field.only_if is not None and not _holds(section[field.only_if[0]], field.only_if[1]):
             text = f'not used here (only with {field.only_if[0]} = "{field.only_if[1]}")'
         elif value is None:
-            text = f"not fixed: {field.doc}"
+            text = f"not fixed: {say(field.doc)}"
         elif choice is not None:
-            text = f"{value}: {choice.doc}"
+            text = f"{value}: {say(choice.doc)}"
         else:
             if isinstance(value, tuple):
                 value = ", ".join(map(str, value)) or "none"
             elif isinstance(value, dict):
                 value = write_toml(value)
-            text = f"{value}: {field.doc}"
+            text = f"{value}: {say(field.doc)}"
         lines += wrap(text, key, 2)
     return lines
 
@@ -111,11 +121,8 @@ def _holds(value: object, word: str) -> bool:
     return word in value if isinstance(value, tuple) else value == word
 
 
-def _paragraph(
-    width: int, say: Callable[[str], str], text: str, label: str = "", indent: int = 0
-) -> list[str]:
+def _paragraph(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
     """Return a text as lines of a width, below its label where there is one."""
-    text, label = say(text), say(label)
     hanging = indent + _LABEL if label else indent
     if label and width - hanging < _LEAST:
         text, label, hanging = f"{label}: {text}", "", indent + 2

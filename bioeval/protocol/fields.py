@@ -25,9 +25,22 @@ Size = float | int | str
 KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size"}
 
 
+def in_lecture_words(template: str) -> str:
+    """Return a text with its terms in the lecture's words: ``{far}`` is FAR."""
+    return re.sub(r"\{([^{}]*)\}", lambda term: _word(term[1]), template)
+
+
+def _word(term: str) -> str:
+    """Return a term in the lecture's words: an abbreviation in capitals, others as they are."""
+    return term if " " in term else term.upper()
+
+
 @dataclass(frozen=True)
 class Choice:
-    """Accepted word of a field: its meaning, the layouts that accept it, and its explanation."""
+    """Accepted word of a field: its meaning, the layouts that accept it, and its explanation.
+
+    Its texts are templates with terms of the field, such as ``{far}``.
+    """
 
     doc: str
     layouts: tuple[str, ...] = EVERY_LAYOUT
@@ -38,7 +51,7 @@ class Choice:
 class Field:
     """Description of one field of a card."""
 
-    doc: str  # what the field decides, in one line
+    doc: str  # what the field decides, in one line; a template with terms
     kind: str = "text"  # or integer, number, size
     many: bool = False  # whether the value is a list
     choices: Mapping[str, Choice] = field(default_factory=dict)  # kth:K is kth:1, kth:2, ...
@@ -198,7 +211,7 @@ class Task(Section):
     """A section that is a task: it is evaluated if, and only if, the card contains it.
 
     `says` is text of the explanation, by layout and label, `rates` the quotient of each rate in
-    words.
+    words: templates with terms of the field, such as ``{far}``.
     """
 
     says: ClassVar[Mapping[str, Sentences]] = {}

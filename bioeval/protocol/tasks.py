@@ -99,10 +99,10 @@ class Verification(Task):
 
     doc = "Verification (1:1): a probe claims an identity, and the claim is accepted or rejected."
     rates = {
-        "GAR": "genuine accepts / genuine attempts (GA / TG)",
-        "FRR": "false rejects / genuine attempts (FR / TG) = 1 - GAR",
-        "FAR": "false accepts / impostor attempts (FA / TI)",
-        "GRR": "genuine rejects / impostor attempts (GR / TI) = 1 - FAR",
+        "{gar}": "genuine accepts / genuine attempts (GA / TG)",
+        "{frr}": "{false rejects} / genuine attempts (FR / TG) = 1 - {gar}",
+        "{far}": "{false accepts} / impostor attempts (FA / TI)",
+        "{grr}": "genuine rejects / impostor attempts (GR / TI) = 1 - {far}",
     }
     templates: tuple[str, ...] = card_field(
         "whether a claim meets one template of the claimed subject or all of them",
@@ -229,10 +229,10 @@ class OpenSet(Search):
         },
     }
     rates = {
-        "DIR(t, k)": "genuine probes with a mate within t at rank k or better / TG",
-        "FRR(t)": "1 - DIR(t, 1): missed, or not first",
-        "FAR(t)": "impostor probes with any candidate within t / TI",
-        "GRR(t)": "impostor probes without a candidate within t / TI",
+        "{dir}(t, k)": "genuine probes with a mate within t at rank k or better / TG",
+        "{frr}(t)": "1 - {dir}(t, 1): missed, or not first",
+        "{far}(t)": "impostor probes with any candidate within t / TI",
+        "{grr}(t)": "impostor probes without a candidate within t / TI",
         "TTR(t)": "enrolled probes with any template within t, of any subject / enrolled probes",
         "FTR(t)": "probes that are not enrolled (PN) with any template within t / such probes",
     }
@@ -249,7 +249,7 @@ class OpenSet(Search):
         default="auto",
     )
     max_rank: int | None = card_field(
-        "the last rank of DIR (left out: every rank, while the table stays small)",
+        "the last rank of {dir} (left out: every rank, while the table stays small)",
         ge=1,
         default=None,
     )
@@ -278,11 +278,11 @@ class ClosedSet(Search):
         },
     }
     rates = {
-        "CMS(k)": "probes with a mate at rank k or better / TA",
-        "RR": "the recognition rate, CMS(1)",
+        "{cms}(k)": "probes with a mate at rank k or better / TA",
+        "RR": "the recognition rate, {cms}(1)",
     }
     max_rank: int | None = card_field(
-        "the last rank of CMS (left out: every rank)", ge=1, default=None
+        "the last rank of {cms} (left out: every rank)", ge=1, default=None
     )
     unmated: str = card_field(
         "what to do with a probe that has no mate in the gallery",
@@ -491,7 +491,7 @@ class Gom(Retrieval):
         },
         default="paper",
     )
-    max_rank: int = card_field("the last rank of the CMC and of DIR", ge=1, default=10)
+    max_rank: int = card_field("the last rank of the CMC and of {dir}", ge=1, default=10)
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks",
         choices=_WITHOUT_EXPECTED,

@@ -721,7 +721,7 @@ def test_an_explanation_has_all_that_matters(name):
     for task in card.tasks:
         assert SECTIONS[task].doc in text
         for rate, formula in SECTIONS[task].rates.items():
-            assert f"{rate} {formula}" in text
+            assert card_text.in_lecture_words(f"{rate} {formula}") in text
     assert "never by all attempts" in text
     assert "is NaN" in text
 
