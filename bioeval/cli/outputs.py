@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
-    from bioeval.views.tables.markup import Form
+    from bioeval.views.writers.terminal import Form
 
 
 #: What is written as CSV: rows with the same keys, or columns of the same length.

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Group
-from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
@@ -25,14 +23,14 @@ from bioeval.cli.outputs import (
     write_results,
 )
 from bioeval.document import is_doubt, messages_of_result
-from bioeval.views.sections.header import alarms
-from bioeval.views.tables.registry import table_of
-from bioeval.views.tables.result_table import CHOSEN, has_chosen, left_out
-from bioeval.views.tables.sections import precision_of_queries
+from bioeval.views.registry import sections_of
+from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
+from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import datasets, has_folds, report_ranks
-from bioeval.views.terms import in_terms
+from bioeval.views.terms import in_terms, words_of
 from bioeval.views.writers.data import message_data
-from bioeval.views.writers.lines import Lines
+from bioeval.views.writers.lines import Lines, written
+from bioeval.views.writers.terminal import TerminalDocument
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -114,14 +112,15 @@ class Evaluation:
     def table(self) -> Any:
         """Return the table."""
         naming = self._of_card if self.in_folds else self._naming
-        tables = [table_of(self.shown, self._reword, naming)]
         lines = []
+        sections = sections_of(self.shown)
         for more in self.more:
             for results in more.results.values():
-                tables += [Text(""), table_of(results, self._reword, self._naming)]
+                sections += sections_of(results)
             lines += more.lines()
-        tables += lines
-        return Group(*tables)
+        words = next((words_of(x) for _, x in datasets(self.shown)), "lecture")
+        whole = Section("results", "", sections)
+        return TerminalDocument(whole, words, naming).with_lines(lines)
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
@@ -160,7 +159,7 @@ class Evaluation:
             }
             return document
         if any(map(has_chosen, results.values())):
-            document["chosen_on"] = CHOSEN
+            document["chosen_on"] = written(say(CHOSEN), "verification")
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
         if why := left_out(results):
             document["left_out"] = why

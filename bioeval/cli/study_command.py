@@ -64,7 +64,7 @@ def checked(
     At given thresholds a rate of one class of attempts is a result, too. Raise
     :class:`NoResultError` if no task has a result.
     """
-    from bioeval.views.tables.sections import section
+    from bioeval.views.sections.evaluation import rows_of_task
     from bioeval.views.tasks import datasets, has_folds
 
     results = dict(datasets(tree))
@@ -76,14 +76,14 @@ def checked(
                     rates.append(values)
         StudyCommand.require_defined(rates, [scores], protocol)
     else:
-        measures = set()
-        for path, dataset in results.items():
-            for row in section(dataset, path).rows:
-                if row.is_defined:
-                    measures.add(row.measure)
+        defined = set()
+        for dataset in results.values():
+            for row in rows_of_task(dataset):
+                if row.value.is_defined:
+                    defined.add(row.value.variable)
         if not at_given_thresholds:
-            measures.discard("FAR")
-        if not measures:
+            defined.discard("far")
+        if not defined:
             refuse([scores], protocol)
     return with_doubts(tree, scores, protocol, stages)
 
@@ -252,9 +252,9 @@ class StudyCommand:
 
     def table(self, results: Any) -> Any:
         """Return the table of results; options stand for arguments."""
-        from bioeval.views.tables.registry import table_of
+        from bioeval.views.registry import table_of
 
-        return table_of(results, reword, naming())
+        return table_of(results, naming())
 
     def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
         """Return the file, the attributes and the scalars of a result, warnings as a list."""
@@ -267,7 +267,7 @@ class StudyCommand:
 
         Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
         """
-        from bioeval.views.tables.registry import sections_of
+        from bioeval.views.registry import sections_of
         from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
-    from bioeval.views.tables.markup import Form
+    from bioeval.views.writers.terminal import Form, TerminalDocument
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -47,7 +47,7 @@ def show(results: Any) -> None:
     >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
     Data      Scores probe-against-gallery...
     """
-    from bioeval.views.tables.registry import table_of
+    from bioeval.views.registry import table_of
 
     table = table_of(results)
     if not _in_notebook():
@@ -55,9 +55,7 @@ def show(results: Any) -> None:
         return
     from IPython.display import display
 
-    from bioeval.views.tables.html import as_html
-
-    display({"text/html": as_html(table), "text/plain": as_text(table, WIDTH)}, raw=True)
+    display({"text/html": table.html(), "text/plain": as_text(table, WIDTH)}, raw=True)
 
 
 def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
@@ -132,17 +130,16 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
 def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     """Return the table for a paper, after a check of the measures."""
     from bioeval.base.arguments import require_list
-    from bioeval.views.tables.markup import as_markup
-    from bioeval.views.tables.registry import paper_table
+    from bioeval.views.registry import paper_table
 
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
             raise DataError(f"{Argument('measures')} has {name!r}; expected labels of measures")
-    return as_markup(paper_table(results, names), form)
+    return paper_table(results, names).marked_up(form)
 
 
-def print_table(table: Any, form: Form | None = None) -> None:
+def print_table(table: TerminalDocument, form: Form | None = None) -> None:
     """Print a table on standard output, as text unless another form is given.
 
     Colours are left out in a pipe and where ``NO_COLOR`` is set; a table is as wide as the
@@ -151,11 +148,9 @@ def print_table(table: Any, form: Form | None = None) -> None:
     from rich.console import Console
 
     if form is not None:
-        from bioeval.views.tables.markup import as_markup
-
-        put(as_markup(table, form))
+        put(table.marked_up(form))
         return
-    if sys.stdout is not None and sys.stdout.isatty() and not _is_lines(table):
+    if sys.stdout is not None and sys.stdout.isatty():
         with named_errors():
             Console(highlight=False, emoji=False, markup=False).print(_Printable(table))
         return
@@ -177,29 +172,21 @@ class Shown:
     """A result that is its table in print, and in a notebook."""
 
     def __str__(self) -> str:
-        from bioeval.views.tables.registry import table_of
+        from bioeval.views.registry import table_of
 
         return as_text(table_of(self), WIDTH)
 
     def _repr_html_(self) -> str:
-        from bioeval.views.tables.html import as_html
-        from bioeval.views.tables.registry import table_of
+        from bioeval.views.registry import table_of
 
-        return as_html(table_of(self))
+        return table_of(self).html()
 
 
-def as_text(table: Any, width: int) -> str:
+def as_text(table: TerminalDocument, width: int) -> str:
     """Return a table as plain text."""
-    from bioeval.views.tables.layout import plain
+    from bioeval.views.writers.terminal import plain
 
-    if _is_lines(table):
-        return str(table)
     return plain(table, width)
-
-
-def _is_lines(table: Any) -> bool:
-    """Whether the text of a table is plain lines, of one width in each terminal."""
-    return getattr(table, "lines", False)
 
 
 def pipe_width() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -48,6 +48,10 @@ class _TerminalLines(Lines):
 _BOLD, _PLAIN = "\x1e", "\x1f"
 
 
+#: Forms of a printed document other than text.
+Form = Literal["markdown", "latex"]
+
+
 class TerminalDocument:
     """A section that rich can print, with the words of a vocabulary and of a surface."""
 
@@ -58,12 +62,13 @@ class TerminalDocument:
         self._columns: dict[int, list[PrintedColumn]] = {}
         self._lines: Lines = _TerminalLines(vocabulary, section.task, naming)
 
-    @classmethod
-    def joined(cls, documents: Sequence[TerminalDocument]) -> TerminalDocument:
-        """Return several documents as one, with the words of the first."""
-        first = documents[0]
-        sections = [document.section for document in documents]
-        return cls(Section("results", "", sections), first._vocabulary, first._naming)
+    def with_lines(self, lines: Sequence[Text]) -> TerminalDocument:
+        """Return the document with lines below it."""
+        if not lines:
+            return self
+        below = Section("lines", "", [Paragraph(line) for line in lines])
+        whole = Section("results", "", (self.section, below))
+        return TerminalDocument(whole, self._vocabulary, self._naming)
 
     def html(self) -> str:
         """Return the document as HTML."""
@@ -71,7 +76,7 @@ class TerminalDocument:
 
         return as_html(self.section, self._vocabulary, self._naming)
 
-    def marked_up(self, form: str) -> str:
+    def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
         if form == "latex":
             from bioeval.views.writers.latex import as_latex

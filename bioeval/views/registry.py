@@ -1,35 +1,29 @@
-"""The table of every result: commands print it, and :func:`bioeval.show` shows it.
+"""What is said of every result: commands print it, and :func:`bioeval.show` shows it.
 
-Studies are recognised by their attribute ``task`` or by a dimension of their own, and their blocks
-and tables are loaded when they are shown.
+Studies are recognised by their attribute ``task`` or by a dimension of their own, and their
+``section`` is loaded when it is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import xarray as xr
-from rich.console import Group
 
-from bioeval.base.errors import DataError, PluginError, printable
+from bioeval.base.errors import DataError, PluginError
 from bioeval.base.manifest import View
 from bioeval.base.plugins import call_plugin, offered_value, package_of_module, report
 from bioeval.base.studies import manifests
 from bioeval.document import Quantity, Section, tables
-from bioeval.results.blocks import Block
 from bioeval.views.sections import summary, systems as side_by_side
 from bioeval.views.sections.evaluation import section as evaluation
-from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tasks import datasets, systems
-from bioeval.views.terms import term_translator, words_of
+from bioeval.views.terms import words_of
 from bioeval.views.writers.data import answer_of
 from bioeval.views.writers.lines import Naming, python_naming
 from bioeval.views.writers.terminal import TerminalDocument
-
-#: Writes a warning for its reader, for example with options of the command line.
-Reword = Callable[[str], str]
 
 #: The views of the ranks of the best mates, and of the results of studies, each with its package;
 #: those of bioeval have none, and come first.
@@ -95,41 +89,6 @@ def _of_class(results: Any) -> View | None:
     return None
 
 
-def _blocks(view: View, results: Mapping[str, xr.Dataset]) -> Iterable[Block]:
-    """Return the blocks of results; those of another package are checked."""
-    place = f"{view.home}.{view.name}"
-    blocks = offered_value(place)
-    package = package_of_module(view.home)
-    if not package:
-        return blocks(results)
-
-    def listed() -> list[Any] | None:
-        """Call the function, which may be a generator."""
-        answer = blocks(results)
-        if isinstance(answer, Iterable):
-            return list(answer)
-        return None
-
-    of_package = call_plugin(package, place, listed)
-    if of_package is None or not all(isinstance(block, Block) for block in of_package):
-        raise PluginError(
-            f"{package}: {place} returned no blocks; expected those of bioeval.results"
-        )
-    return of_package
-
-
-def _shown(view: View, results: Any, reword: Reword) -> Any:
-    """Return results in the class of a view."""
-    place = f"{view.home}.{view.name}"
-    table = offered_value(place)
-    given = [results]
-    if view.reworded:
-        given.append(reword)
-    if package := package_of_module(view.home):
-        return call_plugin(package, place, table, *given)
-    return table(*given)
-
-
 def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
     """Return what a study says of its results, by name."""
     return [_section(view, part) for part in _parts(view, results)]
@@ -161,69 +120,50 @@ def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[st
     return [results]
 
 
-def _tables(
-    view: View, results: Mapping[str, xr.Dataset], reword: Reword, naming: Naming = python_naming
-) -> list[Any]:
-    """Return the tables of the results of a study, by name."""
-    if view.name == "section":
-        vocabulary = words_of(next(iter(results.values())))
-        return [TerminalDocument(x, vocabulary, naming) for x in _sections(view, results)]
-    if view.is_class:
-        return [_shown(view, dataset, reword) for dataset in results.values()]
-    first = next(iter(results.values()))
-    translate = term_translator(first, view.rates)
-    return [
-        StudyReport(_blocks(view, part), translate, reword, view.lines)
-        for part in _parts(view, results)
-    ]
+def table_of(results: Any, naming: Naming = python_naming) -> TerminalDocument:
+    """Return what is said of any result, or of several by name, as a document that rich can print.
 
-
-def table_of(results: Any, reword: Reword = printable, naming: Naming = python_naming) -> Any:
-    """Return the table of any result, or of several by name, for rich to print.
-
-    Raise :class:`DataError` if `results` are something else.
+    `naming` writes the names of arguments. Raise :class:`DataError` if `results` are something else.
     """
-    if isinstance(results, Section):
-        return TerminalDocument(results, naming=naming)
-    if (view := _of_class(results)) is not None:
-        if view.name == "section":
-            return TerminalDocument(_section(view, results), naming=naming)
-        return _shown(view, results, reword)
-    if _is_summary(results):
-        return TerminalDocument(summary.section(results), naming=naming)
-    shown = []
-    for view, parts in _grouped(results).items():
-        if view is not None:
-            shown += _tables(view, parts, reword, naming)
-        elif parts:
-            tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
-            shown += _of_evaluation(tree, reword, naming)
-    if len(shown) == 1:
-        return shown[0]
-    if all(isinstance(table, TerminalDocument) for table in shown):
-        return TerminalDocument.joined(shown)
-    return Group(*shown)
+    sections = sections_of(results)
+    section = sections[0] if len(sections) == 1 else Section("results", "", sections)
+    return TerminalDocument(section, _vocabulary_of(results), naming)
 
 
 def sections_of(results: Any) -> list[Section]:
     """Return what is said of results, of each study and of the evaluations among them."""
+    if isinstance(results, Section):
+        return [results]
     if (view := _of_class(results)) is not None:
-        return [_section(view, results)] if view.name == "section" else []
+        return [_section(view, results)]
     if _is_summary(results):
         return [summary.section(results)]
     made = []
     for view, parts in _grouped(results).items():
         if view is not None:
-            made += _sections(view, parts) if view.name == "section" else []
+            made += _sections(view, parts)
         elif parts:
             tree = parts[""] if list(parts) == [""] else xr.DataTree.from_dict(parts)
-            whole = next((_view_of(dataset, _WHOLE) for _, dataset in datasets(tree)), None)
-            if whole is None:
-                made.append(evaluation(tree))
-            elif whole.name == "section":
-                whole_tree: Mapping[str, Any] = {"": tree}
-                made += _sections(whole, whole_tree)
+            made.append(_of_evaluation(tree))
     return made
+
+
+def _of_evaluation(tree: Any) -> Section:
+    """Return what a study says of whole evaluations if one fits, else the usual tables."""
+    for _, dataset in datasets(tree):
+        if (view := _view_of(dataset, _WHOLE)) is not None:
+            return _section(view, dict(datasets(tree, once=True)))
+    return evaluation(tree)
+
+
+def _vocabulary_of(results: Any) -> str:
+    """Return the vocabulary of results: that of the first dataset among them."""
+    if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
+        for part in results.values():
+            return _vocabulary_of(part)
+    if isinstance(results, xr.Dataset | xr.DataTree):
+        return next((words_of(dataset) for _, dataset in datasets(results)), "lecture")
+    return "lecture"
 
 
 def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tuple[str, Section]]:
@@ -243,8 +183,6 @@ def study_sections(results: Mapping[str, Mapping[str, xr.Dataset]]) -> list[tupl
     for view, by_system in whole.items():
         made += [(system, _section(view, found)) for system, found in by_system.items()]
     for view, parts in groups.items():
-        if view.name != "section":
-            continue
         if view.several:
             system = next(iter(parts)) if len(parts) == 1 else ""
             named = _parts(view, {"": parts[system]} if system else parts)
@@ -259,24 +197,7 @@ def answer_to(dataset: xr.Dataset) -> str:
     return " ".join(filter(None, map(answer_of, sections_of(dataset))))
 
 
-def _of_evaluation(tree: Any, reword: Reword, naming: Naming) -> list[Any]:
-    """Return the tables of a view of whole evaluations if one fits, else the usual table."""
-    for _, dataset in datasets(tree):
-        view = _view_of(dataset, _WHOLE)
-        if view is not None:
-            if view.name == "section":
-                found = dict(datasets(tree, once=True))
-                return [TerminalDocument(_section(view, found), _vocabulary_of(tree), naming)]
-            return _tables(view, {"": tree}, reword, naming)
-    return [TerminalDocument(evaluation(tree), _vocabulary_of(tree), naming)]
-
-
-def _vocabulary_of(tree: Any) -> str:
-    """Return the vocabulary of an evaluation."""
-    return next((words_of(dataset) for _, dataset in datasets(tree)), "lecture")
-
-
-def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
+def paper_table(results: Any, measures: Sequence[str] = ()) -> TerminalDocument:
     """Return the table of any result; of several systems, or `measures`, one row for each system.
 
     Raise :class:`DataError` if `results` are something else, or have no such measures.
