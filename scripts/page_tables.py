@@ -37,7 +37,7 @@ from bioeval.document import Text, page_of, tables
 from bioeval.document.core_messages import CORE
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import ARRAYS, FLAGS
-from bioeval.views.tables.registry import sections_of
+from bioeval.views.registry import sections_of
 from bioeval.views.writers.data import as_data, messages_data
 from bioeval.views.writers.html import as_html
 from bioeval.views.writers.latex import as_latex

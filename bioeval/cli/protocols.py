@@ -53,7 +53,7 @@ def command(card: str | None, check: bool, toml: bool, terms: str, **options: An
         else:
             show_json(cards[0].as_dict())
     elif card is None:
-        print_table(_Cards(cards), markup)
+        print_table(_listed(cards), markup)
     else:
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)
@@ -85,30 +85,15 @@ def _check(names: Sequence[str]) -> None:
             put(f"  to ship it with bioeval: {rule}\n")
 
 
-class _Cards:
-    """The cards, one per line, or on several lines each in a narrow terminal."""
+def _listed(cards: list[Any]) -> Any:
+    """Return the cards as a document: one per line, or on several lines in a narrow terminal."""
+    from bioeval.document import Column, Section, Table
+    from bioeval.views.writers.terminal import TerminalDocument
 
-    def __init__(self, cards: list[Any]):
-        self.cards = cards
-
-    def __rich_console__(self, console: Any, options: Any) -> Any:
-        """Yield a table, or the lines of each card."""
-        from rich.text import Text
-
-        from bioeval.views.tables.layout import indented, plain_table
-
-        names = max(len(card.name) for card in self.cards)
-        layouts = max(len(card.layout) for card in self.cards)
-        if names + layouts + 4 + _LEAST_TITLE <= options.max_width:
-            table = plain_table()
-            for head in ("protocol", "layout"):
-                table.add_column(head, no_wrap=True)
-            table.add_column("what it is")
-            for card in self.cards:
-                table.add_row(card.name, card.layout, card.title)
-            yield table
-            return
-        for card in self.cards:
-            yield Text(card.name)
-            yield indented(Text(f"for {card.layout}", style="dim"))
-            yield indented(Text(card.title))
+    columns = (
+        Column("protocol", "protocol"),
+        Column("layout", "layout"),
+        Column("title", "what it is"),
+    )
+    rows = [(card.name, card.layout, card.title) for card in cards]
+    return TerminalDocument(Section("protocols", "", (Table("protocols", columns, rows),)))

@@ -22,7 +22,7 @@ from bioeval.cli.outputs import (
     write_csv,
     write_results,
 )
-from bioeval.document import is_doubt, messages_of_result
+from bioeval.document import Section, is_doubt, messages_of_result, say
 from bioeval.views.registry import sections_of
 from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
 from bioeval.views.sections.rows import precision_of_queries

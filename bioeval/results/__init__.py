@@ -4,19 +4,6 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
-    "bioeval.results.blocks": (
-        "Block",
-        "DataHeader",
-        "FactList",
-        "Intervals",
-        "Note",
-        "ResultsBySystem",
-        "Sentence",
-        "Table",
-        "Terms",
-        "Title",
-        "Warnings",
-    ),
     "bioeval.results.dataset": (
         "Scalars",
         "Variables",

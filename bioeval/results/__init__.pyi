@@ -1,18 +1,5 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
-from bioeval.results.blocks import (
-    Block as Block,
-    DataHeader as DataHeader,
-    FactList as FactList,
-    Intervals as Intervals,
-    Note as Note,
-    ResultsBySystem as ResultsBySystem,
-    Sentence as Sentence,
-    Table as Table,
-    Terms as Terms,
-    Title as Title,
-    Warnings as Warnings,
-)
 from bioeval.results.dataset import (
     Scalars as Scalars,
     Variables as Variables,

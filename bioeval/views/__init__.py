@@ -6,7 +6,13 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
     "bioeval.views.messages": ("sentence_about", "sentences", "warn_of_kind"),
-    "bioeval.views.sections.evaluation": ("details_of_task", "is_identification", "rows_of_task"),
+    "bioeval.views.registry": ("sections_of", "study_sections"),
+    "bioeval.views.sections.evaluation": (
+        "details_of_task",
+        "fusion_in_words",
+        "is_identification",
+        "rows_of_task",
+    ),
     "bioeval.views.sections.header": ("about", "alarms_of", "optimistic"),
     "bioeval.views.sections.summary": ("figures", "task_of_rates"),
     "bioeval.views.show": ("Shown",),

@@ -6,8 +6,10 @@ from bioeval.views.messages import (
     sentences as sentences,
     warn_of_kind as warn_of_kind,
 )
+from bioeval.views.registry import sections_of as sections_of, study_sections as study_sections
 from bioeval.views.sections.evaluation import (
     details_of_task as details_of_task,
+    fusion_in_words as fusion_in_words,
     is_identification as is_identification,
     rows_of_task as rows_of_task,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
-    from bioeval.views.writers.terminal import Form, TerminalDocument
+    from bioeval.views.writers.terminal import Form
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -139,7 +139,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     return paper_table(results, names).marked_up(form)
 
 
-def print_table(table: TerminalDocument, form: Form | None = None) -> None:
+def print_table(table: Any, form: Form | None = None) -> None:
     """Print a table on standard output, as text unless another form is given.
 
     Colours are left out in a pipe and where ``NO_COLOR`` is set; a table is as wide as the
@@ -182,7 +182,7 @@ class Shown:
         return table_of(self).html()
 
 
-def as_text(table: TerminalDocument, width: int) -> str:
+def as_text(table: Any, width: int) -> str:
     """Return a table as plain text."""
     from bioeval.views.writers.terminal import plain
 

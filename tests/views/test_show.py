@@ -24,7 +24,7 @@ from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.views.tables.html import as_html
 from bioeval.views.tables.layout import grid, indented, plain_table
-from bioeval.views.tables.registry import table_of
+from bioeval.views.registry import table_of
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 

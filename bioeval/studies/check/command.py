@@ -20,8 +20,6 @@ from bioeval.cli import (
 )
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from bioeval import Protocol, Scores
     from bioeval.studies.check.findings import DataCheck
 
@@ -38,22 +36,20 @@ class Findings(MoreOutputs):
         if scores.layout != "top-k":
             self._check = check_data(scores, protocol, read_scores=False)
 
-    def lines(self) -> list[Text]:
+    def lines(self) -> list[str]:
         """Return one line on the findings of the check, and doubtful labels themselves."""
         if self._check is None:
             return []
-        from rich.text import Text
-
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
         message = f"Labels and metadata: {self._check.in_words()}"
         if named:
             message += f" ({named})"
         message += "; run bioeval check for details"
-        lines = [Text("")]
+        lines = []
         for x in self._check.of("warning"):
             if x.check == "labels":
-                lines.append(Text(f"Labels: {x.message} ({x.where}); {x.remedy}"))
-        lines.append(Text(message, "bold red" if self._check.misleads else "dim"))
+                lines.append(f"Labels: {x.message} ({x.where}); {x.remedy}")
+        lines.append(message)
         return lines
 
     def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:

@@ -37,8 +37,7 @@ from bioeval.document import (
 )
 from bioeval.results import RuleOf, excluded
 from bioeval.studies.compare.measures import THIS_GALLERY
-from bioeval.views import written
-from bioeval.views.tables import fusion_in_words
+from bioeval.views import fusion_in_words, written
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {

@@ -87,10 +87,11 @@ from bioeval.views import (
     details_of_task,
     is_identification,
     optimistic,
+    sections_of,
+    study_sections,
     words_of,
 )
 from bioeval.views.plots import PLOTS
-from bioeval.views.tables import sections_of, study_sections
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
 _PIECE = 1 << 22  # bytes of a file that are read at a time

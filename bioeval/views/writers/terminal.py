@@ -13,7 +13,17 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls, wrapped
-from bioeval.document import Facts, Figure, Messages, Paragraph, Section, Table, Vocabulary, walk
+from bioeval.document import (
+    Facts,
+    Figure,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
+    Text,
+    Vocabulary,
+    walk,
+)
 from bioeval.document.blocks import Block
 from bioeval.views.writers.columns import PrintedColumn, printed_columns, sharing_widths
 from bioeval.views.writers.lines import Lines, Naming, python_naming

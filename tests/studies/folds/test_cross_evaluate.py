@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.results import expanded
 from bioeval.studies.folds.section import section
 from bioeval.tallies import fold_counts as partition, fold_counts as passes, fold_counts as sweep
-from bioeval.views.tables.registry import table_of
+from bioeval.views.registry import table_of
 from bioeval.views.writers.terminal import plain as as_text
 
 
