@@ -496,13 +496,13 @@ class SpreadDisplay(OneResultDisplay):
             zorder=4,
         )
         if width:
-            self._write_values(-0.015, place, row, [least], "right", Style.quiet, word="min")
-            self._write_values(1.015, place, row, [most], "left", Style.quiet, word="max")
-        self._write_values(MEAN, place + MIDDLE, row, [mean], "left", Style.text, fontweight="bold")
+            self._number(-0.015, place, row, [least], "right", Style.quiet, word="min")
+            self._number(1.015, place, row, [most], "left", Style.quiet, word="max")
+        self._number(MEAN, place + MIDDLE, row, [mean], "left", Style.text, fontweight="bold")
         if np.isfinite([low, high]).all():
-            self._write_values(ENDS, place + MIDDLE, row, [low, high], "left", Style.text)
+            self._number(ENDS, place + MIDDLE, row, [low, high], "left", Style.text)
 
-    def _write_values(
+    def _number(
         self,
         x: float,
         y: float,

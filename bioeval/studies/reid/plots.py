@@ -270,7 +270,7 @@ class RankedListsDisplay(Display):
                     linestyle=Style.dash(k),
                     zorder=3,
                 )
-        self._write_measures(ax, places)
+        self._write_names(ax, places)
         ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
         ax.set_ylim(rows - 0.4, -0.9)
         ax.set_xticks(np.arange(1, places + 1))
@@ -295,7 +295,7 @@ class RankedListsDisplay(Display):
         self._titled("Ranked lists", name, lines)
         return self
 
-    def _write_measures(self, ax: Axes, places: int) -> None:
+    def _write_names(self, ax: Axes, places: int) -> None:
         """Write the measures beside the lists, under what they are over."""
         heads = ["whole list", *(f"at {threshold_text(x)}" for x in self.thresholds)]
         for column, head in enumerate(heads):
