@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from bioeval.views.tables.layout import grid, plain_table
+from bioeval.views.tables.markup import as_markup, in_latex, in_markdown
 from hypothesis import given, strategies as st
 from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
 from rich.console import Group
@@ -13,8 +15,6 @@ from rich.text import Text
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.views.tables.layout import grid, plain_table
-from bioeval.views.tables.markup import as_markup, in_latex, in_markdown
 
 
 def street(seed: int) -> be.Scores:

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
+from bioeval.views.tables.html import as_html
+from bioeval.views.tables.layout import grid, indented, plain_table
 from marked_up import latex_tables, markdown_tables
 from result_text import as_text
 from rich.console import Group
@@ -22,8 +24,6 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.views.tables.html import as_html
-from bioeval.views.tables.layout import grid, indented, plain_table
 from bioeval.views.registry import table_of
 
 EVIL = "<script>alert(1)</script>\x1b[31m"

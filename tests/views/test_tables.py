@@ -8,15 +8,15 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from bioeval.views.tables.layout import fvc_name
+from bioeval.views.tables.result_table import ResultTable
+from bioeval.views.tables.sections import fusion_in_words
 from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tallies.points import per_cent
-from bioeval.views.tables.layout import fvc_name
-from bioeval.views.tables.result_table import ResultTable
-from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.tasks import datasets
 from bioeval.views.terms import in_terms
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -408,7 +409,7 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Te
     one, name = of_first[0], Label(next(iter(first)))
     scalar = scalar_registry().compared[str(one["scalar"].item())]
     target = float(one["target"])
-    places = {} if math.isnan(target) else {"target": target}
+    places: dict[str, Any] = {} if math.isnan(target) else {"target": target}
     at = {"task": "comparison", "system": compared[0].system, "measure": one["measure"].item()}
     value = cell_of_scalar(scalar, float(one["value_a"]), variable="value_a", at=at)
     is_smallest = all(bool(other["value_a"] <= other["value_b"]) for other in of_first)

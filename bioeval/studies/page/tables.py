@@ -79,9 +79,9 @@ class TaskParts:
     ) -> Table | None:
         """Return a table of rows, each with the part that it is of; None without any."""
         keys = self._keys
-        body = []
+        body: list[list[Text | None]] = []
         for part, cells in rows:
-            of = {"system": Label(part.system), "templates": part.templates}
+            of: dict[str, Text] = {"system": Label(part.system), "templates": part.templates}
             body.append([*(of[key.name] for key in keys), *cells])
         if not body:
             return None
@@ -185,10 +185,10 @@ def live_value(at: LiveRow, name: str) -> Quantity:
 
 def live_count(at: LiveRow, name: str) -> Quantity:
     """Return a count at the row where the page opens; a mean of counts has decimals."""
-    value, more = at.value(name), {"variable": name, "at": _moves(at)}
+    value, place = at.value(name), _moves(at)
     if at.part.dataset[name].dtype.kind in "iu":
-        return Count(value, **more)
-    return Number(value, decimals=2, **more)
+        return Count(value, variable=name, at=place)
+    return Number(value, variable=name, at=place)
 
 
 def live_threshold(at: LiveRow) -> Score:
@@ -303,7 +303,7 @@ def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Text |
 
 def cost_table(section: TaskParts) -> Table | None:
     """Return the smallest costs of the parts of a section, with what they are of."""
-    headings = {
+    headings: dict[str, Text] = {
         "cost_prior": "genuine attempts, proportion",
         "cost_miss": say("cost of a {false reject}"),
         "cost_false_accept": say("cost of a {false accept}"),
@@ -342,7 +342,7 @@ def figure_table(section: TaskParts) -> Table | None:
             if variable.dims or variable.dtype.kind not in "iufb" or name in ends:
                 continue
             meaning = str(variable.attrs.get("long_name", ""))
-            cells = [Label(name), _figure(part, str(name)), Label(meaning)]
+            cells: list[Text | None] = [Label(name), _figure(part, str(name)), Label(meaning)]
             by_name.setdefault(str(name), []).append((part, cells))
     rows = [row for of_name in by_name.values() for row in of_name]
     columns = [

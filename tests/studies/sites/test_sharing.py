@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from bioeval.views.tables.sections import section
 from hypothesis import given, settings, strategies as st
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.run_outputs import task_document
 from bioeval.studies.sites.results import folded_queries
-from bioeval.views.tables.sections import section
 
 GRID = np.linspace(1, 6, 21)
 
