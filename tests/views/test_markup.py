@@ -6,15 +6,14 @@ import re
 
 import numpy as np
 import pytest
-from bioeval.views.tables.layout import grid, plain_table
-from bioeval.views.tables.markup import as_markup, in_latex, in_markdown
 from hypothesis import given, strategies as st
 from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
-from rich.console import Group
-from rich.text import Text
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.document import Column, Fact, Facts, Label, Missing, Number, Rate, Section, Table
+from bioeval.views.writers.latex import LatexLines, as_latex
+from bioeval.views.writers.markdown import MarkdownLines, as_markdown
 
 
 def street(seed: int) -> be.Scores:
@@ -31,26 +30,28 @@ EVIL = r"\input{x}_%&#$~^|<b>[1](u)`*"
 
 @given(st.text("ab1 %&#$_{}\\~^|<>=[]()`*.±×"))
 def test_escaped_text_shows_the_text(text):
-    assert of_latex(in_latex(text)) == text
-    assert of_markdown(in_markdown(text)) == text
+    assert of_latex(LatexLines().literal(text)) == text
+    assert of_markdown(MarkdownLines().literal(text)) == text
 
 
 def test_numbers_are_set_as_numbers():
-    assert in_latex("-0.5 % to 1-2, EER, %") == r"$-$0.5\,\% to 1-2, EER, \%"
-    assert in_latex("0.1 - 9.5, [-1.0, +2.0]") == "0.1 -- 9.5, [$-$1.0, +2.0]"
+    lines = LatexLines()
+    assert lines.write(Number(-0.5, decimals=1)) == "$-$0.5"
+    assert lines.write(Rate(0.005)) == r"0.5\,\%"
+    difference = Number(-0.1, (-1.0, 2.0), decimals=1, difference=True)
+    assert lines.write(difference) == "$-$0.1 [$-$1.0, +2.0]"
 
 
 def test_a_hostile_label_is_text():
-    table = plain_table(["", "value", "", "note"])
-    table.add_row(EVIL, "3.10 %", "", "[x]")
-    table.add_row("[1] a\nb", "n/a", "", Text("-"))
-    shown = Group(Text(f"# {EVIL}\x1b[2J"), grid([("Name", EVIL), ("-", "a warning")]), table)
-    rows = [["", "value", "note"], [EVIL, "3.10 %", "[x]"], ["[1] a b", "n/a", "-"]]
-    latex, markdown = (as_markup(shown, form) for form in ("latex", "markdown"))
-    assert latex_tables(latex) == markdown_tables(markdown) == [rows]
-    assert r"\begin{tabular}{lrl}" in latex and "\n{}[1] a b" in latex
-    assert "\x1b" not in latex + markdown and markdown.startswith(r"\# ")
-    assert "\n- a warning" in markdown and "\n% a warning" in latex
+    rows = [(Label(EVIL), Rate(0.031), "[x]"), (Label("[1] a"), Missing(), "-")]
+    columns = (Column("name"), Column("value", "value"), Column("note", "note"))
+    blocks = (Facts((Fact("Name", Label(f"{EVIL}\x1b[2J")),)), Table("t", columns, rows))
+    shown = Section("s", Label(f"# {EVIL}"), blocks)
+    expected = [["", "value", "note"], [EVIL, "3.10 %", "[x]"], ["[1] a", "n/a", "-"]]
+    latex, markdown = as_latex(shown), as_markdown(shown)
+    assert latex_tables(latex) == markdown_tables(markdown) == [expected]
+    assert r"\begin{tabular}{lrl}" in latex and "\n{}[1] a" in latex
+    assert "\x1b" not in latex + markdown
 
 
 def test_a_row_for_each_system():

@@ -12,19 +12,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
-from bioeval.views.tables.html import as_html
-from bioeval.views.tables.layout import grid, indented, plain_table
 from marked_up import latex_tables, markdown_tables
 from result_text import as_text
-from rich.console import Group
-from rich.text import Text
 from shown import SHOWN, WHO, square, street
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
+from bioeval.document import Column, Fact, Facts, Label, Rate, Section, Strong, Table
 from bioeval.views.registry import table_of
+from bioeval.views.writers.html import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 
@@ -71,7 +69,7 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     text = capsys.readouterr().out
     assert expected in re.sub(r"\s+", " ", text), text
     assert len(text.splitlines()) > 3
-    page = as_html(table_of(found))
+    page = table_of(found).html()
     assert ("<table>" in page or name == "extrapolate_far") and "<pre" not in page
     assert latex_tables(be.to_latex(found)) == markdown_tables(be.to_markdown(found))
     # Both have the same words; a table may be divided in another way where it has more room.
@@ -161,19 +159,18 @@ def test_a_notebook_displays_html(monkeypatch, capsys):
 
 
 def test_html_has_the_styles_and_the_numbers_of_a_table():
-    table = plain_table(["", "value"])
-    table.add_row("<EER>", Text("2.5 %", "bold"))
-    filled = plain_table([""])
-    filled.add_column("     value", no_wrap=True)
-    for value in ("  2.78 % [1, 2]", " 16.11 %       "):
-        filled.add_row("x", value)
-    page = as_html(Group(Text("A", "bold"), Text(""), indented(table), grid([("n", "t")]), filled))
-    assert "<p><b>A</b></p><hr>" in page
-    assert '<th scope="row">&lt;EER&gt;</th><td class="r"><b>2.5 %</b></td>' in page
-    assert '<th scope="col" class="r"><i>value</i></th>' in page
-    assert "<i>n</i></th><td>t</td>" in page
+    rows = [
+        (Label("<EER>"), Strong("better"), Rate(0.0278, (0.01, 0.02))),
+        ("x", None, Rate(0.1611)),
+    ]
+    columns = (Column("measure"), Column("verdict"), Column("value", "value"))
+    facts = Facts((Fact("n", "t"), Fact("empty", "")))
+    page = as_html(Section("a", "A", (facts, Table("t", columns, rows))))
+    assert '<p class="t"><b>A</b></p>' in page and "empty" not in page
+    assert '<th scope="row">&lt;EER&gt;</th><td><b>better</b></td>' in page
+    assert "<i>value</i></th>" in page and "<i>n</i></th><td>t</td>" in page
     # Digits stand below digits: a blank before them is as wide as one.
-    assert ">\u20072.78 % [1, 2]</td>" in page and ">16.11 %</td>" in page
+    assert ">\u20072.78 % [1.00, 2.00]</td>" in page and ">16.11 %" in page
 
 
 # ------------------------------------------------------------------------ scores in a notebook

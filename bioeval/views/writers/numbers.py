@@ -194,6 +194,8 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     """
     if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
         return printed(cell)
+    if cell.interval is not None:  # in as many decimals as its limits
+        return printed(cell, decimals_between(cell.value, rates, decimals_of_rate(cell)))
     value = 100 * cell.value
     distance = 100 * min(abs(cell.value), abs(1 - cell.value))
     least = max(0, 2 - math.floor(math.log10(distance))) if distance > 0 else 0
@@ -201,7 +203,7 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return Printed(text, "%", _limits(cell, f".{max(2, least)}f", 100), cell.bound)
+    return Printed(text, "%", None, cell.bound)
 
 
 def _limits(
