@@ -101,7 +101,7 @@ def test_the_text_is_that_of_the_command(line, call, wide, capsys, tmp_path, mon
 def test_several_results_are_shown_by_name(wide, capsys):
     be.show({"left": be.gom(street()), "gom": be.gom(street())})
     text = capsys.readouterr().out
-    assert re.search(r"^left ", text, re.M) and re.search(r"^gom ", text, re.M)
+    assert re.search(r"^  left ", text, re.M) and re.search(r"^  gom ", text, re.M)
     be.show({"one": be.verification(square()), "two": be.evaluate(square())})
     text = capsys.readouterr().out
     assert "one: verification, single-template" in text and "two: open-set" in text
