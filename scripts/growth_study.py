@@ -88,6 +88,7 @@ CASES = {
     "morphing": Case("morphing m.npz --threshold 4 --kind distance", 2000),
     "tracking": Case("tracking gt.txt tracks.txt", 1000, 2, "frames"),
     "tally": Case("tally s.npz --out new.tally --force", 2000),
+    "explain-message": Case("explain-message rejects-all", 1, 1, "none: no data"),
     "best-mates": Case("best-mates s.npz --out new.npz --force", 2000),
     "merge": Case("merge t.tally", 2000, 2, "probes"),
     "protocols": Case("protocols", 1, 1, "none: no data"),

@@ -93,7 +93,7 @@ def _listed(cards: list[Any]) -> Any:
     columns = (
         Column("protocol", "protocol"),
         Column("layout", "layout"),
-        Column("title", "what it is"),
+        Column("title"),
     )
     rows = [(card.name, card.layout, card.title) for card in cards]
     return TerminalDocument(Section("protocols", "", (Table("protocols", columns, rows),)))

@@ -89,10 +89,10 @@ def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
     <BLANKLINE>
     \begin{tabular}{lrr}
     \toprule
-              & EER, \% &     AUC \\
+              &      EER &     AUC \\
     \midrule
-    ours      &    0.00 & 1.00000 \\
-    theirs\_2 &    0.00 & 1.00000 \\
+    ours      & 0.00\,\% & 1.00000 \\
+    theirs\_2 & 0.00\,\% & 1.00000 \\
     \bottomrule
     \end{tabular}
     <BLANKLINE>
@@ -117,9 +117,9 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
     >>> print(be.to_markdown({"ours": be.verification(scores)}, measures=["EER", "AUC"]))
     **Verification, single-template**
     <BLANKLINE>
-    |      | EER, % |     AUC |
+    |      |    EER |     AUC |
     | :--- | -----: | ------: |
-    | ours |   0.00 | 1.00000 |
+    | ours | 0.00 % | 1.00000 |
     <BLANKLINE>
     The thresholds of EER and FAR targets were chosen on these data, ...
     <BLANKLINE>
@@ -152,7 +152,7 @@ def print_table(table: Any, form: Form | None = None) -> None:
         return
     if sys.stdout is not None and sys.stdout.isatty():
         with named_errors():
-            Console(highlight=False, emoji=False, markup=False).print(_Printable(table))
+            Console(highlight=False, emoji=False, markup=False).print(_Printable(table), crop=False)
         return
     put(as_text(table, pipe_width()))
 

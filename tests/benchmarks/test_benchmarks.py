@@ -21,10 +21,10 @@ from benchmarks.suite import OTHERS, SWEEPS, VERSUS, Report, run
 from benchmarks.table import END_MARK, TABLE_MARK, BenchTable, aim, json_lines, missed, with_table
 from benchmarks.timing import Contender, interleaved, most_threads
 from benchmarks.workbench import WORK, Workbench, streamed, without_auc
-from bioeval.views.tables.layout import plain
 
 from bioeval.base.errors import DataError
 from bioeval.cli import main
+from bioeval.views.writers.terminal import plain
 
 TINY = {
     "size": 60,

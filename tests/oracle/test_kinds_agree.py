@@ -60,7 +60,15 @@ TASKS = ("verification", "open_set", "closed_set", "evaluate")
 #: Public calls that take no scores, or have another meaning by kind.
 OTHERS = {
     *("datasets", "load", "parse_names", "partition", "plot", "save", "scalar", "show", "simulate"),
-    *("simulate_embeddings", "stats", "to_latex", "to_markdown", *offered("OTHER_CALLS")),
+    *(
+        "messages",
+        "simulate_embeddings",
+        "stats",
+        "to_frame",
+        "to_latex",
+        "to_markdown",
+        *offered("OTHER_CALLS"),
+    ),
 }
 
 

@@ -8,15 +8,15 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from bioeval.views.tables.layout import fvc_name
-from bioeval.views.tables.result_table import ResultTable
-from bioeval.views.tables.sections import fusion_in_words
 from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tallies.points import per_cent
+from bioeval.views.registry import table_of
+from bioeval.views.sections.evaluation import fusion_in_words
+from bioeval.views.sections.rows import fvc_name
 from bioeval.views.tasks import datasets
 from bioeval.views.terms import in_terms
 
@@ -343,7 +343,7 @@ def test_names_are_not_markup():
     scores = be.Scores(np.eye(2), [1, 2], name="[red]:smile:[/]")
     assert row(as_text(be.closed_set(scores)), "System") == "System [red]:smile:[/]"
     stream = io.StringIO()
-    Console(file=stream, force_terminal=True, width=80).print(ResultTable(be.closed_set(scores)))
+    Console(file=stream, force_terminal=True, width=80).print(table_of(be.closed_set(scores)))
     assert "[red]:smile:[/]" in stream.getvalue()
 
 
@@ -367,7 +367,7 @@ def test_thresholds(value, text):
 
 def test_targets():
     assert [per_cent(x) for x in (0.1, 0.01, 1e-6, 0.025)] == ["10 %", "1 %", "0.0001 %", "2.5 %"]
-    assert [fvc_name(x) for x in (0.01, 0.001, 0.02, 0.1)] == [" (FMR100)", " (FMR1000)", "", ""]
+    assert [fvc_name(x) for x in (0.01, 0.001, 0.02, 0.1)] == ["FMR100", "FMR1000", "", ""]
 
 
 @pytest.mark.parametrize("width", [20, 40, 100])

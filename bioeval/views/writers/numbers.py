@@ -56,7 +56,7 @@ def decimals_of_rate(rate: Rate) -> int:
     """
     if rate.decimals is not None:
         return rate.decimals
-    if not rate.is_defined:
+    if not math.isfinite(rate.value):
         return 2
     if rate.deviation is not None and not math.isnan(rate.deviation):
         spread = 100 * rate.deviation

@@ -122,8 +122,9 @@ class TerminalDocument:
     def _block(self, block: Block, lines: Lines, width: int) -> Iterator[RenderableType]:
         match block:
             case Paragraph():
-                if text := lines.write(block.text):
-                    yield _text(text, _STYLES[block.role])
+                for line in wrapped(lines.write(block.text), width):  # a path stays whole
+                    if line:
+                        yield _text(line, _STYLES[block.role], whole=True)
             case Facts():
                 yield from self._facts(block, lines, width)
             case Table():
@@ -170,7 +171,7 @@ def plain(renderable: Any, width: int) -> str:
     """Return what rich prints as plain text."""
     stream = io.StringIO()
     options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
-    Console(file=stream, width=width, color_system=None, **options).print(renderable)
+    Console(file=stream, width=width, color_system=None, **options).print(renderable, crop=False)
     text = without_controls(stream.getvalue())
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
@@ -185,9 +186,9 @@ def _stands_apart(block: Block) -> bool:
     return isinstance(block, Section | Messages | Facts)
 
 
-def _text(text: str, style: str = "") -> RichText:
-    """Return text for rich, bold between the marks of bold letters."""
-    written = RichText("", style)
+def _text(text: str, style: str = "", whole: bool = False) -> RichText:
+    """Return text for rich, bold between the marks of bold letters; a `whole` line is not broken."""
+    written = RichText("", style, no_wrap=whole, overflow="ignore" if whole else None)
     for i, part in enumerate(text.replace(_PLAIN, _BOLD).split(_BOLD)):
         written.append(part, "bold" if i % 2 else None)
     return written

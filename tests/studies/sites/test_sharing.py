@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from bioeval.views.tables.sections import section
 from hypothesis import given, settings, strategies as st
 
 import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.run_outputs import task_document
 from bioeval.studies.sites.results import folded_queries
+from bioeval.views import rows_of_task, written
 
 GRID = np.linspace(1, 6, 21)
 
@@ -346,7 +346,7 @@ def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():
     np.testing.assert_array_equal(result.cmc, [np.nan, np.nan, whole[2], np.nan, whole[4]])
     np.testing.assert_array_equal(result.cmc_at_least, [0, 0, whole[2], whole[2], whole[4]])
     np.testing.assert_array_equal(result.cmc_at_most, [whole[2]] * 3 + [whole[4]] * 2)
-    rows = {row.measure: row.value for row in section(result).rows}
+    rows = {written(row.label): row.value.value for row in rows_of_task(result)}
     assert rows["Rank 1, at least"] == 0 and rows["Rank 1, at most"] == whole[2]
     assert rows["Rank 5"] == whole[4]
     assert task_document(result)["ranks"][0]["cmc_at_most"] == whole[2]

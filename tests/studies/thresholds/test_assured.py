@@ -7,12 +7,12 @@ import math
 import naive_promise as twin
 import numpy as np
 import pytest
-from bioeval.views.tables import answer_to
 
 import bioeval as be
 from bioeval.studies.assurance import promise
 from bioeval.studies.assurance.pairs_of_people import PairShares
 from bioeval.studies.thresholds.section import refusal_of as refused
+from bioeval.views.registry import answer_to
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}

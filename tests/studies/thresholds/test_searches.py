@@ -7,10 +7,10 @@ import math
 import naive_promise as twin
 import numpy as np
 import pytest
-from bioeval.views.tables import answer_to
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.views.registry import answer_to
 
 SHORT = {"task": "open_set", "folds": 3, "repeats": 1, "replicates": 200}
 
