@@ -24,7 +24,6 @@ _NAMES: NamesByModule = {
         "nearest_name",
         "printable",
         "received",
-        "renamed",
         "require_choice",
         "short_name",
     ),

@@ -20,7 +20,6 @@ from bioeval.base.errors import (
     nearest_name as nearest_name,
     printable as printable,
     received as received,
-    renamed as renamed,
     require_choice as require_choice,
     short_name as short_name,
 )

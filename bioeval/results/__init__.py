@@ -25,17 +25,14 @@ _NAMES: NamesByModule = {
     "bioeval.results.query_means": ("MatchCurve", "QueryMean", "QueryMeasures"),
     "bioeval.results.support": (
         "ComparedPeople",
-        "KIND_DOUBTS",
         "KindVerdict",
         "RuleOf",
         "support_messages",
     ),
     "bioeval.results.threshold_lookup": ("ResultThresholds",),
     "bioeval.results.words": (
-        "decimals_beside",
         "excluded",
         "in_one_precision",
-        "number",
         "percent",
         "threshold_text",
     ),

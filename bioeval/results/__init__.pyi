@@ -24,7 +24,6 @@ from bioeval.results.query_means import (
     QueryMeasures as QueryMeasures,
 )
 from bioeval.results.support import (
-    KIND_DOUBTS as KIND_DOUBTS,
     ComparedPeople as ComparedPeople,
     KindVerdict as KindVerdict,
     RuleOf as RuleOf,
@@ -32,10 +31,8 @@ from bioeval.results.support import (
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
 from bioeval.results.words import (
-    decimals_beside as decimals_beside,
     excluded as excluded,
     in_one_precision as in_one_precision,
-    number as number,
     percent as percent,
     threshold_text as threshold_text,
 )

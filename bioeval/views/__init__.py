@@ -5,7 +5,7 @@ from bioeval.base.lazy import NamesByModule, lazy_names
 #: What studies use of this package, by module.
 _NAMES: NamesByModule = {
     "bioeval.views.images": ("Images",),
-    "bioeval.views.messages": ("sentence_about", "sentences", "warn_of_kind"),
+    "bioeval.views.messages": ("sentence_about", "warn_of_kind"),
     "bioeval.views.registry": ("sections_of", "study_sections"),
     "bioeval.views.sections.evaluation": (
         "details_of_task",
@@ -29,7 +29,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.views.terms": ("term_translator", "words_of"),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
-    "bioeval.views.writers.data": ("columns_of_table", "rows_of_table"),
+    "bioeval.views.writers.data": ("as_data", "columns_of_table", "rows_of_table"),
     "bioeval.views.writers.columns": ("PrintedColumn", "printed_columns"),
     "bioeval.views.writers.html": ("HtmlLines",),
     "bioeval.views.writers.lines": ("Lines", "written"),

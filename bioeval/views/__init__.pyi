@@ -1,11 +1,7 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.views.images import Images as Images
-from bioeval.views.messages import (
-    sentence_about as sentence_about,
-    sentences as sentences,
-    warn_of_kind as warn_of_kind,
-)
+from bioeval.views.messages import sentence_about as sentence_about, warn_of_kind as warn_of_kind
 from bioeval.views.registry import sections_of as sections_of, study_sections as study_sections
 from bioeval.views.sections.evaluation import (
     details_of_task as details_of_task,
@@ -41,6 +37,7 @@ from bioeval.views.writers.columns import (
     printed_columns as printed_columns,
 )
 from bioeval.views.writers.data import (
+    as_data as as_data,
     columns_of_table as columns_of_table,
     rows_of_table as rows_of_table,
 )

@@ -266,7 +266,7 @@ def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
     """Warn where a query has more matches than fit into a list cut at rank K."""
-    from bioeval.views.messages import sentence_about
+    from bioeval.views import sentence_about
 
     for message in messages_of(result.attrs):
         if message.code == "more-matches-than-places":

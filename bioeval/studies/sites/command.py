@@ -264,7 +264,7 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[str, Any]:
     """Return the results of a tally as a document."""
     from bioeval.studies.sites.section import SiteFile, section
-    from bioeval.views.writers.data import as_data
+    from bioeval.views import as_data
 
     datasets = {node: tally.dataset(node) for node in tally.parts}
     return {

@@ -110,7 +110,7 @@ Disclosure = tuple[str, Text]
 
 def in_sentences(disclosures: Iterable[Disclosure]) -> list[str]:
     """Return what a file discloses, one line each."""
-    from bioeval.views.writers.lines import Lines
+    from bioeval.views import Lines
 
     lines = []
     for tasks, text in disclosures:
