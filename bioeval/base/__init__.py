@@ -45,7 +45,6 @@ _NAMES: NamesByModule = {
         "require_memory",
     ),
     "bioeval.base.panels": ("panel",),
-    "bioeval.base.plugins": ("offered_value",),
     "bioeval.base.progress": (
         "report",
         "reported_to",

@@ -41,7 +41,6 @@ from bioeval.base.memory import (
     require_memory as require_memory,
 )
 from bioeval.base.panels import panel as panel
-from bioeval.base.plugins import offered_value as offered_value
 from bioeval.base.progress import (
     report as report,
     reported_to as reported_to,

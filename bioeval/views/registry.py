@@ -123,7 +123,7 @@ def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[st
 def table_of(results: Any, naming: Naming = python_naming) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
 
-    `naming` writes the names of arguments. Raise :class:`DataError` if `results` are something else.
+    `naming` writes the names of arguments. Raise :class:`DataError` for anything else.
     """
     sections = sections_of(results)
     section = sections[0] if len(sections) == 1 else Section("results", "", sections)

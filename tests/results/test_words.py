@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bioeval.document import Rate, say
-from bioeval.results import decimals_beside
+from bioeval.results.words import decimals_beside
 from bioeval.views import written
 
 

@@ -187,7 +187,7 @@ def _stands_apart(block: Block) -> bool:
 
 
 def _text(text: str, style: str = "", whole: bool = False) -> RichText:
-    """Return text for rich, bold between the marks of bold letters; a `whole` line is not broken."""
+    """Return text for rich, bold between its marks; a `whole` line is not broken."""
     written = RichText("", style, no_wrap=whole, overflow="ignore" if whole else None)
     for i, part in enumerate(text.replace(_PLAIN, _BOLD).split(_BOLD)):
         written.append(part, "bold" if i % 2 else None)
