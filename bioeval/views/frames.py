@@ -43,10 +43,10 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     >>> zoo = be.zoo(be.simulate(20, 4, random_state=1))
     >>> be.to_frame(zoo, table="animals")[["animal", "count"]]
           animal  count
-    0       dove      2
+    0       dove      0
     1       worm      1
-    2  chameleon      0
-    3    phantom      1
+    2  chameleon      2
+    3    phantom      2
     """
     import pandas as pd
 

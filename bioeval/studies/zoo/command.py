@@ -30,7 +30,9 @@ from bioeval.cli import (
 )
 @option("--permutations N", "Number of permutations of the tests.", click.IntRange(1), 2000)
 @output_options(
-    "results.nc, summary.json, table.txt and subjects.csv", "draw the plots", report=True
+    "results.nc, summary.json, table.txt and a CSV file of each table",
+    "draw the plots",
+    report=True,
 )
 @shared_options(
     seed="Random seed of the halves and permutations.",

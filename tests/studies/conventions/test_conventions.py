@@ -221,5 +221,7 @@ def test_the_command(tmp_path, capsys):
     assert main([*args, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     rows = document["readings"]
-    assert rows[0]["agrees"] == "rounded" and rows[0]["eer"] == pytest.approx(base.eer[0], abs=1e-3)
+    assert rows[0]["agrees"] == "rounded" and rows[0]["eer"] == pytest.approx(
+        float(base.eer[0]), abs=1e-3
+    )
     assert document["verdict"] in " ".join(output.split())

@@ -117,7 +117,7 @@ def test_intervals_by_subject(scores, tmp_path):
     done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
     message = " ".join(done.stdout.split())
     assert (
-        "for the pooled rate by subject-jackknife for new people (without a pooled rate" in message
+        "of the pooled rate by subject-jackknife for new people; without a pooled rate, " in message
     )
 
 

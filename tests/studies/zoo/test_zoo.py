@@ -454,7 +454,8 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
             assert document[name] == pytest.approx(variable.item()), name
         elif variable.dims == ("subject",):
             assert [one[name] for one in document["subjects"]] == variable.values.tolist()
-    assert document["animals"]["dove"]["count"] == ds.animal_count.sel(animal="dove")
+    assert document["animals"][0]["animal"] == "dove"
+    assert document["animals"][0]["count"] == ds.animal_count.sel(animal="dove")
     assert main([*given, "--out", str(out), "--plots"]) == 0
     text = capsys.readouterr().out
     line = next(x for x in text.splitlines() if "false accepts, by probe" in x)
@@ -462,7 +463,8 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.2f}"]
     assert "chosen on the same data; errors there are optimistic" in text
     assert sorted(path.name for path in out.iterdir()) == [
-        "lorenz.png", "results.nc", "subjects.csv", "summary.json", "table.txt", "zoo.png",
+        "animals.csv", "errors.csv", "lorenz.png", "most_errors.csv", "results.nc", "subjects.csv",
+        "summary.json", "table.txt", "tests.csv", "zoo.png",
     ]  # fmt: skip
     with open(out / "subjects.csv", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
