@@ -14,7 +14,7 @@ from bioeval.views.terms import in_terms
 NAME = "FAR-net DIR"
 
 
-@pytest.mark.parametrize("name", sorted({*PLOTS} - {"attack_det"}))  # names species alone
+@pytest.mark.parametrize("name", sorted({*PLOTS} - {"attack_det", "ranked_lists"}))
 @pytest.mark.slow
 def test_a_system_keeps_its_name_in_the_words_of_iso(name):
     """A rate of the same name is in these words."""
