@@ -1151,7 +1151,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["run"], "FNMR at FMR = 0", "FRR"),
         (["run", "--protocol", "course-kfold"], "FNMR, %", "FRR"),
         (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
-        (["gallery-size", "--sizes", "2,9"], "\nTPIR\n", "CMS"),
+        (["gallery-size", "--sizes", "2,9"], "\nTPIR by rank\n", "CMS"),
         (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )
