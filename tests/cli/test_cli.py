@@ -838,7 +838,7 @@ def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
     shuffled = _in_another_order(scale * made.values, made.probe_labels, kind)
     be.save(shuffled, tmp_path / "x.npz")
     found = be.check_data(shuffled)["kind"]
-    assert found.severity == "warning" and "chance" in found.message
+    assert found.severity == "warning" and "chance" in found.verdict.code
     said = found.message.partition(";")[0]
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
@@ -1136,7 +1136,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         more = ["--folds", 2, "--repeats", 1] if command == "threshold" else []
         for given, expected in (([], "faces:first"), (["--name", "old"], "old")):
             assert run(command, *read, *more, *given) == 0
-            assert re.search(rf"^System +{expected}$", capsys.readouterr().out, re.MULTILINE)
+            assert re.search(rf"^ *System +{expected}$", capsys.readouterr().out, re.MULTILINE)
             assert run(command, *read, *more, *given, "--json") == 0
             assert json.loads(capsys.readouterr().out)["system"] == expected
     be.save(be.simulate(4, 2, random_state=1), "plain.npz")
@@ -1151,7 +1151,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["run"], "FNMR at FMR = 0", "FRR"),
         (["run", "--protocol", "course-kfold"], "FNMR, %", "FRR"),
         (["threshold", "--folds", 2, "--repeats", 1, "--target", "far=0.1"], "FMR at most", "FRR"),
-        (["gallery-size", "--sizes", "2,9"], "\nTPIR\n", "CMS"),
+        (["gallery-size", "--sizes", "2,9"], "\nTPIR by rank\n", "CMS"),
         (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )

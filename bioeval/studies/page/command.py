@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -72,7 +72,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         raise click.UsageError(f"{words[0]} needs scores; {saved[0]} holds results")
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
-        from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, grouped, parts_of
+        from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
 
         results_of: dict[str, Any] = {}
         rows: dict[str, Any] = {}
@@ -108,13 +108,13 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             target = _target(results_of)
             for extra in extras:
                 compared |= extra.of_all(read, results_of, target)
-        said = {}
+        said: dict[str, None] = {}
         if len(data) > 1:
             for extra in extras:
                 for called, text in extra.apart(read).items():
                     for node in results_of[called].leaves:
                         node.attrs[NOT_SHARED] = text
-            said = grouped(doubts_of_systems(parts_of(results_of)), itemgetter("text"))
+            said = dict.fromkeys(str(text) for _, text in doubts_of_systems(parts_of(results_of)))
         shown = {**results_of, **compared, **rows}
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
