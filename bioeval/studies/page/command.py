@@ -115,7 +115,9 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 for called, text in extra.apart(read).items():
                     for node in results_of[called].leaves:
                         node.attrs[NOT_SHARED] = text
-            said = dict.fromkeys(written(text) for _, text in doubts_of_systems(parts_of(results_of)))
+            said = dict.fromkeys(
+                written(text) for _, text in doubts_of_systems(parts_of(results_of))
+            )
         shown = {**results_of, **compared, **rows}
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
