@@ -73,6 +73,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
+        from bioeval.views.writers.lines import written
 
         results_of: dict[str, Any] = {}
         rows: dict[str, Any] = {}
@@ -114,7 +115,9 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                 for called, text in extra.apart(read).items():
                     for node in results_of[called].leaves:
                         node.attrs[NOT_SHARED] = text
-            said = dict.fromkeys(str(text) for _, text in doubts_of_systems(parts_of(results_of)))
+            said = dict.fromkeys(
+                written(text) for _, text in doubts_of_systems(parts_of(results_of))
+            )
         shown = {**results_of, **compared, **rows}
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
