@@ -123,6 +123,8 @@ def live_table(section: TaskParts, rows: list[LiveRow], state: LiveState) -> Tab
         Column("threshold", "threshold used"),
     ]
     where = list(moved.values())
+    if not where:
+        return None
     title = say("{title}: rates at the {where}", title=section.title, where=where[0])
     if len(where) > 1:
         title = say(
@@ -274,8 +276,10 @@ def target_table(section: TaskParts) -> Table | None:
 def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Text | None]:
     """Return a rate at a FAR target with its threshold, and what supports it."""
     dataset = part.dataset
-    ranked = "rank" in dataset[rate].dims
-    at = at_part(part, far_target=target, **({"rank": 1} if ranked else {}))
+
+    def at(name: str) -> dict[str, Any]:
+        ranked = "rank" in dataset[name].dims
+        return at_part(part, far_target=target, **({"rank": 1} if ranked else {}))
 
     def value(name: str) -> float:
         values = dataset[name]
@@ -285,18 +289,19 @@ def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Text |
     if f"{rate}_low" in dataset:
         interval = value(f"{rate}_low"), value(f"{rate}_high")
     total = attempts_of(part, "genuine_attempts") or None
-    threshold = expected = None
+    threshold = expected = expected_cell = None
     if "threshold_at_far" in dataset:
-        threshold = replace(
-            _used(value("threshold_at_far"), part), variable="threshold_at_far", at=at
-        )
+        name = "threshold_at_far"
+        threshold = replace(_used(value(name), part), variable=name, at=at(name))
     if "expected_false_accepts" in dataset:
-        expected = value("expected_false_accepts")
+        name = "expected_false_accepts"
+        expected = value(name)
+        expected_cell = Number(expected, None, name, at(name))
     return [
         say("{target:rate}", target=target),
-        Rate(value(rate), interval, rate, at, attempts=total),
+        Rate(value(rate), interval, rate, at(rate), attempts=total),
         threshold,
-        None if expected is None else Number(expected, None, "expected_false_accepts", at),
+        expected_cell,
         None if expected is None else support(target, expected, people_of(dataset)),
     ]
 

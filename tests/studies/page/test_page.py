@@ -101,9 +101,6 @@ def test_live_numbers_are_those_of_the_row_that_holds(tree, tmp_path):
     assert {"far", "frr", "gar", "grr", "fa", "fr", "ga", "gr"} <= {x["variable"] for x in live}
     for number in live:
         dataset = tree[number["task"]].to_dataset()
-        if number["variable"] == "threshold":
-            assert float(number["value"]) == at
-            continue
         if "threshold" in dataset.dims:
             dataset = dataset.sel(threshold=at, method="pad")
         values = dataset[number["variable"]]
@@ -258,6 +255,7 @@ def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, 
         text, _ = written(parts, tmp_path)
         text = " ".join(text.split())
         assert ('class="missed">*<' in text) == missed
+    text = re.sub("<[^>]+>", "", text)
     for said in (
         "The interval of FRR keeps the threshold fixed.",
         "The intervals include the uncertainty of the threshold for the FAR target.",
