@@ -254,7 +254,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert "FAR assured" in table
     assert "assured threshold, 90 % confidence, estimated" in table
     page = (tmp_path / "page.html").read_text()
-    assert "FAR at the assured threshold" in page
+    assert "FAR assured" in page
     tree = xr.open_datatree(tmp_path / "found" / "results.nc", engine="h5netcdf")
     kept = tree["folds/verification/single"]
     assert kept["assured_threshold"].values[0].tolist() == [
