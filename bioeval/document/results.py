@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,20 @@ _FAILED = {
 }
 
 
-def data_facts(results: ResultsBySystem, *more: Fact) -> Facts:
+def data_facts(
+    results: ResultsBySystem,
+    *more: Fact,
+    systems: Sequence[str] = (),
+    last: Sequence[Fact] = (),
+    indented: bool = True,
+) -> Facts:
     """Return the facts about the data of results: system, templates, scores and what is left out.
 
-    `more` are facts of a study; the terms of the other vocabulary come last.
+    `more` are facts of a study; the terms of the other vocabulary come behind them, and then the
+    `last` ones. The `systems` are those of `results` unless given.
     """
     attrs = next(iter(results.values())).attrs
-    systems = list(filter(None, results)) or [str(attrs.get("system", ""))]
+    names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
     kind, nan = str(attrs.get("kind", "")), str(attrs.get("nan_policy", ""))
     failed: Text = _FAILED.get(nan, "")
     if failed and "failed_comparisons" in attrs:
@@ -55,7 +62,7 @@ def data_facts(results: ResultsBySystem, *more: Fact) -> Facts:
         failed = say("{treated}; {number} failed", treated=failed, number=number)
     return Facts(
         (
-            Fact("System", Enumeration([Label(name) for name in systems], ""), "system"),
+            Fact("System", Enumeration(list(map(Label, filter(None, names))), ""), "system"),
             Fact("Data", _data(attrs)),
             Fact("Made of", Label(attrs.get("origin", "")), "origin"),
             Fact("Scores", _SCORES.get(kind, kind), "kind"),
@@ -64,8 +71,9 @@ def data_facts(results: ResultsBySystem, *more: Fact) -> Facts:
             Fact("Excluded", excluded({"": attrs}), "exclude"),
             *more,
             Fact("Terms", Vocabulary()),
+            *last,
         ),
-        indented=True,
+        indented=indented,
     )
 
 
@@ -116,18 +124,22 @@ def interval_note(
         )
 
 
-def _interval_method(attrs: Mapping[str, object]) -> Phrase:
+def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     """Return the method of a result's confidence intervals, and their population."""
-    more = [str(attrs["interval_method"])]
+    text = "{level:rate} interval, {method}"
+    arguments: dict[str, Any] = {
+        "level": float(attrs["confidence"]),
+        "method": str(attrs["interval_method"]),
+    }
     if attrs.get("interval_for"):
-        more.append(f"for {attrs['interval_for']}")
+        text += " for {population}"
+        arguments["population"] = str(attrs["interval_for"])
     if "replicates" in attrs:
-        more.append(f"({int(str(attrs['replicates'])):,} replicates)")
-    method = " ".join(more)
+        text += " ({replicates:count replicates})"
+        arguments["replicates"] = int(attrs["replicates"])
     if attrs.get("band") == "simultaneous":
-        method += ", simultaneous along curves"
-    level = f"{100 * float(str(attrs['confidence'])):g} %"
-    return say("{level} interval, {method}", level=level, method=method)
+        text += ", simultaneous along curves"
+    return say(text, **arguments)
 
 
 def result_messages(results: ResultsBySystem) -> Messages:

@@ -30,6 +30,7 @@ from bioeval import CardError, DataError, __version__
 from bioeval.base import printable, source_date
 from bioeval.document import (
     Fact,
+    Facts,
     Figure,
     Messages,
     Paragraph,
@@ -37,7 +38,6 @@ from bioeval.document import (
     Table,
     Term,
     Text,
-    Vocabulary,
     interval_note,
     is_doubt,
     messages_of_result,
@@ -376,15 +376,9 @@ class Page:
         words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
         of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
         shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
-        lines, found = self.writer.lines(), {}
         whole = Section("", "", shown, task="verification")
-        for fact in facts:
-            text = fact.text
-            if isinstance(text, Vocabulary):
-                found[fact.name] = lines.fact(text, whole)
-            else:
-                found[fact.name] = lines.write(text)
-        return {name: text for name, text in found.items() if text}
+        written = self.writer.lines().facts(Facts(facts), whole)
+        return {fact.name: text for fact, text in written}
 
     def remarks(self) -> list[str]:
         """Return what holds for all results: their intervals, and rates that are optimistic."""

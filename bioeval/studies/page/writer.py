@@ -231,9 +231,8 @@ class PageWriter:
 
     def _facts(self, block: Facts, lines: Lines, whole: Section) -> str:
         rows = []
-        for fact in block.facts:
-            text = lines.fact(fact.text, whole)
-            if not text or fact.variable == "system" or isinstance(fact.text, Vocabulary):
+        for fact, text in lines.facts(block, whole):
+            if fact.variable == "system" or isinstance(fact.text, Vocabulary):
                 continue
             if (fact.name, text) in self.facts:
                 continue

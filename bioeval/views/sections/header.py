@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.document import (
-    Enumeration,
     Fact,
     Facts,
     Label,
     Text,
-    Vocabulary,
+    data_facts,
     is_doubt,
     messages_of_result,
     say,
 )
 from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.words import enumerated, excluded
+from bioeval.results.words import enumerated
 from bioeval.views.tasks import system_of, systems, value_of
 
 #: Caveat where operating points were selected on the evaluated data.
@@ -46,63 +43,19 @@ _TASKS_OF_COURSE = {
     "closed_set": "closed set",
 }
 
-_ACCEPTS = {
-    "distance": "distances, accepted at or below the threshold",
-    "similarity": "similarities, accepted at or above the threshold",
-    "llr": "log-likelihood ratios, accepted at or above the threshold",
-    "order": "order within each row; no thresholds",
-}
-
-_FAILURES = {
-    "reject": "failed comparisons are attempts that are always rejected",
-    "exclude": "failed comparisons are not attempts",
-}
-
 
 def about(results: Mapping[str, xr.Dataset]) -> Facts:
-    """Return the header of results: their system, data, scores and protocol."""
+    """Return the header of results by path: their system, data, scores and protocol."""
     if not results:
         return Facts(())
-    attrs = next(iter(results.values())).attrs
-    layout, kind = str(attrs.get("layout", "")), str(attrs.get("kind", ""))
-    names = list(filter(None, systems(results))) or [str(attrs.get("system", ""))]
-    failed: Text = _FAILURES.get(str(attrs.get("nan_policy", "")), "")
-    if failed and "failed_comparisons" in attrs:
-        count = int(attrs["failed_comparisons"])
-        failed = say("{policy}; {count:count} failed", policy=failed, count=count)
-    return Facts(
-        (
-            Fact("System", Enumeration(list(map(Label, filter(None, names))), ""), "system"),
-            Fact("Data", _data(attrs, layout) if layout else ""),
-            Fact("Made of", Label(str(attrs.get("origin", ""))), "origin"),
-            Fact("Scores", _ACCEPTS.get(kind, kind), "kind"),
-            Fact("Read", Label(str(attrs.get("reading", ""))), "reading"),
-            Fact("NaN", failed, "nan_policy"),
-            Fact("Excluded", excluded({"": attrs}), "exclude"),
-            Fact("Protocol", Label(str(attrs.get("protocol", ""))), "protocol"),
-            Fact("Terms", Vocabulary()),
-            Fact("Left out", left_out(results)),
-        )
+    protocol = str(next(iter(results.values())).attrs.get("protocol", ""))
+    return data_facts(
+        results,
+        Fact("Protocol", Label(protocol), "protocol"),
+        systems=list(filter(None, systems(results))) or [""],
+        last=[Fact("Left out", left_out(results))],
+        indented=False,
     )
-
-
-def _data(attrs: Mapping[str, Any], layout: str) -> str:
-    """Return the templates and the subjects of both sides in words."""
-    probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
-    templates = int(attrs.get("gallery_templates", 0))
-    gallery = int(attrs.get("gallery_subjects", 0))
-    if layout == "pairs":
-        return counted(probes, "pairs")
-    unknown = "" if subjects or gallery else "; subjects unknown"
-    if layout == "all-against-all" and probes == templates:
-        return f"{_of(probes, 'templates', subjects)}, all against all{unknown}"
-    compared = _of(probes, "probes", subjects), _of(templates, "gallery templates", gallery)
-    return f"{' against '.join(compared)}{unknown}"
-
-
-def _of(count: int, what: str, subjects: int) -> str:
-    people = f" of {counted(subjects, 'subjects')}" if subjects else ""
-    return counted(count, what) + people
 
 
 def left_out(results: Mapping[str, xr.Dataset]) -> str:

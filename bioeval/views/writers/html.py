@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bioeval.base.panels import safe
-from bioeval.document import Facts, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document import Facts, Messages, Paragraph, Section, Table
 from bioeval.document.blocks import Block
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
@@ -69,14 +69,9 @@ def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
             yield _paragraph(lines.write(block.text), block.role)
         case Facts():
             rows = []
-            for fact in block.facts:
-                if isinstance(fact.text, Vocabulary):
-                    text = lines.fact(fact.text, whole)
-                else:
-                    text = lines.write(fact.text)
-                if text:
-                    name = lines.literal(fact.name)
-                    rows.append(f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>')
+            for fact, text in lines.facts(block, whole):
+                name = lines.literal(fact.name)
+                rows.append(f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>')
             if rows:
                 yield f"<table><tbody>{''.join(rows)}</tbody></table>"
         case Table():

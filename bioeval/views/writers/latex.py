@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bioeval.base.errors import escaped
-from bioeval.document import Facts, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document import Facts, Messages, Paragraph, Section, Table
 from bioeval.document.blocks import Block
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
@@ -93,15 +93,8 @@ def _block(block: Block, lines: Lines, words: Lines, whole: Section) -> Iterator
         case Paragraph():
             yield _comments([words.write(block.text)])
         case Facts():
-            facts = []
-            for fact in block.facts:
-                if isinstance(fact.text, Vocabulary):
-                    text = words.fact(fact.text, whole)
-                else:
-                    text = words.write(fact.text)
-                if text:
-                    facts.append(f"{fact.name}: {text}")
-            yield _comments(facts)
+            facts = words.facts(block, whole)
+            yield _comments([f"{fact.name}: {text}" for fact, text in facts])
         case Table():
             if columns := printed_columns(block, lines):
                 yield _comments(map(words.write, (block.title, *block.details)))

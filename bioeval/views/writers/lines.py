@@ -32,7 +32,7 @@ from bioeval.document import (
     walk,
     word_for,
 )
-from bioeval.document.blocks import Block, Facts, Messages, Paragraph
+from bioeval.document.blocks import Block, Fact, Facts, Messages, Paragraph
 from bioeval.views.terms import TermTranslator
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_in_sentence
 
@@ -116,8 +116,6 @@ class Lines:
                 return self.message(text)
             case Enumeration():
                 return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
-            case Message():
-                return self.message(text)
             case Label():
                 return self.literal(escaped(text.text))
             case Labels():
@@ -168,11 +166,16 @@ class Lines:
             sentence = self.literal(TermTranslator(self.vocabulary, self.task)(text))
         return sentence
 
-    def fact(self, text: Text | Vocabulary, whole: Section) -> str:
-        """Return the text of a fact; the terms of the other vocabulary are those of `whole`."""
-        if isinstance(text, Vocabulary):
-            return self.literal(in_other_vocabulary(rates_shown(whole), self.vocabulary))
-        return self.write(text)
+    def facts(self, facts: Facts, whole: Section) -> list[tuple[Fact, str]]:
+        """Return the facts that have a text; the terms of the other vocabulary are of `whole`."""
+        written = []
+        for fact in facts.facts:
+            if isinstance(fact.text, Vocabulary):
+                terms = in_other_vocabulary(rates_shown(whole), self.vocabulary)
+                written.append((fact, self.literal(terms)))
+            else:
+                written.append((fact, self.write(fact.text)))
+        return [(fact, text) for fact, text in written if text]
 
 
 def written(text: Text, task: str = "", naming: Naming = python_naming) -> str:
@@ -222,7 +225,7 @@ def _texts(block: Block) -> Iterable[Any]:
             yield from (column.heading for column in block.columns)
             yield from block.details
             yield from block.notes
-            for row in block.rows:
+            for row in block.shown_rows:
                 yield from row
         case Section():
             yield block.title

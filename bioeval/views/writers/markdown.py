@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from bioeval.document import Facts, Messages, Paragraph, Section, Table, Vocabulary
+from bioeval.document import Facts, Messages, Paragraph, Section, Table
 from bioeval.document.blocks import Block
 from bioeval.views.writers.columns import PrintedColumn, printed_columns
 from bioeval.views.writers.lines import Lines, Naming, python_naming
@@ -61,16 +61,9 @@ def _block(block: Block, lines: Lines, whole: Section) -> Iterator[str]:
                 strong = block.role in ("answer", "warning")
                 yield f"**{text}**" if strong else _LINE_START.sub(r"\1\\", text)
         case Facts():
-            listed = []
-            for fact in block.facts:
-                if isinstance(fact.text, Vocabulary):
-                    text = lines.fact(fact.text, whole)
-                else:
-                    text = lines.write(fact.text)
-                if text:
-                    listed.append(f"- {lines.literal(fact.name)}: {text}")
-            if listed:
-                yield "\n".join(listed)
+            facts = lines.facts(block, whole)
+            if facts:
+                yield "\n".join(f"- {lines.literal(fact.name)}: {x}" for fact, x in facts)
         case Table():
             yield from _table(block, lines)
         case Messages():

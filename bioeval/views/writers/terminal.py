@@ -21,7 +21,6 @@ from bioeval.document import (
     Section,
     Table,
     Text,
-    Vocabulary,
     walk,
 )
 from bioeval.document.blocks import Block
@@ -137,14 +136,7 @@ class TerminalDocument:
                 return
 
     def _facts(self, block: Facts, lines: Lines, width: int) -> Iterator[RenderableType]:
-        rows = []
-        for fact in block.facts:
-            if isinstance(fact.text, Vocabulary):
-                text = lines.fact(fact.text, self.section)
-            else:
-                text = lines.write(fact.text)
-            if text:
-                rows.append((fact.name, text))
+        rows = [(fact.name, text) for fact, text in lines.facts(block, self.section)]
         if not rows:
             return
         if width < _LEAST_FACTS:
