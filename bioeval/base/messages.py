@@ -85,23 +85,10 @@ def from_json(text: str) -> list[Message]:
 
 
 def message_attrs(
-    found: Iterable[str | Message], attrs: Mapping[Any, Any] | None = None
+    found: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
-    """Return the attributes of a result with further messages, each once.
-
-    Sentences that have no code yet stay in the attribute ``warnings``.
-    """
-    attrs = attrs or {}
-    texts = str(attrs.get("warnings") or "").splitlines()
-    coded = messages_of(attrs)
-    for message in found:
-        if isinstance(message, str):
-            texts.append(message)
-        elif message.code:
-            coded.append(message)
-        else:
-            texts.append(str(message.arguments["sentence"]))
-    return {"warnings": "\n".join(filter(None, dict.fromkeys(texts))), ATTRIBUTE: as_json(coded)}
+    """Return the attribute of a result with its messages and further ones, each once."""
+    return {ATTRIBUTE: as_json([*messages_of(attrs or {}), *found])}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:

@@ -16,11 +16,9 @@ from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import ThresholdsOption, Value
 from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.command import F, option, option_group, reword
+from bioeval.cli.command import F, option, option_group
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from bioeval.scores.matrix import Scores
 
 
@@ -402,13 +400,6 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
             raise click.BadParameter(f"{name!r} is given twice", param_hint="'--meta'")
         columns[name] = key
     return columns
-
-
-def warnings_of(ds: xr.Dataset) -> list[str]:
-    """Return the sentences of the messages of a result with the options of the command."""
-    from bioeval.views.messages import sentences
-
-    return list(map(reword, sentences(ds)))
 
 
 def read_scores(

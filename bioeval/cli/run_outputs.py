@@ -56,7 +56,7 @@ _SHARED = (
 )
 
 #: Attributes that are in another place of the document, or in another form.
-_ELSEWHERE = (*_SHARED, "warnings", "messages", "bioeval_version", "report_ranks")
+_ELSEWHERE = (*_SHARED, "messages", "bioeval_version", "report_ranks")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")
@@ -258,7 +258,7 @@ def messages_by_task(results: Mapping[str, xr.Dataset], naming: Naming) -> list[
 
 def _fold_task(dataset: xr.Dataset, naming: Naming) -> dict[str, Any]:
     """Return the values of a task over all folds, and in each."""
-    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "warnings", "messages")
+    document = attributes_but(dataset, *_SHARED_OF_FOLDS, "bioeval_version", "messages")
     lines = Lines(naming=naming)
     document["messages"] = [message_data(x, lines) for x in messages_of_result(dataset)]
     for dim in ("rank", *TARGETS):

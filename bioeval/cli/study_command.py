@@ -23,7 +23,6 @@ from bioeval.cli.options import (
     require_method,
     system_name,
     take_reading,
-    warnings_of,
 )
 from bioeval.cli.outputs import Output, attributes_but, rows_over, take_out
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 #: Attributes that a document has in other words.
-_NOT_IN_DATA = ("bioeval_version", "warnings", "messages")
+_NOT_IN_DATA = ("bioeval_version", "messages")
 
 
 def _scalars(ds: xr.Dataset) -> dict[str, Any]:
@@ -200,7 +199,6 @@ class StudyCommand:
         return function(*value, **options)
 
     reword = staticmethod(reword)
-    warnings = staticmethod(warnings_of)
 
     def file_to_write(self, out: str) -> Path:
         """Return the path of a file to write, checked before anything is computed."""
@@ -256,12 +254,6 @@ class StudyCommand:
 
         return table_of(results, naming())
 
-    def document(self, ds: xr.Dataset, file: str = "") -> dict[str, Any]:
-        """Return the file, the attributes and the scalars of a result, warnings as a list."""
-        attrs = attributes_but(ds, *_NOT_IN_DATA)
-        attrs["warnings"] = warnings_of(ds)
-        return {"bioeval": __version__, "file": file or self.data, **attrs, **_scalars(ds)}
-
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV.
 
@@ -289,11 +281,6 @@ class StudyCommand:
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
             messages += messages_data(section, naming=naming())
         return {**document, "messages": messages}, csv
-
-    def described(self, ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
-        """Return the attributes and scalars of a result, its parts, and warnings as a list."""
-        attrs = attributes_but(ds, "warnings", "messages")
-        return {**attrs, **_scalars(ds), **parts, "warnings": warnings_of(ds)}
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
         """Return the scalars of a task, and its values at FAR targets and at some ranks."""

@@ -47,8 +47,6 @@ def page_of(entry: MessageType) -> MessagePage:
 
 def sentence_of(message: Message) -> Text:
     """Return the sentence of a message; an argument `task` says what its rates are of."""
-    if not message.code:  # a doubt in words, of a study that has no code for it
-        return str(message.arguments["sentence"])
     arguments = message.arguments
     return Phrase(catalogue()[message.code].sentence, arguments, _task_of(arguments))
 

@@ -163,8 +163,7 @@ def is_doubt(message: Message) -> bool:
 
 def messages_of_result(dataset: xr.Dataset | xr.DataTree) -> list[Message]:
     """Return the messages of a result."""
-    lines = str(dataset.attrs.get("warnings") or "").splitlines()
-    return [*messages_of(dataset.attrs), *(Message("", sentence=line) for line in lines if line)]
+    return messages_of(dataset.attrs)
 
 
 def people_and_attempts(subjects: int, genuine: int, impostor: int) -> Phrase:

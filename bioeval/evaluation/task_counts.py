@@ -51,7 +51,7 @@ class KindOfCounts(Protocol):
         counter: Any,
         reader: BlockReader,
         options: IntervalOptions,
-    ) -> xr.Dataset | Message | str:
+    ) -> xr.Dataset | Message:
         """Return the result with intervals, or why there are none; `counter` made the counts."""
 
 
@@ -102,6 +102,6 @@ class TaskCounts:
     ) -> xr.Dataset:
         """Return the result with confidence intervals, or a message; `counter` made the counts."""
         result = kind_of(self.tally.form).with_intervals(dataset, self, counter, reader, options)
-        if isinstance(result, Message | str):
+        if isinstance(result, Message):
             return dataset.assign_attrs(message_attrs([result], dataset.attrs))
         return result

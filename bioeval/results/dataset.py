@@ -248,7 +248,7 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
 
 
 def about_attrs(
-    about: Provenance, task: str, warnings: Iterable[str | Message]
+    about: Provenance, task: str, warnings: Iterable[Message]
 ) -> dict[str, str | int | float]:
     """Return the attributes of every result: data, options and messages."""
     shown = list(about.fingerprints[:4])

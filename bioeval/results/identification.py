@@ -100,7 +100,7 @@ class ClosedSetCounts:
         self,
         about: Provenance,
         options: Mapping[str, str | int | float],
-        notes: Iterable[str | Message] = (),
+        notes: Iterable[Message] = (),
     ) -> xr.Dataset:
         """Return the scalars with their provenance; notes are added to the messages."""
         messages = [*notes]
@@ -300,7 +300,7 @@ class OpenSetAttempts:
         self,
         about: Provenance,
         options: Mapping[str, Any],
-        notes: Iterable[str | Message],
+        notes: Iterable[Message],
         remarks: Iterable[Message],
     ) -> dict[str, str | int | float]:
         """Return the attributes of a result, with the subjects in the gallery of each search.
@@ -438,7 +438,7 @@ class OpenSetCounts:
         far_targets: np.ndarray,
         about: Provenance,
         options: Mapping[str, Any],
-        notes: Iterable[str | Message],
+        notes: Iterable[Message],
         remarks: Iterable[Message],
     ) -> xr.Dataset:
         """Return the result with its operating `points`; the rest as for the attributes."""

@@ -56,9 +56,10 @@ class EndValue:
     how: str  # how it differs from the others
     accepted: bool  # whether it is at the end that is accepted
 
+    #: What to do, as a template of a document.
     REMEDY: ClassVar[str] = (
-        'if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt) '
-        'or `nan="reject"`, or mask them'
+        "if comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
+        "attempt) or {arg.nan=reject}, or mask them"
     )
 
     @property

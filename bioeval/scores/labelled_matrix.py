@@ -132,7 +132,7 @@ class LabelledMatrix:
     _labelled = True
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result.
-    _remarks: tuple[str | Message, ...] = ()
+    _remarks: tuple[Message, ...] = ()
     #: Attack presentations that were left out, and the scores with them.
     _attacks_left_out = 0
     _attacked: Any = None

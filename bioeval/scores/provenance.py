@@ -19,7 +19,7 @@ T = TypeVar("T")
 _NO_MATE = "no-mate-in-gallery"
 
 
-def _notes(scores: Scores) -> list[str | Message]:
+def _notes(scores: Scores) -> list[Message]:
     """Return remarks on properties that are valid but often a mistake."""
     notes = list(scores._remarks)
     if are_pairs(scores):
@@ -73,7 +73,7 @@ class Provenance:
     probe_subjects: frozenset
     enrolled_subjects: frozenset
     fingerprints: tuple[str, ...]
-    notes: tuple[str | Message, ...] = ()
+    notes: tuple[Message, ...] = ()
     origin: str = ""
     metric: str = ""  # that of bioeval by which scores were computed from embeddings
     gallery: str = ""
@@ -199,7 +199,7 @@ def pairs_of_people(left: int, right: int, people: int) -> int:
     return left * right - both - both * (both - 1) // 2
 
 
-def _lacks_mates(note: str | Message) -> bool:
+def _lacks_mates(note: Message) -> bool:
     return isinstance(note, Message) and note.code == _NO_MATE
 
 

@@ -156,7 +156,7 @@ class IntervalOptions:
         dataset: xr.Dataset,
         limits_by_name: LimitsByName,
         names: Mapping[str, Name],
-        remarks: Sequence[str | Message],
+        remarks: Sequence[Message],
         inside: Mapping[str, np.ndarray] | None = None,
     ) -> xr.Dataset:
         """Return a dataset with limits of its variables, as `names` describe them, and warnings.

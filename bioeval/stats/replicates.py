@@ -202,7 +202,7 @@ def with_limits(
     names: Mapping[str, Name],
     inside: Mapping[str, np.ndarray],
     attrs: Mapping[str, Any],
-    remarks: Sequence[str | Message],
+    remarks: Sequence[Message],
 ) -> xr.Dataset:
     """Return a dataset with confidence limits of its variables, more attributes, and warnings."""
     over = {name: tuple(map(str, dataset[name].dims)) for name in {**limits_by_name, **inside}}

@@ -27,7 +27,7 @@ _NAMES: NamesByModule = {
         "unit_of",
         "value_of",
     ),
-    "bioeval.views.terms": ("term_translator", "words_of"),
+    "bioeval.views.terms": ("words_of",),
     "bioeval.views.thumbnails": ("Thumbnail", "pictures_of_templates"),
     "bioeval.views.writers.data": ("as_data", "columns_of_table", "rows_of_table"),
     "bioeval.views.writers.columns": ("PrintedColumn", "printed_columns"),

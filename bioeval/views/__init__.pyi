@@ -27,7 +27,7 @@ from bioeval.views.tasks import (
     unit_of as unit_of,
     value_of as value_of,
 )
-from bioeval.views.terms import term_translator as term_translator, words_of as words_of
+from bioeval.views.terms import words_of as words_of
 from bioeval.views.thumbnails import (
     Thumbnail as Thumbnail,
     pictures_of_templates as pictures_of_templates,

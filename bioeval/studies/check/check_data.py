@@ -44,7 +44,6 @@ from bioeval.studies.check.findings import (
     is_or_are,
     listed,
     place_in_words,
-    worded,
 )
 from bioeval.studies.check.kernel import (
     FAILED,
@@ -615,7 +614,7 @@ def kind_finding(
     return Finding(
         "kind",
         verdict.severity,
-        say("{verdict}{in_sample}", verdict=worded(verdict.message), in_sample=in_sample),
+        say("{verdict}{in_sample}", verdict=verdict.message, in_sample=in_sample),
         count=count,
         verdict=verdict.message,
     )
@@ -778,7 +777,7 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
             ),
             count=len(lines),
             places=listed(lines),
-            advice=worded(scanned.reader.watch.REMEDY),
+            advice=say(scanned.reader.watch.REMEDY),
         )
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
@@ -824,7 +823,7 @@ def end_finding(ends: Iterable[tuple[Any, int]], compared: Count, where: Text) -
         Enumeration(messages, ";"),
         count=total,
         places=where,
-        advice=_CUT_OFF_REMEDY if severity == "note" else worded(remedy),
+        advice=_CUT_OFF_REMEDY if severity == "note" else say(remedy),
     )
 
 

@@ -132,13 +132,6 @@ def listed(places: Iterable[Text | int], most: int = 3) -> Text:
     return Enumeration(texts, "")
 
 
-def worded(remark: str | Message) -> Text:
-    """Return a remark of the core, with the names of arguments in it."""
-    if isinstance(remark, Message):
-        return remark
-    return Message("", sentence=remark) if remark else ""
-
-
 def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:
     """Return the place of a template, with its name where a column of the metadata has names."""
     for column in NAME_COLUMNS:

@@ -37,7 +37,6 @@ from bioeval.studies.check.findings import (
     is_or_are,
     listed,
     place_in_words,
-    worded,
 )
 
 # Labels that stand for no person, in lower case.
@@ -435,7 +434,7 @@ def _pairs(scores: PairScores) -> Finding:
 def _list(scores: Scores) -> Iterator[Finding]:
     """Yield findings about the lines of a list, if its templates have names."""
     if scores._remarks:
-        remarks = Enumeration(list(map(worded, scores._remarks)), ";")
+        remarks = Enumeration(scores._remarks, ";")
         yield Finding("list", "note", remarks, len(scores._remarks))
     elif are_pairs(scores) and scores._templates is not None:
         yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")

@@ -510,7 +510,7 @@ class _Comparison:
                     warn_of_kind(doubts[-1])
         return doubts
 
-    def _warnings(self) -> list[str | Message]:
+    def _warnings(self) -> list[Message]:
         """Return the other warnings, those of one system with its name."""
         first, second = self.first, self.second
         a, b = first.scores, second.scores
@@ -520,10 +520,7 @@ class _Comparison:
         warnings = [*self.apart, *self.interval.few_people(first.people), *dict.fromkeys(remarks)]
         for name, system in zip(self.names, (first, second), strict=True):
             notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
-            for note in notes:
-                warnings.append(
-                    f"{name}: {note}" if isinstance(note, str) else note.concerning(name)
-                )
+            warnings += [note.concerning(name) for note in notes]
         if alone := _made_by_one(a, b):
             warnings.append(
                 Message(

@@ -603,10 +603,7 @@ class ComparedRetrieval:
         self.counted = measures.counted
         self.people = len(np.unique(codes_of(scores).probe[self.counted]))
         self.attempts = (int(dataset["queries"]),)
-        self.remarks = [
-            *filter(None, str(dataset.attrs["warnings"]).splitlines()),
-            *messages_of(dataset.attrs),
-        ]
+        self.remarks = messages_of(dataset.attrs)
         self.failure_codes: tuple[Message, ...] = ()  # they are among the remarks
         self.details = {name: dataset.attrs[name] for name in _DETAILS}
         cut = rules.rank_k or int(dataset.get("rank_k", 0))

@@ -205,9 +205,9 @@ def _of_one_system(
     ]
 
 
-def of_development(about: Provenance) -> list[str | Message]:
+def of_development(about: Provenance) -> list[Message]:
     """Return the notes on the development set, as those of that set."""
-    of_set = list[str | Message]()
+    of_set = list[Message]()
     for note in about.notes:
         if isinstance(note, Message):
             of_set.append(note.concerning("development set"))

@@ -668,7 +668,7 @@ def evaluate_fitted(
     folds = {}
     about = None
     places = system.plan.places
-    remarks: Counter[str | Message] = Counter()
+    remarks: Counter[Message] = Counter()
     for done, place in enumerate(places, 1):
         with rows_reported_to(None):
             folds[place], made = system.fold(system.plan.split(place), options)
@@ -677,13 +677,9 @@ def evaluate_fitted(
             remarks.update(made._remarks)
         reporter()(done, len(places))
     assert about is not None  # a plan has a split
-    notes: list[str | Message] = []
+    notes = []
     for remark, number in remarks.items():
-        where = f"in {number} of {len(places)} folds"
-        if isinstance(remark, str):
-            notes.append(f"{remark} ({where})")
-        else:
-            notes.append(remark.concerning(where))
+        notes.append(remark.concerning(f"in {number} of {len(places)} folds"))
     return folds, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
 
 

@@ -16,7 +16,29 @@ _WHY_IN_BOTH = (
     "who are not in it, the errors are usually more."
 )
 
+_WHY_NO_PROMISE = (
+    "The training part of these folds has too few people for the promise that is asked for, as the "
+    "reason of the first one says."
+)
+_MORE_PEOPLE = "Collect data of more people, divide them into fewer parts, or ask for less."
+
 MESSAGES = (
+    MessageType(
+        "no-promise-in-parts",
+        "no threshold can be promised in {refused:count} of {number:count} {unit}s: the means at "
+        "assured thresholds are over the others",
+        _WHY_NO_PROMISE,
+        _MORE_PEOPLE,
+        example={"refused": 1, "number": 3, "unit": "fold"},
+    ),
+    MessageType(
+        "no-promise-in-any-part",
+        "no threshold can be promised in {refused:count} of {number:count} {unit}s, so no rate at "
+        "assured thresholds was measured on new people",
+        _WHY_NO_PROMISE,
+        _MORE_PEOPLE,
+        example={"refused": 3, "number": 3, "unit": "fold"},
+    ),
     MessageType(
         "rate-undefined-in-parts",
         "{rate:term} is not defined in {missing:count} of {number:count} {unit}s and its mean is "

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base import Name, counted, names_of, rates_of, scalar_registry
+from bioeval.base import Name, names_of, rates_of, scalar_registry
 from bioeval.document import Message
 from bioeval.results import (
     ComparedPeople,
@@ -298,7 +298,7 @@ def fold_dataset(
         coordinates["far_target"] = options.far_targets
     searched, remark = _galleries(np.array([fold.galleries for fold in folds]))
     unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
-    warnings: list[str | Message] = [
+    warnings: list[Message] = [
         *_warnings(ratios, there, options, unit, bound),
         *refusals(assured, unit),
         *remark,
@@ -627,17 +627,15 @@ def span(counts: Sequence[int] | np.ndarray) -> str:
     return f"{low:,} to {high:,}"
 
 
-def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
-    """Return a warning of the folds in which nothing can be promised, with the first reason."""
-    reasons = [fold.promise.reason for fold in folds if fold.promise.reason]
-    if not reasons:
+def refusals(folds: list[AssuredFold], unit: str) -> list[Message]:
+    """Return the messages of the folds in which nothing can be promised, with the first reason."""
+    refused = [fold.promise.refusal for fold in folds if fold.promise.refusal is not None]
+    if not refused:
         return []
-    rates = "the means at assured thresholds are over the others"
-    if len(reasons) == len(folds):
-        rates = "so no rate at assured thresholds was measured on new people"
+    code = "no-promise-in-parts" if len(refused) < len(folds) else "no-promise-in-any-part"
     return [
-        f"no threshold can be promised in {len(reasons)} of {counted(len(folds), unit + 's')}; "
-        f"{rates}; in the first {reasons[0]}"
+        Message(code, refused=len(refused), number=len(folds), unit=unit),
+        refused[0].concerning(f"the first {unit} without a promise"),
     ]
 
 

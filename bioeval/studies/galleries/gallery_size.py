@@ -133,7 +133,7 @@ def gallery_size_dataset(
         "threshold": limits,
         "unenrolled_share": shares,
     }
-    remarks: list[str | Message] = [*notes]
+    remarks: list[Message] = [*notes]
     if not genuine:
         remarks.append(Message("no-genuine-attempt", rates=["cms", "dir", "frr"]))
     if not impostor:

@@ -318,7 +318,7 @@ def gallery_templates(
     }
     first = parts[0].claims
     asked = bool(drawn.repeats)
-    remarks: list[str | Message] = [*notes]
+    remarks: list[Message] = [*notes]
     remarks += _remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)
     attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
         "fusion": fusion,

@@ -4,6 +4,14 @@ from bioeval.document import MessageType
 
 MESSAGES = (
     MessageType(
+        "no-interval-over-drawn-galleries",
+        "means over drawn galleries have no confidence intervals",
+        "The means are over all galleries that may be drawn; intervals of them are not offered.",
+        "For an interval, evaluate the whole gallery.",
+        "note",
+        {},
+    ),
+    MessageType(
         "sizes-beyond-data",
         "rates in galleries of {sizes:counts} subjects are extrapolated from the "
         "{subjects:count subjects} of the data by the model {model}; the errors of the model "

@@ -122,11 +122,10 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     attrs.pop("enrolled_subjects", None)  # equal numbers of different subjects
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
-    found: list[str | Message] = [Message("mean-over-galleries", galleries=list(results))]
+    found: list[Message] = [Message("mean-over-galleries", galleries=list(results))]
     for dataset in every:
-        found += [*str(dataset.attrs.get("warnings", "")).splitlines(), *messages_of(dataset.attrs)]
-    attrs.pop("warnings", None)  # those that all galleries have
-    attrs.pop("messages", None)
+        found += messages_of(dataset.attrs)
+    attrs.pop("messages", None)  # those that all galleries have
     attrs |= {"galleries": " ".join(results), **message_attrs(found)}
     return xr.Dataset(variables, coordinates, attrs)
 
@@ -269,7 +268,7 @@ def open_set_expected(
     targets = check_targets(far_targets)
     points = counts.bounds(every, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
-    notes: list[str | Message] = [*from_json(note)]
+    notes: list[Message] = [*from_json(note)]
     if tally.genuine and impostor:
         notes.append(Message("points-between-thresholds"))
     result = counts.dataset(points, targets, about, options, notes, [])
@@ -339,6 +338,6 @@ def with_intervals(
     counter: Any,
     reader: BlockReader,
     options: IntervalOptions,
-) -> str:
-    """Return why the result has no confidence intervals."""
-    return "means over drawn galleries have no confidence intervals"
+) -> Message:
+    """Return that the result has no confidence intervals."""
+    return Message("no-interval-over-drawn-galleries")

@@ -284,7 +284,7 @@ def group_intervals(
     at_far[0] = np.clip(at_far[0], 0, 1)
     trials = _trials(attempts, group, people, number)
     limits = _limits(far, frr, at_far, trials, options)
-    remarks: list[str | Message] = [*options.few_people(attempts.people)]
+    remarks: list[Message] = [*options.few_people(attempts.people)]
     if sign < 0:
         low, high = limits["threshold_at_far"]
         limits["threshold_at_far"] = -high, -low

@@ -447,7 +447,7 @@ def gom_of_lists(
         "left_out": left_out.sum(),
         "removed": (scores.gallery_size - lists.candidates).sum(),
     }
-    notes: list[str | Message] = []
+    notes: list[Message] = []
     notes += missing_messages(known[~left_out], absent[~left_out], options.variant)
     distractor_ids = (*rules.distractor_ids, *scores.distractor_ids)
     notes += left_out_notes(scores, distractor_ids, rules.junk_ids)

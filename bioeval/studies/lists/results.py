@@ -276,7 +276,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     beyond = int((lists.positives > scores.depth).sum())
     skipped = int((~valid & ~left_out).sum())
     about = Provenance.of(scores)
-    notes: list[str | Message] = [*cut_messages(lists.positives, cut, options.rank_k_over)]
+    notes: list[Message] = [*cut_messages(lists.positives, cut, options.rank_k_over)]
     notes += left_out_notes(scores, distractor_ids, options.junk_ids)
     if skipped:
         treatment = "left out" if options.unmatched == "skip" else "counted as 0"

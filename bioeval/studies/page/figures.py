@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base import noun_of
+from bioeval.document import Term, Text, say
 from bioeval.results import ScoreHistograms
 from bioeval.studies.page.parts import (
     BOTH,
@@ -33,7 +34,7 @@ from bioeval.studies.page.parts import (
     grouped,
 )
 from bioeval.tallies import per_cent
-from bioeval.views import Images, term_translator
+from bioeval.views import Images, Lines, is_identification, words_of
 from bioeval.views.plots import plot_files, save
 
 # Ticks of an axis of normal deviates, as proportions.
@@ -400,8 +401,11 @@ def _ascending(live: LivePart) -> slice:
     return slice(None, None, -1) if live.part.accepts_larger else slice(None)
 
 
-def _says(parts: list[LivePart], text: str) -> str:
-    return term_translator(parts[0].part.dataset)(text)
+def _says(parts: list[LivePart], text: Text) -> str:
+    """Return a text in the words of the first part."""
+    dataset = parts[0].part.dataset
+    task = "identification" if is_identification(dataset) else "verification"
+    return Lines(words_of(dataset), task).write(text)
 
 
 def _limits(
@@ -456,9 +460,9 @@ def _least(curves: Iterable[np.ndarray]) -> float:
 def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     """Return the GAR against the FAR; the axis of a high GAR starts at 90 %."""
     floor = _floor(parts, "impostor_attempts")
-    x = across("log", floor, 1.0, _says(parts, "FAR"), percent=True)
+    x = across("log", floor, 1.0, _says(parts, say("{far}")), percent=True)
     low = 0.0 if _least(live.columns["gar"] for live in parts) < 0.97 else 0.9
-    y = upwards(_says(parts, "GAR"), low=low)
+    y = upwards(_says(parts, say("{gar}")), low=low)
     fig = PageFigure("roc", f"ROC: {_about(parts)}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
     _rate_curves(fig, parts, drawing, "gar")
@@ -468,8 +472,8 @@ def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
 def _det(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     """Return the FRR against the FAR on axes of normal deviates, with the EER of each system."""
     floor = _floor(parts, "impostor_attempts")
-    x = across("probit", floor, 0.9, _says(parts, "FAR"), percent=True)
-    y = upwards(_says(parts, "FRR"), "probit", _floor(parts, "genuine_attempts"), 0.9)
+    x = across("probit", floor, 0.9, _says(parts, say("{far}")), percent=True)
+    y = upwards(_says(parts, say("{frr}")), "probit", _floor(parts, "genuine_attempts"), 0.9)
     fig = PageFigure("det", f"DET: {_about(parts)}", x, y)
     fig.note = (
         "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
@@ -519,13 +523,13 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     low, high = _ends(parts)
     x = _score_axis(parts[0].part, low, high)
     y = upwards(_says(parts, "Error rate"))
-    title = _says(parts, "FAR and FRR by threshold")
+    title = _says(parts, say("{far} and {frr} by threshold"))
     fig = PageFigure("error_rates", f"{title}: {parts[0].part.words}", x, y)
     for live in parts:
         shown = np.flatnonzero(np.isfinite(live.thresholds))[_ascending(live)]
         px = x.place(live.thresholds)
         for dash, name in enumerate(("far", "frr")):
-            label, colour = _says(parts, name.upper()), _COLOURS[name]
+            label, colour = _says(parts, Term(name)), _COLOURS[name]
             if drawing.several:
                 label, colour = f"{drawing.name(live)} {label}", drawing.hue(live)
             py = y.place(live.columns[name])
@@ -581,9 +585,10 @@ def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
 def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     """Return DIR against FAR: of several systems at rank 1, of one at ranks 1, 5 and 10."""
     floor = _floor(parts, "impostor_attempts")
-    x = across("log", floor, 1.0, _says(parts, "FAR"), percent=True)
-    y = upwards(_says(parts, "DIR"))
-    fig = PageFigure("dir_far", _says(parts, f"DIR against FAR: {parts[0].part.words}"), x, y)
+    x = across("log", floor, 1.0, _says(parts, say("{far}")), percent=True)
+    y = upwards(_says(parts, say("{dir}")))
+    title = say("{dir} against {far}: {words}", words=parts[0].part.words)
+    fig = PageFigure("dir_far", _says(parts, title), x, y)
     fig.note = "The mark is at the rank of the page."
     for live in parts:
         hue, order = drawing.hue(live), _ascending(live)
@@ -616,7 +621,7 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     if np.isfinite(least):
         low = max(0.0, np.floor(10 * least - 0.5) / 10)
     fig = PageFigure(
-        "cmc", f"CMC: {parts[0].part.words}", x, upwards(_says(parts, name.upper()), low=low)
+        "cmc", f"CMC: {parts[0].part.words}", x, upwards(_says(parts, Term(name)), low=low)
     )
     for live, name, values in zip(parts, names, curves, strict=True):
         hue, ranks = drawing.hue(live), np.arange(1, len(values) + 1)

@@ -73,7 +73,7 @@ def query_mean_intervals(
 
 def _by_subject(
     dataset: xr.Dataset, measures: QueryMeasures, owners: QuerySubjects
-) -> tuple[dict[str, Limits], Sequence[str | Message]]:
+) -> tuple[dict[str, Limits], Sequence[Message]]:
     """Return limits by resampling the subjects of queries, and warnings."""
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
@@ -113,7 +113,7 @@ def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limi
 
 def _independent(
     dataset: xr.Dataset, measures: QueryMeasures, options: IntervalOptions
-) -> tuple[dict[str, Limits], Sequence[str | Message]]:
+) -> tuple[dict[str, Limits], Sequence[Message]]:
     """Return intervals of the proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])
     limits = {"cmc": options.independent_limits(counts, int(measures.cmc.counted.sum()))}

@@ -218,7 +218,7 @@ class Lists:
         lists.rules = self._rules_without(self.junk | columns)
         return lists
 
-    def notes(self) -> tuple[str | Message, ...]:
+    def notes(self) -> tuple[Message, ...]:
         """Return remarks on queries with the id of junk or of distractors."""
         notes = left_out_notes(self.scores, self.distractor_ids, self.convention.junk_ids)
         return tuple(notes)

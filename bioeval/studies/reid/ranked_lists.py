@@ -62,6 +62,6 @@ def ranked_lists(
         "rank": np.arange(1, min(n, PLACES) + 1),
         "threshold": at_thresholds["threshold"].values,
     }
-    kept_attrs = ("system", "kind", "convention", "budget", "warnings", "messages")
+    kept_attrs = ("system", "kind", "convention", "budget", "messages")
     attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
     return build(variables, RANKED, coordinates, {"task": "ranked lists", **attrs})

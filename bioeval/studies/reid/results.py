@@ -623,7 +623,6 @@ def gom_from_curves(
         "system": name,
         "origin": "curves",
         "bioeval_version": __version__,
-        "warnings": "",
     }
     return build(variables, GOM, coordinates, attrs)
 

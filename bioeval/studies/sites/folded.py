@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval import DataError, MergeError, ProtocolError
+from bioeval.document import Message
 from bioeval.scores import Provenance
 from bioeval.tallies import IdentificationTally, VerificationTally, require_alike
 
@@ -261,6 +262,15 @@ def _in_bins(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
 class TooFewError(DataError):
     """All counts of one kind are too small, even when added up."""
 
+    def __init__(self, total: int, counts: str, least: int):
+        super().__init__(f"{total} {counts}, fewer than {least}")
+        self.total, self.counts, self.least = total, counts, least
+
+    def about(self, tasks: str) -> Message:
+        """Return the message of the tasks that are left out for this."""
+        few = {"total": self.total, "counts": self.counts, "least": self.least}
+        return Message("counts-too-small-to-share", tasks=tasks, **few)
+
 
 Folded = FoldedVerification | FoldedIdentification | FoldedQueries
 
@@ -365,7 +375,7 @@ def _require_enough(counts: Mapping[str, Any], least: int) -> None:
     for name, table in counts.items():
         total = int(np.sum(table))
         if 0 < total < least:
-            raise TooFewError(f"{total} {name}, fewer than {least}")
+            raise TooFewError(total, name, least)
 
 
 def _alike(mine: Any, theirs: Any) -> tuple[Any, Any]:

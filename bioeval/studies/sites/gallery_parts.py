@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval import DataError, MergeError, Protocol, ProtocolError, Scores
 from bioeval.base import Argument, counted, rows_reported_to
-from bioeval.document import Text, say
+from bioeval.document import Message, Text, say
 from bioeval.evaluation import EvaluationOptions, Plan, distributable, resolve_card
 from bioeval.protocol import load
 from bioeval.scores import (
@@ -555,7 +555,7 @@ def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     for node in nodes:
         del plan.tasks[node]
     about = plan.reader.about
-    note = f"{' and '.join(nodes)} left out: {why}"
+    note = Message("tasks-left-out-of-parts", tasks=nodes, subjects=number)
     plan.reader.about = replace(about, notes=(*about.notes, note))
 
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval import DataError, MergeError, ProtocolError
 from bioeval.base import Argument, panel, require_choice, require_integer, scalar_registry
+from bioeval.document import Message
 from bioeval.evaluation import TaskCounts
 from bioeval.results import tree_of
 from bioeval.scores import Provenance
@@ -51,7 +52,7 @@ _RULES = {
 }
 
 
-def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
+def with_notes(parts: dict[str, TaskCounts], notes: list[Message], **changed: Any) -> None:
     """Add notes to the provenance of counts that were just made, with other changes."""
     for tally in distinct_tallies(parts):
         all_notes = tuple(dict.fromkeys([*tally.about.notes, *notes]))
@@ -323,10 +324,7 @@ class Tally:
                 f"share a probe cannot be checked; name each site ({Argument('site', 'A')}), or "
                 f"share with one {Argument('salt')}"
             )
-        note = (
-            "that no probe counts twice was not checked, and subjects are not counted: digests "
-            "were dropped"
-        )
+        note = Message("digests-dropped")
         empty: frozenset[str] = frozenset()
         with_notes(parts, [note], probe_subjects=empty, enrolled_subjects=empty, gallery_subjects=0)
         merged = replace(self, parts=parts)

@@ -333,6 +333,6 @@ def with_intervals(
     counter: Any,
     reader: BlockReader,
     options: IntervalOptions,
-) -> str:
-    """Return why the result has no confidence intervals."""
-    return "counts that are folded on a grid have no confidence intervals"
+) -> Message:
+    """Return that the result has no confidence intervals."""
+    return Message("no-interval-of-folded-counts")

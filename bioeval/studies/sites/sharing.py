@@ -11,11 +11,12 @@ import numpy as np
 
 from bioeval import DataError, ProtocolError
 from bioeval.base import Argument, require_integer
-from bioeval.document import Text, say
+from bioeval.document import Message, Text, say
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Provenance
 from bioeval.studies.sites.folded import TooFewError
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts
+from bioeval.views import sentence_about
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, Ta
     """Return folded counts without small counts."""
     require_integer("min_count", min_count, low=0)
     made = {}
-    left_out = list[str]()
+    left_out = list[Message]()
     tallies = distinct_tallies(parts)
     for tally in tallies:
         if not tally.form.startswith("folded"):
@@ -42,11 +43,11 @@ def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, Ta
         try:
             made[id(tally)] = tally.without_small(min_count) if min_count > 1 else tally
         except TooFewError as few:
-            left_out.append(f"{_nodes_of(tally, parts)} left out: {few}")
+            left_out.append(few.about(_nodes_of(tally, parts)))
     if not made:
         raise DataError(
             f"nothing can be shared with {Argument('min_count')} = {min_count}: "
-            + "; ".join(left_out)
+            + "; ".join(sentence_about(message) for message in left_out)
         )
     shared = {}
     for node, part in parts.items():

@@ -226,8 +226,8 @@ _HOLDS: dict[str, Callable[[Any], bool]] = {
     "float": _is_number,
     "frozenset": lambda value: isinstance(value, frozenset) and _are_texts(value),
     "tuple[str, ...]": lambda value: isinstance(value, tuple) and _are_texts(value),
-    "tuple[str | Message, ...]": lambda value: (
-        isinstance(value, tuple) and all(isinstance(x, str | Message) for x in value)
+    "tuple[Message, ...]": lambda value: (
+        isinstance(value, tuple) and all(isinstance(x, Message) for x in value)
     ),
     "dict[str, float]": lambda value: all(map(_is_number, dict(value).values())),
     "EqualError": lambda value: type(value) is _CLASSES["EqualError"] and _as_annotated(value),

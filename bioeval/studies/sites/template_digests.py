@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bioeval import DataError, MergeError, Scores
-from bioeval.base import Argument, counted, require_text
+from bioeval.base import Argument, require_text
+from bioeval.document import Message
 from bioeval.scores import are_pairs, codes_of, knows_people, plain
 
 if TYPE_CHECKING:
@@ -42,13 +43,6 @@ _VARIED, _EMBEDDED = np.uint64(1), np.uint64(2)
 # Probes that a message names.
 _SHOWN = 5
 
-_UNCHECKED = "overlap was not checked by scores, so that a probe at two positions may count twice: "
-_WITHOUT = (
-    _UNCHECKED + "a tally of a gallery in parts, or one that was shared, holds no digests of scores"
-)
-_EMBEDDINGS_AND_SCORES = (
-    _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"
-)
 
 Text = str | bytes
 
@@ -195,8 +189,8 @@ class CountedProbes:
         digests |= np.uint64(embedded) * _EMBEDDED
         return replace(self, people=people, scores=digests)
 
-    def repeated(self) -> list[str]:
-        """Return a remark on probes that repeat the label, metadata and scores of another."""
+    def repeated(self) -> list[Message]:
+        """Return a message about probes that repeat the label, metadata and scores of another."""
         if self.people is None or self.scores is None:
             return []
         known = np.flatnonzero(self.scores & _VARIED)
@@ -204,11 +198,13 @@ class CountedProbes:
         again = np.delete(known, np.unique(identity, return_index=True)[1])
         if not len(again):
             return []
-        repeat = "repeats" if len(again) == 1 else "repeat"
         return [
-            f"{len(again)} of the {len(self.probes)} probes {repeat} an earlier one, with the same "
-            f"label, metadata and scores ({_numbers(again)}); these attempts count twice: leave "
-            "the copies out"
+            Message(
+                "probes-repeated",
+                copies=len(again),
+                probes=len(self.probes),
+                places=_first_rows(again),
+            )
         ]
 
     def merge(self, other: CountedProbes) -> CountedProbes:
@@ -255,21 +251,24 @@ class CountedProbes:
                 "tally only, such as by scores.select(probes=...)"
             )
 
-    def remarks(self, other: CountedProbes) -> list[str]:
-        """Return a merged tally's remarks on probes that may be the same."""
+    def remarks(self, other: CountedProbes) -> list[Message]:
+        """Return a merged tally's messages about probes that may be the same."""
         known = [x.scores[x.scores > 0] for x in (self, other) if x.scores is not None]
         notes = []
         if sum(map(len, known)) < len(self.probes) + len(other.probes):
-            notes.append(_WITHOUT)
+            notes.append(Message("overlap-without-digests"))
         elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
-            notes.append(_EMBEDDINGS_AND_SCORES)
+            notes.append(Message("overlap-of-embeddings-and-scores"))
         mine, theirs, _ = _alike(self, other)
         if len(mine):
             notes.append(
-                f"{counted(len(mine), 'probes')} ({_numbers(mine)}) "
-                f"{'has' if len(mine) == 1 else 'have'} the same scores as probes of another tally "
-                f"(there {_numbers(theirs)}), but fewer than {DISTINCT} distinct ones, another "
-                "label or other metadata: they may be the same probes, and count twice"
+                Message(
+                    "probes-perhaps-twice",
+                    probes=len(mine),
+                    places=_first_rows(mine),
+                    other_places=_first_rows(theirs),
+                    distinct=DISTINCT,
+                )
             )
         return notes
 
@@ -293,6 +292,11 @@ def _places(wanted: np.ndarray, digests: np.ndarray) -> np.ndarray:
     order = np.argsort(digests, kind="stable")
     place = np.minimum(np.searchsorted(digests[order], wanted), len(digests) - 1)
     return np.where(digests[order[place]] == wanted, order[place], -1)
+
+
+def _first_rows(rows: np.ndarray) -> list[str]:
+    """Return the first few positions of probes, for a message."""
+    return [*map(str, rows[:_SHOWN].tolist()), *["..."] * (len(rows) > _SHOWN)]
 
 
 def _numbers(rows: np.ndarray) -> str:

@@ -302,7 +302,7 @@ def study_threshold(
     about = reader.about
     splitter = _splitter(scores, folds, repeats, random_state, task)
     counts: _ComparisonCounts | _SearchCounts
-    remarks: list[str | Message] = []
+    remarks: list[Message] = []
     shares = None
     with rows_reported_to(progress):
         if task == "verification":
@@ -349,8 +349,7 @@ def study_threshold(
             remarks += refused
     attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
-    messages: list[str | Message] = [*str(crossed.attrs["warnings"]).splitlines()]
-    messages += messages_of(crossed.attrs)
+    messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
     if not _by_people(scores):
         attrs["divided"] = "pairs"
@@ -395,7 +394,7 @@ class _ComparisonCounts(_Counts):
 
     sides: SplitSides | PairSides
     compared: ComparedPeople | None  # where people are known
-    remarks: Sequence[str | Message]
+    remarks: Sequence[Message]
 
     def limits(self, rate: str) -> bool:
         """Whether the number of people limits a rate."""
@@ -538,7 +537,7 @@ def _assured_on_new(
     about: Any,
     splitter: Any,
     confidence: float,
-) -> tuple[Variables, list[str]]:
+) -> tuple[Variables, list[Message]]:
     """Return the rates at assured thresholds on the test parts of the first division."""
     plan = counts.plan
     parts = {}
@@ -584,7 +583,7 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
 @stage("bootstrap")
 def _by_subject(
     scores: Scores, whole: Judged, templates: str, fusion: str, interval: IntervalOptions
-) -> tuple[dict[str, Ends], Sequence[str | Message]]:
+) -> tuple[dict[str, Ends], Sequence[Message]]:
     """Return the bootstrapped rates at the threshold chosen on all data, and warnings."""
     if not whole.chosen.defined:
         return {}, []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
 
-from bioeval.base.errors import Argument, escaped, renamed
+from bioeval.base.errors import Argument, escaped
 from bioeval.base.messages import Message
 from bioeval.document import (
     Enumeration,
@@ -33,7 +33,6 @@ from bioeval.document import (
     word_for,
 )
 from bioeval.document.blocks import Block, Fact, Facts, Messages, Paragraph
-from bioeval.views.terms import TermTranslator
 from bioeval.views.writers.numbers import NOT_DEFINED, Printed, printed_in_sentence
 
 #: How a surface writes an argument: from its name, and its value as text or None.
@@ -159,12 +158,7 @@ class Lines:
 
     def message(self, message: Message) -> str:
         """Return the sentence of a message."""
-        if message.code:
-            sentence = self.write(sentence_of(message))
-        else:  # a warning that has no code yet
-            text = renamed(str(message.arguments["sentence"]), self.naming)
-            sentence = self.literal(TermTranslator(self.vocabulary, self.task)(text))
-        return sentence
+        return self.write(sentence_of(message))
 
     def facts(self, facts: Facts, whole: Section) -> list[tuple[Fact, str]]:
         """Return the facts that have a text; the terms of the other vocabulary are of `whole`."""
