@@ -60,18 +60,18 @@ AT_IMPORT = {
 }  # fmt: skip
 
 VIEWS = (
-    '("verification",), "code", "section"',
-    '("",), "code", "section"',
-    '("open-set", "closed"), "code", "section"',
-    '(), "code", "section", dim="threshold"',
-    '(), "code", "section", of="Dataset"',
-    '(), "code", "section", of="DataTree"',
-    '("lab",), "code", "section"',
-    '("zoo",), "code", "section", whole=True',
-    '("verification",), "code", "section", whole=True',
-    '(1,), "code", "section"',
-    '("re-identification",), "nowhere", "section"',
-    '(), "code", "section", dim="rank"',
+    '("verification",), "code"',
+    '("",), "code"',
+    '("open-set", "closed"), "code"',
+    '(), "code", dim="threshold"',
+    '(), "code", of="Dataset"',
+    '(), "code", of="DataTree"',
+    '("lab",), "code"',
+    '("zoo",), "code", whole=True',
+    '("verification",), "code", whole=True',
+    '(1,), "code"',
+    '("re-identification",), "nowhere"',
+    '(), "code", dim="rank"',
 )
 
 MANIFEST = """

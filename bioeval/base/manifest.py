@@ -62,23 +62,18 @@ def along(dim: str, *names: str) -> Needs:
 
 @dataclass(eq=False)
 class View:
-    """How the results of a study are shown: by blocks, or by a class of its own."""
+    """What is said of the results of a study: by the function ``section`` of a module."""
 
     tasks: tuple[str, ...]  # beginnings of the attribute `task` of its results
-    home: str
-    name: str = "blocks"  # of the function that yields blocks, or of the class
+    home: str  # the module with ``section``, which returns a `bioeval.document.Section` of results
     dim: str = ""  # or a dimension that only these results have
     of: str = ""  # or the class of results that are no datasets
     needs: str = ""  # a variable without which the result is shown as a task
-    is_class: bool = False
-    reworded: bool = True  # whether the class takes `reword`
-    several: bool = False  # whether several results share one table
+    several: bool = False  # whether several results share one section
     named_by: str = ""  # attribute with the name of the only result; empty: it needs no name
-    lines: bool = False  # whether its text is plain lines, of one width in each terminal
-    rates: str = "verification"  # what its rates are of
-    #: Whether the class takes the tree of all tasks, if no other view fits one; a section takes the
-    #: results by path.
-    whole: bool = False
+    whole: bool = (
+        False  # whether it takes all tasks of an evaluation by path, if no other view fits
+    )
     in_rows: bool = False  # whether a row for each system may stand for it in a paper
 
     def fits(self, dataset: xr.Dataset) -> bool:

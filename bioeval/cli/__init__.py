@@ -10,7 +10,7 @@ _NAMES: NamesByModule = {
 #: What studies use besides, by module.
 _FOR_STUDIES: NamesByModule = {
     "bioeval.cli.arguments": ("Value",),
-    "bioeval.cli.command": ("Command", "option", "option_group"),
+    "bioeval.cli.command": ("Command", "naming", "option", "option_group"),
     "bioeval.cli.images": ("ImageOptions",),
     "bioeval.cli.options": ("output_options", "shared_options"),
     "bioeval.cli.outputs": ("MoreOutputs", "MoreResults", "rows_over"),

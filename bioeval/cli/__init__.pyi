@@ -1,7 +1,12 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
 from bioeval.cli.arguments import Value as Value
-from bioeval.cli.command import Command as Command, option as option, option_group as option_group
+from bioeval.cli.command import (
+    Command as Command,
+    naming as naming,
+    option as option,
+    option_group as option_group,
+)
 from bioeval.cli.images import ImageOptions as ImageOptions
 from bioeval.cli.options import output_options as output_options, shared_options as shared_options
 from bioeval.cli.outputs import (

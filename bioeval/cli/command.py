@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base.errors import BioevalError, Naming, renamed
+from bioeval.base.errors import BioevalError, Naming
 from bioeval.cli.console import put
 from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
 
@@ -189,11 +189,6 @@ def naming() -> Naming:
     command = click.get_current_context().command
     assert isinstance(command, Command)
     return command.naming()
-
-
-def reword(text: str) -> str:
-    """Return a text in which arguments are named as options of the command that runs."""
-    return renamed(text, naming())
 
 
 def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:

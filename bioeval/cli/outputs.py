@@ -295,8 +295,8 @@ class MoreOutputs:
         """Return what stands below the tables."""
         return []
 
-    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
-        """Return further entries of the document; `reword` names options in messages."""
+    def document(self, in_folds: bool) -> dict[str, Any]:
+        """Return further entries of the document."""
         return {}
 
     def tables(self) -> dict[str, Table]:

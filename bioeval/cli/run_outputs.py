@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import Naming, renamed
+from bioeval.base.errors import Naming
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
@@ -98,11 +98,6 @@ class Evaluation:
             self.queries = worst_first(self.datasets["reid"], scores)
         self._naming = naming
 
-    def _reword(self, warning: str) -> str:
-        if self.in_folds:
-            return renamed(warning, self._of_card)
-        return renamed(warning, self._naming)
-
     def _of_card(self, name: str, value: str | None) -> str:
         """Name an argument that only a card can set in folds."""
         if name == "interval" and value:
@@ -138,7 +133,7 @@ class Evaluation:
         """
         document = self._results()
         for more in self.more:
-            document |= more.document(self.in_folds, self._reword)
+            document |= more.document(self.in_folds)
         return document
 
     def _results(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.base.studies import hooks
 from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
-from bioeval.cli.command import naming, progress_shown, reword
+from bioeval.cli.command import naming, progress_shown
 from bioeval.cli.console import note
 from bioeval.cli.options import (
     read_scores,
@@ -197,8 +197,6 @@ class StudyCommand:
         if package:
             return call_plugin(package, function.__name__, function, *value, **options)
         return function(*value, **options)
-
-    reword = staticmethod(reword)
 
     def file_to_write(self, out: str) -> Path:
         """Return the path of a file to write, checked before anything is computed."""

@@ -33,7 +33,6 @@ _VIEWS = [
         View(
             ("ranks of the best mates",),
             "bioeval.views.sections.ranks",
-            "section",
         ),
     )
 ]
@@ -96,7 +95,7 @@ def _sections(view: View, results: Mapping[str, xr.Dataset]) -> list[Section]:
 
 def _section(view: View, results: Any) -> Section:
     """Return what a study says of results, or of an object; that of another package is checked."""
-    place = f"{view.home}.{view.name}"
+    place = f"{view.home}.section"
     section = offered_value(place)
     package = package_of_module(view.home)
     if not package:

@@ -366,9 +366,9 @@ from bioeval.base.manifest import StudyManifest, View
 STUDY = StudyManifest(
     calls={"calls": ("lab_lies",)}, scalars="measures.SCALARS",
     views=(
-        View(("verification",), "calls", "section"),
-        View(("lab",), "calls", "section"),
-        View((), "calls", "section", dim="fold"),
+        View(("verification",), "calls"),
+        View(("lab",), "calls"),
+        View((), "calls", dim="fold"),
     ),
 )
 """

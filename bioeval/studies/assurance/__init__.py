@@ -4,7 +4,7 @@ from bioeval.base.manifest import StudyManifest, View
 
 STUDY = StudyManifest(
     calls={"assured": ("check_claim",)},
-    views=(View(("claim",), "section", "section"),),
+    views=(View(("claim",), "section"),),
     messages="messages.MESSAGES",
     heading="Decide",
 )

@@ -105,9 +105,9 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
     ),
     nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad", "mmpmr": "morphing"},
     views=(
-        View(("presentation attack",), "pad_section", "section"),
-        View(("vulnerability",), "vulnerability_section", "section"),
-        View(("morphing",), "morphing_section", "section"),
+        View(("presentation attack",), "pad_section"),
+        View(("vulnerability",), "vulnerability_section"),
+        View(("morphing",), "morphing_section"),
     ),
     messages="messages.MESSAGES",
 )

@@ -56,6 +56,6 @@ bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal
             {"bayes-error": {}},
         ),
     ),
-    views=(View(("calibration",), "section", "section", several=True, named_by="system"),),
+    views=(View(("calibration",), "section", several=True, named_by="system"),),
     messages="messages.MESSAGES",
 )

@@ -27,5 +27,5 @@ bioeval check reid.npz --protocol market1501
 # Check tracks against their ground truth
 bioeval check gt.txt tracker.txt
 """,
-    views=(View((), "section", "section", of="DataCheck"),),
+    views=(View((), "section", of="DataCheck"),),
 )

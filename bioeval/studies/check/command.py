@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from bioeval.cli import (
     MoreOutputs,
     StudyCommand,
     Value,
+    naming,
     option,
     option_group,
     output_options,
@@ -40,6 +40,9 @@ class Findings(MoreOutputs):
         """Return one line on the findings of the check, and doubtful labels themselves."""
         if self._check is None:
             return []
+        from bioeval.studies.check.findings import TASK
+        from bioeval.views import written
+
         named = ", ".join(x.check for x in self._check.of("error", "warning", "note"))
         message = f"Labels and metadata: {self._check.in_words()}"
         if named:
@@ -48,18 +51,23 @@ class Findings(MoreOutputs):
         lines = []
         for x in self._check.of("warning"):
             if x.check == "labels":
-                lines.append(f"Labels: {x.message} ({x.where}); {x.remedy}")
+                texts = (x.sentence, x.places, x.advice)
+                found, where, remedy = (written(text, TASK, naming()) for text in texts)
+                lines.append(f"Labels: {found} ({where}); {remedy}")
         lines.append(message)
         return lines
 
-    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+    def document(self, in_folds: bool) -> dict[str, Any]:
         """Return the findings, but for an evaluation in folds."""
         if in_folds:
             return {}
         findings = []
         if self._check is not None:
+            from bioeval.studies.check.findings import TASK
+            from bioeval.views import written
+
             for x in self._check.of("error", "warning", "note"):
-                message = reword(x.message)
+                message = written(x.sentence, TASK, naming())
                 findings.append({"check": x.check, "severity": x.severity, "message": message})
         return {"check": findings}
 

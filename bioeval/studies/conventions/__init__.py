@@ -18,7 +18,7 @@ bioeval conventions reid.npz --measure mean_ap --published 88.40
 bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
 """,
     nodes={"also": "conventions"},
-    views=(View(("conventions",), "section", "section"),),
+    views=(View(("conventions",), "section"),),
     messages="messages.MESSAGES",
     needs=("reid",),
 )

@@ -51,8 +51,8 @@ bioeval epsc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
         ),
     ),
     views=(
-        View(("expected performance and",), "epsc_section", "section", several=True),
-        View(("expected performance",), "section", "section", several=True),
+        View(("expected performance and",), "epsc_section", several=True),
+        View(("expected performance",), "section", several=True),
     ),
     messages="messages.MESSAGES",
     needs=("attacks",),

@@ -29,8 +29,8 @@ bioeval explain scores.npz --probe 17 --report row.html
     plots=(Plot("row_walk", "RowWalkDisplay", "plots", "be.explain"),),
     hooks={"report_results": "command.ExplainedRows"},
     views=(
-        View((), "section", "section", of="RowExplanation"),
-        View((), "steps_section", "section", of="StepByStep"),
+        View((), "section", of="RowExplanation"),
+        View((), "steps_section", of="StepByStep"),
     ),
     needs=("reid",),
 )

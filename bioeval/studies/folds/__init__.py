@@ -39,7 +39,7 @@ STUDY = StudyManifest(
         ),
     ),
     runners={"partition": "tasks"},
-    views=(View((), "section", "section", dim="fold", whole=True),),
+    views=(View((), "section", dim="fold", whole=True),),
     messages="messages.MESSAGES",
     needs=("assurance", "attacks", "calibration"),
     heading="Decide",

@@ -20,7 +20,7 @@ bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights fi
 # Multiply the scores of both systems
 bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
 """,
-    views=(View((), "section", "section", of="SideBySide"),),
+    views=(View((), "section", of="SideBySide"),),
     messages="messages.MESSAGES",
     needs=("calibration", "compare", "folds"),
 )

@@ -45,9 +45,9 @@ bioeval plan scores.zarr --workers 8
 bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
 """,
     views=(
-        View((), "work_section", "section", dim="event"),
-        View(("sample size",), "size_section", "section"),
-        View(("planned run",), "run_section", "section"),
+        View((), "work_section", dim="event"),
+        View(("sample size",), "size_section"),
+        View(("planned run",), "run_section"),
     ),
     messages="messages.MESSAGES",
     needs=("assurance",),

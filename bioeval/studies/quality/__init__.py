@@ -35,6 +35,6 @@ bioeval error-discard scores.npz --quality q1 --quality q2 --threshold eer
             {"error-discard": {}},
         ),
     ),
-    views=(View((), "section", "section", dim="fraction", several=True, named_by="quality"),),
+    views=(View((), "section", dim="fraction", several=True, named_by="quality"),),
     messages="messages.MESSAGES",
 )

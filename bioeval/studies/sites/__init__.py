@@ -46,7 +46,7 @@ bioeval merge north.tally south.tally --union-of-galleries
         "folded identification": "results",
         "folded queries": "results",
     },
-    views=(View((), "section", "section", of="SiteFile"),),
+    views=(View((), "section", of="SiteFile"),),
     messages="messages.MESSAGES",
     needs=("check", "lists", "reid"),
 )

@@ -4,7 +4,7 @@ from bioeval.base.manifest import StudyManifest, View
 
 STUDY = StudyManifest(
     calls={"summaries": ("summaries",), "summary": ("summary",)},
-    views=(View((), "section", "section", dim="partition", several=True, in_rows=True),),
+    views=(View((), "section", dim="partition", several=True, in_rows=True),),
     needs=("folds", "reid"),
     heading="Decide",
 )

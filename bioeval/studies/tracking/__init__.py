@@ -43,7 +43,7 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
             {"hota": {}},
         ),
     ),
-    views=(View(("tracking",), "section", "section"),),
+    views=(View(("tracking",), "section"),),
     needs=("check",),
     messages="messages.MESSAGES",
 )

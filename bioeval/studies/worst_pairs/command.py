@@ -74,7 +74,7 @@ class ListedPairs(MoreOutputs):
 
         return tables_of_data(self.pairs)
 
-    def document(self, in_folds: bool, reword: Callable[[str], str]) -> dict[str, Any]:
+    def document(self, in_folds: bool) -> dict[str, Any]:
         """Return the pairs and the suspect templates as rows."""
         from bioeval.views import rows_of_table
 

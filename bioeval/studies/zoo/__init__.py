@@ -42,6 +42,6 @@ bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --js
         ),
     ),
     nodes={"animal_of_subject": "zoo"},
-    views=(View(("zoo",), "section", "section"),),
+    views=(View(("zoo",), "section"),),
     messages="messages.MESSAGES",
 )
