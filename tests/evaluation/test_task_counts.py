@@ -8,13 +8,14 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
+from result_messages import codes
 
 import bioeval
 from bioeval.base import studies
 from bioeval.base.manifest import StudyManifest
+from bioeval.document import Message, as_json
 from bioeval.evaluation.task_counts import TaskCounts, kind_of
 from bioeval.results.dataset import Scalars
-from bioeval.views.messages import sentences
 
 PACKAGE = Path(bioeval.__file__).parent
 
@@ -73,15 +74,16 @@ def test_counts_of_a_new_study_become_results_by_its_own_functions(sums):
     assert counts.with_intervals(result, None, None, None).total_low == 10
 
 
-@pytest.mark.parametrize("known", ["", "few subjects"])
+@pytest.mark.parametrize("known", [[], [Message("one-subject")]])
 @pytest.mark.uses("galleries", "folds", "sites")
-def test_counts_without_intervals_say_so_beside_other_warnings(known):
-    before = xr.Dataset(attrs={"warnings": known})
-    for form, start in {"galleries": "means over drawn", "folded queries": "counts that"}.items():
+def test_counts_without_intervals_say_so_beside_other_messages(known):
+    before = xr.Dataset(attrs={"task": "a", "messages": as_json(known)})
+    expected = {
+        "galleries": "no-interval-over-drawn-galleries",
+        "folded queries": "no-interval-of-folded-counts",
+    }
+    for form, code in expected.items():
         counts = TaskCounts(SimpleNamespace(form=form), {})
         result = counts.with_intervals(before, None, None, None)
-        *other_parts, last = sentences(result)
-        assert other_parts == [known] * bool(known)
-        assert last.startswith(start)
-        assert last.endswith("have no confidence intervals")
-    assert before.attrs["warnings"] == known
+        assert codes(result) == [*(x.code for x in known), code]
+    assert before.attrs["messages"] == as_json(known)

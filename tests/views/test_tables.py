@@ -12,8 +12,10 @@ from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
+from bioeval.document import Message, as_json
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tallies.points import per_cent
+from bioeval.views import written
 from bioeval.views.registry import table_of
 from bioeval.views.sections.evaluation import fusion_in_words
 from bioeval.views.sections.rows import fvc_name
@@ -55,7 +57,6 @@ def verification(genuine=900, impostor=60_000, **values) -> xr.Dataset:
             "probe_subjects": 60,
             "gallery_templates": 249,
             "gallery_subjects": 60,
-            "warnings": "",
         },
     )
 
@@ -272,22 +273,26 @@ def test_without_operating_points_there_are_rates():
 
 
 def test_warnings_are_told_once():
-    both = "rule of 30: too few attempts"
+    one, two = Message("one-subject"), Message("one-gallery", column="camera")
+    both, here = as_json([one]), as_json([one, two])
     tree = xr.DataTree.from_dict(
         {
-            "/verification/single": verification().assign_attrs(warnings=both),
-            "/open_set": open_set().assign_attrs(warnings=f"{both}\nonly here"),
+            "/verification/single": verification().assign_attrs(messages=both),
+            "/open_set": open_set().assign_attrs(messages=here),
         }
     )
-    text = as_text(tree, 200)
-    assert text.count(both) == 1
+    text = as_text(tree, 1000)
+    first, second = map(written, (one, two))
+    assert text.count(first) == 1
     warnings = text.partition("Warnings\n")[2]
-    assert warnings == f"  - {both}\n  Open-set identification\n  - only here\n"
+    assert warnings == f"  - {first}\n  Open-set identification\n  - {second}\n"
 
 
 def test_warnings_in_other_words():
-    dataset = verification().assign_attrs(warnings="give `max_rank`")
-    assert "- give --k\n" in as_text(dataset, naming=lambda name, value: {"max_rank": "--k"}[name])
+    dataset = verification().assign_attrs(messages=as_json([Message("same-labels-twice")]))
+    assert "leave `gallery_labels` out" in " ".join(as_text(dataset).split())
+    text = as_text(dataset, naming=lambda name, value: {"gallery_labels": "--gl"}[name])
+    assert "leave --gl out" in " ".join(text.split())
 
 
 def test_an_upside_down_result_is_pointed_at_first():

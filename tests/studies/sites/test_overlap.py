@@ -8,6 +8,7 @@ from functools import reduce
 import naive_overlap as naive
 import numpy as np
 import pytest
+from result_messages import arguments, codes
 
 import bioeval as be
 from bioeval.__main__ import main
@@ -15,7 +16,7 @@ from bioeval.studies.sites import row_digests, template_digests
 from bioeval.studies.sites.gallery_parts import best_mates
 
 NODE = "closed_set"
-NOT_CHECKED = "overlap was not checked by scores"
+NOT_CHECKED = {"overlap-without-digests", "overlap-of-embeddings-and-scores"}
 
 
 def population(layout="probe-against-gallery", seed=1) -> be.Scores:
@@ -29,8 +30,8 @@ def of_rows(scores, rows, **changed) -> be.Scores:
     return be.Scores(**{"values": scores.values[rows], **fields, **changed})
 
 
-def warnings_of(tally: be.Tally) -> str:
-    return str(tally.dataset(NODE).attrs["warnings"])
+def codes_of(tally: be.Tally) -> set[str]:
+    return set(codes(tally.dataset(NODE)))
 
 
 def digests(scores, **options) -> np.ndarray:
@@ -100,9 +101,12 @@ def test_probes_that_agree_in_less_are_warned_of(how):
     first = {"probe_meta": {"day": ["y"] * 40}} if how == "metadata" else {}
     a, b = of_rows(scores, range(40), **first), of_rows(scores, rows, **changed)
     both = be.tally(a, site="A").merge(be.tally(b, site="B"))
-    warned = "10 probes (numbers 30, 31, 32, 33, 34, ...) have the same scores as probes of another"
-    assert (warned in warnings_of(both)) == (how != "scores")
-    assert NOT_CHECKED not in warnings_of(both)
+    assert ("probes-perhaps-twice" in codes_of(both)) == (how != "scores")
+    if how != "scores":
+        found = arguments(both.dataset(NODE), "probes-perhaps-twice")
+        assert found["probes"] == 10
+        assert found["places"] == ["30", "31", "32", "33", "34", "..."]
+    assert not NOT_CHECKED & codes_of(both)
 
 
 @pytest.mark.parametrize("distinct", [19, 20])
@@ -114,17 +118,16 @@ def test_the_twentieth_distinct_score_decides(distinct):
         with pytest.raises(be.MergeError, match=r"1 of the 1 probes \(number 0\) is among"):
             a.merge(b)
     else:
-        assert "1 probe (number 0) has the same scores as probes of another" in warnings_of(
-            a.merge(b)
-        )
+        found = arguments(a.merge(b).dataset(NODE), "probes-perhaps-twice")
+        assert found["places"] == found["other_places"] == ["0"]
 
 
 def test_a_row_that_occurs_twice_at_one_site_is_named():
     scores = population()
     twice = be.tally(of_rows(scores, [*range(40), 3, 17, 3]))
-    assert "3 of the 43 probes repeat an earlier one" in warnings_of(twice)
-    assert "(numbers 40, 41, 42); these attempts count twice" in warnings_of(twice)
-    assert "twice" not in warnings_of(be.tally(of_rows(scores, range(40))))
+    found = arguments(twice.dataset(NODE), "probes-repeated")
+    assert found == {"copies": 3, "probes": 43, "places": ["40", "41", "42"]}
+    assert "probes-repeated" not in codes_of(be.tally(of_rows(scores, range(40))))
 
 
 def test_disjoint_sites_merge_in_any_tree_and_others_in_none():
@@ -135,7 +138,7 @@ def test_disjoint_sites_merge_in_any_tree_and_others_in_none():
     paired = parts[2].merge(parts[0]).merge(parts[3].merge(parts[1]))
     for result in (chained, paired):
         assert result.dataset(NODE).cms.equals(whole.dataset(NODE).cms)
-        assert NOT_CHECKED not in warnings_of(result)
+        assert not NOT_CHECKED & codes_of(result)
         np.testing.assert_array_equal(np.sort(result.counted.scores), np.sort(whole.counted.scores))
         for part in parts:
             with pytest.raises(be.MergeError, match="18 of the 72 probes"):
@@ -311,7 +314,7 @@ def test_one_shared_person_among_a_thousand_is_found_by_a_sample():
     alone = be.tally(of_rows(scores, rows[:500]), site="A")
     other = be.tally(of_rows(scores, rows[500:]), site="B")
     both = alone.merge(other)
-    assert NOT_CHECKED not in warnings_of(both) and "same scores" not in warnings_of(both)
+    assert not {*NOT_CHECKED, "probes-perhaps-twice"} & codes_of(both)
     shared = be.tally(of_rows(scores, rows[499:]), site="B")
     with pytest.raises(be.MergeError, match=r"1 of the 500 probes \(number 499\) is among the 501"):
         alone.merge(shared)
@@ -343,7 +346,7 @@ def test_rows_of_few_distinct_scores_are_known_by_all_of_them():
     values[3] = values[2]
     scores = be.Scores(values, [0, 1, 2, 2], np.arange(500))
     result = be.tally(scores)
-    assert "1 of the 4 probes repeats an earlier one" in warnings_of(result)
+    assert arguments(result.dataset(NODE), "probes-repeated")["copies"] == 1
     assert result.counted.scores.tolist() == [
         naive.of_attempts(
             "bioeval",
@@ -379,7 +382,7 @@ def test_embeddings_are_known_whatever_the_last_digit_of_their_scores(dtype, lim
     with pytest.raises(be.MergeError, match=r"10 of the 40 probes \(numbers 30"):
         a.merge(b)
     both = a.merge(at(range(40, 72), "B", memory_limit="1 GiB"))
-    assert NOT_CHECKED not in warnings_of(both)
+    assert not NOT_CHECKED & codes_of(both)
     assert both.counted.scores.tolist() == [
         naive.of_embedding("bioeval", x, varied=True) for x in probes
     ]
@@ -393,7 +396,7 @@ def test_embeddings_and_a_matrix_are_not_compared_in_silence():
     one = be.Scores.from_embeddings(x[:30], who[:30], x[30:], who[30:])
     other = be.Scores(one.values[::-1].copy(), who[:30][::-1], who[30:])
     both = be.tally(one, site="A").merge(be.tally(other, site="B"))
-    assert f"{NOT_CHECKED}" in warnings_of(both) and "digests of embeddings" in warnings_of(both)
+    assert "overlap-of-embeddings-and-scores" in codes_of(both)
 
 
 # -- what keeps the digests, and what has none
@@ -413,7 +416,7 @@ def test_files_keep_the_digests_and_shares_do_not(tmp_path):
         shared = [x.share(grid, salt=salt, min_count=0) for x in tallies]
         shared[0].save(tmp_path / "shared")
         both = be.Tally.load(tmp_path / "shared").merge(shared[1])
-        assert (NOT_CHECKED if salt else "was not checked") in warnings_of(both)
+        assert ("overlap-without-digests" if salt else "digests-dropped") in codes_of(both)
         assert both.counted is None or both.counted.scores is None
         assert not any("all scores" in x for x in both.disclosed())
 
@@ -428,7 +431,7 @@ def test_galleries_in_parts_have_none():
 def test_pairs_have_positions_alone():
     pairs = be.Scores.from_pairs(np.arange(30) / 7, np.arange(30) % 2)
     both = be.tally(pairs, site="A").merge(be.tally(pairs, site="B"))
-    assert NOT_CHECKED not in str(both.dataset().attrs["warnings"])
+    assert not NOT_CHECKED & set(codes(both.dataset()))
     assert both.counted.scores is None
 
 

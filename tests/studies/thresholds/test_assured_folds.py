@@ -9,6 +9,7 @@ import naive_promise as twin
 import numpy as np
 import pytest
 import xarray as xr
+from result_messages import arguments
 from twins import crossed
 
 import bioeval as be
@@ -101,7 +102,8 @@ def test_refused_folds_are_nan_with_their_reason_and_counted(scores):
     assert (ds.assured_fa == 0).all()
     for reason in ds.assured_reason.values.ravel():
         assert "40 people are too few" in reason
-    assert "no threshold can be promised in 3 of 3 folds" in ds.attrs["warnings"]
+    found = arguments(ds, "no-promise-in-any-part")
+    assert found == {"refused": 3, "number": 3, "unit": "fold"}
 
 
 @pytest.mark.slow
