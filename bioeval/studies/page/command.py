@@ -73,7 +73,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
-        from bioeval.views.writers.lines import written
+        from bioeval.views import written
 
         results_of: dict[str, Any] = {}
         rows: dict[str, Any] = {}
