@@ -515,7 +515,7 @@ class SpreadDisplay(OneResultDisplay):
     ) -> None:
         """Write a value, with a word before it, or the two limits of an interval."""
         scale, digits = 1, row.scalar.decimals
-        if row.scalar.percent:
+        if row.scalar.kind == "rate":
             scale, digits = 100, 2
         texts = [f"{scale * value:.{digits}f}" for value in values]
         if len(texts) == 1:
