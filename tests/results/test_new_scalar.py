@@ -271,7 +271,7 @@ def test_one_entry_is_all_that_a_mean_over_queries_needs(tmp_path):
         assert found["json"][name] == whole
         assert labels[name] in found["page"]
         assert name in found["conventions"]
-    assert "mean first rank &" in found["latex"] and "mAP, \\% at 5" in found["latex"]
+    assert "mean first rank &" in found["latex"] and "mAP at 5" in found["latex"]
     # Of queries without a match, AP is 0; the rank of a match has no value.
     assert found["values"]["mean_ap_at_5"][2] == pytest.approx(truth["mean_ap_at_5"] * 0.9)
     assert np.isnan(found["values"]["mean_first_rank"][2])
