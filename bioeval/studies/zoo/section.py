@@ -84,6 +84,7 @@ def section(results: ResultsBySystem) -> Section:
             about,
             _errors(ds),
             _most_errors(ds),
+            _pairs(ds),
             _animals(ds),
             _tests(ds),
             table_of_variables(ds, "subject", id="subjects"),
@@ -166,6 +167,32 @@ def _most_errors(ds: xr.Dataset) -> Table:
         ),
         rows,
         title="Subjects with most errors (without: the rate over all other subjects)",
+    )
+
+
+def _pairs(ds: xr.Dataset) -> Table:
+    """Return the pairs of people with most false accepts."""
+    rows = []
+    for i in range(ds.sizes["pair"]):
+        at = {"pair": i}
+        rows.append(
+            (
+                Label(ds["probe_of_pair"].values[i].item()),
+                Label(ds["claimed_of_pair"].values[i].item()),
+                Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
+                Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at=at),
+            )
+        )
+    return Table(
+        "pairs_of_people",
+        (
+            Column("probe", "person of the probe"),
+            Column("claimed", "person claimed"),
+            Column("errors", say("{false accepts}")),
+            Column("share", "of all"),
+        ),
+        rows,
+        title=say("Pairs of people with most {false accepts}"),
     )
 
 
