@@ -192,7 +192,8 @@ def test_table_document_files_and_page(tmp_path, capsys):
         rows = list(csv.DictReader(file))
     assert rows == [{k: str(v) for k, v in document["suspect_templates"][0].items()}]
     text = page.read_text()
-    assert "Worst pairs: values by suspect" in text and "17.png: no image" in text
+    assert "Templates nearer to another subject" in text
+    assert "17.png: no image" in text
     assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
     result = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
     assert result["label-errors"]["where"] == "row 17 (17.png)"
