@@ -185,7 +185,12 @@ def test_table_document_files_and_page(tmp_path, capsys):
     assert "Templates nearer to another subject than to their own" in message
     assert "p0 (file 17.png)" in message
     document = json.loads((out / "summary.json").read_text())
-    expected = {"suspect": 0, "suspect_templates": 17, "suspect_labels": "p0", "nearest_labels": "p4"}
+    expected = {
+        "suspect": 0,
+        "suspect_templates": 17,
+        "suspect_labels": "p0",
+        "nearest_labels": "p4",
+    }
     assert document["suspect_templates"] == [{**expected, "suspect_meta_file": "17.png"}]
     assert len(document["worst_pairs"]) == 4
     with open(out / "suspect_templates.csv", newline="") as file:
