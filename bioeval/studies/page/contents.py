@@ -247,7 +247,7 @@ class Page:
             )
         return {
             "name": name,
-            "id": f"task-{name.replace('/', '-')}",
+            "id": f"task-{as_id(name)}",
             "title": section.title,
             "details": details,
             "live": live,
@@ -546,9 +546,14 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
     return _ESCAPED_DIRECTIONS.sub(r"\1\\\\u\2", text)
 
 
+def as_id(name: str) -> str:
+    """Return a name as an id of the page: other signs than letters and digits are hyphens."""
+    return "".join(sign if sign.isalnum() or sign == "_" else "-" for sign in name)
+
+
 def _place(figure: PageFigure, file: str, rows: list[LiveRow]) -> None:
     """Name a figure, and put its marks at their places when the page opens."""
-    figure.file = re.sub(r"[^\w-]", "-", file)
+    figure.file = as_id(file)
     at = {row.live.number: row for row in rows}
     for number, mover in enumerate(figure.movers):
         mover["id"] = f"{figure.file}-mark-{number}"
@@ -606,12 +611,7 @@ def _card(page: Page) -> dict[str, str] | None:
 def _seed(part: PageItem) -> str:
     """Return the seed of the draws of a result: of its folds, or its intervals."""
     attrs = part.dataset.attrs
-    in_splitter = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
-    if "random_state" in attrs:
-        return str(attrs["random_state"])
-    if in_splitter:
-        return in_splitter[1]
-    return ""
+    return str(attrs.get("random_state", attrs.get("splitter_seed", "")))
 
 
 def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:

@@ -447,9 +447,7 @@ def _moves(
 def _about(parts: list[LivePart]) -> str:
     """Return the subject of the curves of a figure in words."""
     first, *others = grouped(parts, lambda live: live.part.words)
-    if others:
-        return first.partition(",")[0]
-    return first
+    return "verification" if others else first
 
 
 def _least(curves: Iterable[np.ndarray]) -> float:

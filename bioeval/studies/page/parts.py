@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -193,7 +192,7 @@ def _task_of(dataset: xr.Dataset) -> str:
         task = f"verification/{dataset.attrs.get('templates', 'single')}"
     if "fold" in dataset.dims:
         return f"folds/{task}"
-    return task or re.sub(r"\W+", "_", said).strip("_") or "results"
+    return task or said or "results"
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:
