@@ -144,6 +144,8 @@ def _rates_of(live: LivePart) -> Iterator[str]:
     for name in dict.fromkeys([*RATES, *live.columns]):
         if not live.has(name) or name in _COUNTS or name.endswith(_ENDS):
             continue
+        if name in live.columns and live.part.dataset[name].attrs.get("units") == "attempts":
+            continue
         if name in RATES or not np.isnan(live.columns[name]).all():
             yield name
 
