@@ -186,9 +186,13 @@ def _sections_of(result: Any) -> list[Section]:
 class Page:
     """Results as sections of a page, each written once."""
 
-    def __init__(self, results: Any, images: Images):
+    def __init__(self, results: Any, images: Images, terms: str = ""):
         rest, self.told = apart(results)
         self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
+        if terms:
+            self.parts = [
+                replace(part, dataset=part.dataset.assign_attrs(terms=terms)) for part in self.parts
+            ]
         self.images = images
         self.state, self.store = LiveState(self.parts), ArrayStore()
         self.systems = systems_of(self.parts)
@@ -197,7 +201,7 @@ class Page:
         self.hues = {name: drawn.index(name) for name in self.systems}
         self.drawing = Drawing(self.store, self.hues, self.several)
         vocabulary = next((words_of(part.dataset) for part in self.parts), "lecture")
-        self.writer = PageWriter(vocabulary, images, self.hues, self._picture)
+        self.writer = PageWriter(terms or vocabulary, images, self.hues, self._picture)
         self.studies = {name: study_sections(x) for name, x in self._of_studies().items()}
 
     @property
@@ -417,9 +421,11 @@ def picture(plot: str, title: str, file: str, source: str, wide: bool) -> str:
     )
 
 
-def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
-    """Return results as the text of an HTML page."""
-    page = Page(results, images)
+def page_text(
+    results: Any, title: str, provenance: PageSources, images: Images, terms: str = ""
+) -> str:
+    """Return results as the text of an HTML page, in their own terms unless others are given."""
+    page = Page(results, images, terms)
     parts, state, drawing, writer = page.parts, page.state, page.drawing, page.writer
     data = page.data()
     tasks = []
