@@ -360,9 +360,9 @@ class Page:
                 by_system.setdefault(part.system, {})[part.task] = part.dataset
         written: dict[str, dict[str, str]] = {}
         for name, tasks in by_system.items():
-            evaluated = {x: ds for x, ds in tasks.items() if x in EVALUATED} or tasks
-            facts = [x for x in about(evaluated).facts if x.variable != "system"]
-            written[name] = self._written(facts, evaluated)
+            evaluated = {x: ds for x, ds in tasks.items() if x in EVALUATED}
+            facts = [x for x in about(evaluated or tasks).facts if x.variable != "system"]
+            written[name] = self._written(facts, name, evaluated)
         if not written:
             return []
         first, *others = written.values()
@@ -375,11 +375,19 @@ class Page:
                 said.append({"system": name if others else "", "lines": own})
         return [data for data in said if data["lines"]]
 
-    def _written(self, facts: list[Fact], tasks: Mapping[str, xr.Dataset]) -> dict[str, str]:
-        """Return facts as HTML by name; the terms are those of the rates of the tasks."""
+    def _written(
+        self, facts: list[Fact], system: str, tasks: Mapping[str, xr.Dataset]
+    ) -> dict[str, str]:
+        """Return facts of a system as HTML by name; the terms are those of its rates.
+
+        They are of the tasks of an evaluation, or else of what studies say of the system.
+        """
         words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
         of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
         shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
+        if not tasks:
+            for of_section in self.studies.values():
+                shown += [said for of, said in of_section if of in ("", system)]
         whole = Section("", "", shown, task="verification")
         written = self.writer.lines().facts(Facts(facts), whole)
         return {fact.name: text for fact, text in written}

@@ -620,9 +620,8 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     least, low = _least(curves), 0.0
     if np.isfinite(least):
         low = max(0.0, np.floor(10 * least - 0.5) / 10)
-    fig = PageFigure(
-        "cmc", f"CMC: {parts[0].part.words}", x, upwards(_says(parts, Term(name)), low=low)
-    )
+    rate = _says(parts, Term("cms")) if name == "cms" else "CMC"
+    fig = PageFigure("cmc", f"CMC: {parts[0].part.words}", x, upwards(rate, low=low))
     for live, name, values in zip(parts, names, curves, strict=True):
         hue, ranks = drawing.hue(live), np.arange(1, len(values) + 1)
         px, py = x.place(ranks), fig.y.place(values)
