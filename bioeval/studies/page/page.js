@@ -170,7 +170,8 @@
     const most = far ?? valueOf(leader, "far", row, 1);
     for (const [group, number] of Object.entries(given.anchors)) {
       const anchor = parts.get(number);
-      if (follows(group)) found.set(group, threshold);
+      const noFar = !(most >= 0); // then systems share the threshold, if its units
+      if (follows(group) || (noFar && given.sameUnits[group])) found.set(group, threshold);
       else if (anchor.columns.far) {
         const own = rowAtFar(anchor, most);
         found.set(group, own >= 0 ? anchor.threshold.get(own) : NaN);

@@ -544,7 +544,7 @@ class LiveState:
             far = self.far
         thresholds = {}
         for group, anchor in self.anchors.items():
-            if self.follows(anchor):
+            if self.follows(anchor) or (np.isnan(far) and self.shares_units(anchor)):
                 thresholds[group] = self.chosen.threshold
             elif self.chosen.given:
                 thresholds[group] = _strictest(anchor).threshold
@@ -637,6 +637,10 @@ def _choose(leader: LivePart) -> Chosen:
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])
         return Chosen(_row_of(leader, exact), None, exact, why=why)
+    if "tau_max" in dataset and np.isfinite(float(dataset["tau_max"])):
+        exact = float(dataset["tau_max"])
+        rule = "the threshold of the largest mReP"
+        return Chosen(_row_of(leader, exact), None, exact, rule, given=True)
     middle = float(leader.thresholds[len(leader.thresholds) // 2])
     return Chosen(middle, None, np.nan)
 
