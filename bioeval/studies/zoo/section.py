@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
@@ -16,9 +17,11 @@ from bioeval.document import (
     Label,
     Labels,
     Number,
+    Paragraph,
     Probability,
     Rate,
     ResultsBySystem,
+    Score,
     Section,
     Table,
     Text,
@@ -28,6 +31,7 @@ from bioeval.document import (
     say,
     table_of_variables,
     threshold_choice,
+    threshold_to_install,
 )
 from bioeval.results import excluded
 
@@ -82,6 +86,7 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             about,
+            *_answer(ds),
             _errors(ds),
             _most_errors(ds),
             _pairs(ds),
@@ -91,6 +96,28 @@ def section(results: ResultsBySystem) -> Section:
             result_messages(results),
         ),
         task="verification",
+    )
+
+
+def _threshold(ds: xr.Dataset) -> Score:
+    """Return the threshold at which errors are counted, as people may copy it."""
+    return threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+
+
+def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
+    """Yield whose false rejects are most; nothing without a false reject."""
+    if not ds["fr"].any():
+        return
+    most = int(np.argmax(ds["fr"].values))
+    yield Paragraph(
+        say(
+            "At the threshold {threshold}, subject {subject} makes {share} of all "
+            "{false rejects}, the most of all subjects.",
+            threshold=_threshold(ds),
+            subject=Label(ds["subject"].values[most].item()),
+            share=Rate(float(ds["fr_share"][most])),
+        ),
+        "answer",
     )
 
 
@@ -127,8 +154,8 @@ def _errors(ds: xr.Dataset) -> Table:
         ),
         rows,
         title=say(
-            "Errors at the threshold {threshold:score} (accepted if {sign})",
-            threshold=float(ds["threshold"]),
+            "Errors at the threshold {threshold} (accepted if {sign})",
+            threshold=_threshold(ds),
             sign=sign,
         ),
         details=(threshold_choice(ds.attrs),),
