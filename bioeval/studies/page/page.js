@@ -168,9 +168,11 @@
     if (!leader) return found;
     const row = rowAt(leader, threshold);
     const most = far ?? valueOf(leader, "far", row, 1);
+    const opening = threshold === given.threshold && far === given.far;
     for (const [group, number] of Object.entries(given.anchors)) {
       const anchor = parts.get(number);
       if (follows(group)) found.set(group, threshold);
+      else if (opening && group in given.ofStudy) found.set(group, given.ofStudy[group]);
       else if (anchor.columns.far) {
         const own = rowAtFar(anchor, most);
         found.set(group, own >= 0 ? anchor.threshold.get(own) : NaN);

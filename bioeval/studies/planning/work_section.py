@@ -58,7 +58,7 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             facts,
-            *(part for i, name in events for part in _event(ds, i, name)),
+            *(Section(name, _title(ds, name), tuple(_event(ds, i, name))) for i, name in events),
             *_reading(ds),
             _rates(ds, [i for i, _ in events]),
             result_messages(results),
@@ -139,7 +139,6 @@ def _title(ds: xr.Dataset, name: str) -> Text:
 def _event(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph | Table]:
     """Yield the rate of an event, the numbers of people and of errors, and those of periods."""
     one = ds.isel(event=i)
-    yield Paragraph(_title(ds, name), "answer")
     limits = _limits(one, "rate")
     yield Paragraph(
         say(
