@@ -242,6 +242,7 @@ class Reid:
     cmc: list[Any]
     mean_ap: Any
     rank_k_mean_ap: Any
+    cmc_queries: int
     queries: int
     unmatched: int
     not_in_gallery: int
@@ -264,6 +265,7 @@ def reid(
     cameras: tuple[Sequence[Any], Sequence[Any]] | None,
     *,
     removed: str,
+    removed_for_ap: str = "as-above",
     counts: str = "first-match",
     ties: str = "stable",
     ap: str = "sum",
@@ -274,17 +276,27 @@ def reid(
     rank_k: int = 3,
     over: str = "positives",
 ) -> Reid:
-    """Evaluate re-identification, query by query."""
-    found = queries(case, cameras, removed, junk_ids, kept_ids)
+    """Evaluate re-identification, query by query.
+
+    A query without a match on a list is left out of the means over this list, or counts as 0 there.
+    """
+
+    def counted_queries(found: Sequence[Query]) -> tuple[list[Query], int]:
+        people = [q for q in found if not q.left_out]
+        matched = [q for q in people if q.matches]
+        return matched, len(people) if unmatched == "zero" else len(matched)
+
+    of_cmc, cmc_queries = counted_queries(queries(case, cameras, removed, junk_ids, kept_ids))
+    rule = removed if removed_for_ap == "as-above" else removed_for_ap
+    found = queries(case, cameras, rule, junk_ids, kept_ids)
     people = [q for q in found if not q.left_out]
-    matched = [q for q in people if q.matches]
-    number = len(people) if unmatched == "zero" else len(matched)
+    matched, number = counted_queries(found)
     at: dict[int, Fraction] = {}
-    for q in matched:
+    for q in of_cmc:
         for rank, weight in counted(q, counts, ties).items():
             at[rank] = at.get(rank, Fraction(0)) + weight
     cmc = [
-        naive.rate(sum((w for r, w in at.items() if r <= k), Fraction(0)), number)
+        naive.rate(sum((w for r, w in at.items() if r <= k), Fraction(0)), cmc_queries)
         for k in range(1, max_rank + 1)
     ]
     at_k: dict[str, list[Any]] = {"precision": [], "recall": []}
@@ -323,6 +335,7 @@ def reid(
         cmc=cmc,
         mean_ap=mean(aps),
         rank_k_mean_ap=mean(cuts),
+        cmc_queries=cmc_queries,
         queries=number,
         unmatched=len(people) - len(matched),
         not_in_gallery=sum(not q.enrolled for q in people),

@@ -8,15 +8,16 @@ its manifest. :mod:`bioeval.base.registry` collects them.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_callable, require_flag, require_integer, require_text
-from bioeval.base.errors import Argument, DataError, received
+from bioeval.base.errors import Argument, DataError, received, require_choice
 from bioeval.base.rate_functions import tried_function
 
 #: A rate as a quotient: the counts above and the attempts below, each summed.
@@ -39,6 +40,12 @@ ISO_NAMES = {
     "BPNRR": "bona fide presentation non-response rate",
     "MAP": "morphing attack potential",
 }
+
+#: What a value is: a proportion in per cent, a threshold in the units of the scores ...
+ValueKind = Literal["rate", "number", "cost", "score", "count"]
+
+#: What a label may have besides terms: where a value is.
+PLACES = ("target", "prior", "rank", "level", "threshold")
 
 #: The results that may have a scalar.
 RESULTS = ("task", "comparison", "folds", "repeats", "gom")
@@ -101,12 +108,11 @@ class Scalar(Name):
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     best: Literal["", "max", "min"] = ""  # which value over all operating points a task has
     threshold: str = ""  # variable of its threshold
-    label: str = ""  # in tables and comparisons, with a FAR target in per cent as {target}
-    #: The label with its rates as terms of a document, ``"{frr} at {far} <= {target}"``; a label
-    #: without such a rate needs none.
-    template: str = ""
+    #: In tables and comparisons: a template with rates as terms of a document, and with
+    #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``.
+    label: str = ""
     also: str = ""  # another name in use
-    percent: bool = True
+    kind: ValueKind = "rate"  # what a reader is shown: a rate is in per cent
     #: In tables; of a class: enough to make one of its attempts visible.
     decimals: int | Literal["genuine", "impostor"] = "genuine"
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
@@ -123,7 +129,9 @@ class Scalar(Name):
         """Refuse one name for the best value over all thresholds and the value at one of them."""
         if unknown := set(self.results) - set(RESULTS):
             raise TypeError(f"{self.name} has no results {sorted(unknown)}; expected of {RESULTS}")
-        if not (self.percent or isinstance(self.decimals, int)):
+        if (self.units == "score") != (self.kind == "score"):
+            raise TypeError(f"{self.name} is a {self.kind} in the unit {self.units!r}")
+        if self.kind in ("number", "cost") and not isinstance(self.decimals, int):
             raise TypeError(f"{self.name} is not in per cent; give its number of decimals")
         if not self.best:
             return
@@ -141,7 +149,13 @@ class Scalar(Name):
             return (self,)
         name = f"{self.name}_threshold"
         words = f"strictest threshold at which {self.name} is reached"
-        return replace(self, threshold=name), Scalar(words, "score", name=name)
+        return replace(self, threshold=name), threshold_scalar(words, name)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The places in the label, such as ``("target",)``."""
+        fields = [name for _, name, _, _ in string.Formatter().parse(self.label)]
+        return tuple(name for name in fields if name in PLACES)
 
     def require_free(self, taken: Container[str]) -> None:
         """Raise :class:`DataError` if a variable of the scalar has a name that cannot be used."""
@@ -166,7 +180,7 @@ class Scalar(Name):
         self.require_free(taken)
         require_text("meaning", self.long_name)
         require_text("label", self.label)
-        require_flag("percent", self.percent)
+        require_choice("kind", self.kind, get_args(ValueKind))
         require_flag("larger_is_better", self.larger_is_better)
         if self.decimals not in ("genuine", "impostor"):
             require_integer("decimals", self.decimals, low=0)
@@ -212,6 +226,11 @@ class Scalar(Name):
         """Return the values of proportions made by :meth:`scaled`."""
         low, high = self.bounds
         return low + proportions * (high - low)
+
+
+def threshold_scalar(meaning: str, name: str, *, quoted: bool = False) -> Scalar:
+    """Return the scalar of a threshold of an operating point."""
+    return Scalar(meaning, "score", name=name, kind="score", quoted=quoted)
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:
@@ -282,8 +301,7 @@ VERIFICATION_RATES = (
         iso="FMR",
         name="far",
         quotient=(("fa",), _IMPOSTOR),
-        label="FAR",
-        template="{far}",
+        label="{far}",
         decimals="impostor",
         results=("task", "folds", "repeats"),
     ),
@@ -308,8 +326,7 @@ VERIFICATION_RATES = (
         iso="FNMR",
         name="frr",
         quotient=(("fr",), _GENUINE),
-        label="FRR",
-        template="{frr}",
+        label="{frr}",
         results=("task", "folds", "repeats"),
     ),
     Scalar(
@@ -340,11 +357,8 @@ EQUAL_ERROR = (
         results=("task", "comparison"),
         quoted=True,
     ),
-    Scalar(
-        "attainable threshold with the smallest larger rate there",
-        "score",
-        name="eer_threshold",
-        quoted=True,
+    threshold_scalar(
+        "attainable threshold with the smallest larger rate there", "eer_threshold", quoted=True
     ),
     Scalar("FAR at the EER threshold", name="far_at_eer"),
     Scalar("FRR at the EER threshold", name="frr_at_eer"),
@@ -359,7 +373,7 @@ _OTHER_POINTS = (
         "one half (Mann-Whitney)",
         name="auc",
         label="AUC",
-        percent=False,
+        kind="number",
         decimals=5,
         larger_is_better=True,
         results=("task", "comparison"),
@@ -370,7 +384,7 @@ _OTHER_POINTS = (
         "absolute difference of the class means over the root mean of the class variances (d')",
         name="d_prime",
         label="d'",
-        percent=False,
+        kind="number",
         decimals=3,
         bounds=(0.0, np.inf),
         undefined="the scores of both classes have no spread",
@@ -382,24 +396,22 @@ _OTHER_POINTS = (
         iso="FNMR at FMR 0",
         name="zero_far",
         threshold="zero_far_threshold",
-        label="FRR at FAR = 0",
-        template="{frr} at {far} = 0",
+        label="{frr} at {far} = 0",
         also="ZeroFMR",
         quoted=True,
     ),
-    Scalar("loosest threshold without any false accept", "score", name="zero_far_threshold"),
+    threshold_scalar("loosest threshold without any false accept", "zero_far_threshold"),
     Scalar(
         "smallest FAR without any false reject (ZeroFNMR)",
         iso="FMR at FNMR 0",
         name="zero_frr",
         threshold="zero_frr_threshold",
-        label="FAR at FRR = 0",
-        template="{far} at {frr} = 0",
+        label="{far} at {frr} = 0",
         also="ZeroFNMR",
         decimals="impostor",
         quoted=True,
     ),
-    Scalar("strictest threshold without any false reject", "score", name="zero_frr_threshold"),
+    threshold_scalar("strictest threshold without any false reject", "zero_frr_threshold"),
 )
 
 #: Those at each FAR or FRR target and at each cost of a decision.
@@ -408,8 +420,7 @@ FRR_AT_FAR = Scalar(
     iso="FNMR at FMR",
     name="frr_at_far",
     threshold="threshold_at_far",
-    label="FRR at FAR <= {target}",
-    template="{frr} at {far} <= {target}",
+    label="{frr} at {far} <= {target}",
     results=("task", "comparison"),
 )
 
@@ -418,8 +429,7 @@ FAR_AT_FRR = Scalar(
     iso="FMR at FNMR",
     name="far_at_frr",
     threshold="threshold_at_frr",
-    label="FAR at FRR <= {target}",
-    template="{far} at {frr} <= {target}",
+    label="{far} at {frr} <= {target}",
     decimals="impostor",
     results=("task", "comparison"),
 )
@@ -431,16 +441,14 @@ WITH_FAILURES = (
         iso="FRR at FMR",
         name="frr_iso_at_far",
         threshold="threshold_at_far",
-        label="FRR with FTA at FAR <= {target}",
-        template="{frr} with FTA at {far} <= {target}",
+        label="{frr} with FTA at {far} <= {target}",
     ),
     Scalar(
         "smallest FTE + (1 - FTE) (FTA + FRR (1 - FTA)) with FAR at most the target",
         iso="GFRR at FMR",
         name="gfrr_at_far",
         threshold="threshold_at_far",
-        label="GFRR at FAR <= {target}",
-        template="GFRR at {far} <= {target}",
+        label="GFRR at {far} <= {target}",
     ),
 )
 
@@ -451,7 +459,7 @@ MIN_DCF = Scalar(
     name="min_dcf",
     threshold="min_cost_threshold",
     label="minDCF at prior {prior}",
-    percent=False,
+    kind="cost",
     decimals=4,
     bounds=(0.0, np.inf),
 )
@@ -464,8 +472,7 @@ DIR = Scalar(
     iso="TPIR(N, R, T)",
     name="dir",
     quotient=(("di",), _GENUINE),
-    label="DIR",
-    template="{dir}",
+    label="{dir}",
     larger_is_better=True,
     results=("task", "folds", "repeats"),
 )
@@ -475,8 +482,7 @@ CMS = Scalar(
     iso="TPIR(N, R, no threshold)",
     name="cms",
     quotient=(("cms_count",), ("attempts",)),
-    label="CMS",
-    template="{cms}",
+    label="{cms}",
     larger_is_better=True,
     results=("task", "folds", "repeats"),
 )
@@ -497,8 +503,7 @@ DIR_AT_FAR = Scalar(
     iso="TPIR(N, R, T) at FPIR",
     name="dir_at_far",
     threshold="threshold_at_far",
-    label="DIR at FAR <= {target}, rank 1",
-    template="{dir} at {far} <= {target}, rank 1",
+    label="{dir} at {far} <= {target}, rank 1",
     larger_is_better=True,
     results=("task", "comparison"),
     jackknife="wider",
@@ -636,8 +641,7 @@ FAR_UNENROLLED = Scalar(
     "proportion of the claims by probes who are not enrolled that are accepted",
     name="far_unenrolled",
     quotient=(("fa_unenrolled",), ("unenrolled_attempts",)),
-    label="FAR of probes not enrolled",
-    template="{far} of probes not enrolled",
+    label="{far} of probes not enrolled",
     decimals="impostor",
     results=("folds",),
 )
@@ -649,8 +653,7 @@ SEEN = tuple(
         iso=iso,
         name=f"{name}_{people}",
         quotient=((f"{error}_{people}",), (f"{kind}_attempts_{people}",)),
-        label=f"{name.upper()}, {people} subjects",
-        template=f"{{{name}}}, {people} subjects",
+        label=f"{{{name}}}, {people} subjects",
         decimals="genuine" if name == "frr" else "impostor",
         results=("folds",),
     )
@@ -675,14 +678,14 @@ GOM_POINTS = (
         "first threshold where mReP is largest",
         name="tau_max",
         label="tau_max",
-        percent=False,
+        kind="number",
         decimals=2,
     ),
     Scalar(
         "first threshold where mFR is above 0",
         name="tau_nz",
         label="tau_nz",
-        percent=False,
+        kind="number",
         decimals=2,
         undefined="mFR is nowhere above 0",
     ),
@@ -704,7 +707,7 @@ GOM_POINTS = (
         "first threshold where the mean F1 of the queries is largest",
         name="tau_f1",
         label="tau_f1",
-        percent=False,
+        kind="number",
         decimals=2,
     ),
 )

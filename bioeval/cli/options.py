@@ -290,9 +290,13 @@ def _require_pages(ctx: click.Context, param: click.Parameter, pages: str | None
 
 
 def output_options(
-    files: str = "", plots: str = "", json: str = " instead of a table", report: bool = False
+    files: str = "", plots: str = "", json: str = " instead of a table", report: bool = True
 ) -> Callable[[F], F]:
-    """Return the output options; `files` and `plots` say in the help what is written, if any is."""
+    """Return the output options, the same for every command that has results.
+
+    `files` and `plots` say in the help what is written, if any is. Only what is no result has no
+    `report`, such as a list of cards.
+    """
     replaced = "With --out"
     if report:
         replaced += " or --report"
@@ -304,13 +308,14 @@ def output_options(
             report,
             option(
                 "--report HTML",
-                "Write an HTML page with the answer and interactive curves.",
+                "Write an HTML page with the answer, tables and curves.",
                 callback=_require_pages,
             ),
         ),
         (True, option("--json", f"Print one JSON document{json}.", bool, name="as_json")),
         (True, option("--latex", "Print the tables as LaTeX, for booktabs.", bool)),
         (True, option("--markdown", "Print the tables as Markdown.", bool)),
+        (True, _TERMS),
     )
 
 

@@ -32,7 +32,6 @@ from bioeval.cli.study_command import checked
     "draw the plots",
     " instead of a table: rates are fractions, undefined values are null, and infinite "
     'thresholds are the words "inf" and "-inf"',
-    report=True,
 )
 @option(
     "--plot-format",
@@ -50,7 +49,6 @@ from bioeval.cli.study_command import checked
     interval=True,
     band=True,
     name=True,
-    terms=True,
     reading=True,
     workers=True,
     checkpoint=True,

@@ -127,6 +127,7 @@ class StudyCommand:
         if reads:
             self.reading = take_reading(data, options)
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
+        self.name = Path(data).stem  # until scores are read
         where = ("workers", "scheduler", "checkpoint")
         self._where = {name: options.pop(name) for name in where if name in options}
         self._place: dict[str, Any] | None = None
@@ -247,10 +248,10 @@ class StudyCommand:
         return in_terms(results, self._terms)
 
     def table(self, results: Any) -> Any:
-        """Return the table of results; options stand for arguments."""
+        """Return the table of results in the terms of ``--terms``; options stand for arguments."""
         from bioeval.views.registry import table_of
 
-        return table_of(results, naming())
+        return table_of(results, naming(), self._terms)
 
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV.
@@ -319,6 +320,8 @@ class StudyCommand:
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
         apart: bool = False,
+        files: Iterable[str] = (),
+        page: Any = None,
     ) -> None:
         """Write one result, or several datasets by name, and keep the table for printing.
 
@@ -326,7 +329,8 @@ class StudyCommand:
         of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
         only one. Without a `document` it is what the study says of its results, in data, with
         `more` entries, and each of its tables is a file of CSV, beside those of `csv`. A result
-        that is no dataset is neither written nor drawn.
+        that is no dataset is neither written nor drawn. A page is of the results, unless it shows
+        others, and names the `files`, unless it is the data that were read.
         """
         self._counting.close()
         import xarray as xr
@@ -347,9 +351,18 @@ class StudyCommand:
         table = self.table(drawn)
         if saved is None:
             self.save(document, None, table, csv=csv)
-            return
-        if apart:
-            drawn = list(drawn.values())
-        self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
-        if self.output.page is not None:
-            self.output.write_page({self.name: drawn}, [self.data, self._second], self.stages)
+        else:
+            if apart:
+                drawn = list(drawn.values())
+            self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
+        if page is None:
+            page = {self.name: drawn}
+        self.write_page(page, *files)
+
+    def write_page(self, results: Any, *files: str) -> None:
+        """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
+
+        `files` were read for them: the data of the command and its second file unless given.
+        """
+        read = files or (self.data, self._second)
+        self.output.write_page(results, read, self.stages, terms=self._terms)

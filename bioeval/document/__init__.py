@@ -59,7 +59,7 @@ _NAMES: NamesByModule = {
         "table_of_variables",
         "threshold_choice",
     ),
-    "bioeval.document.scalars": ("cell_of_scalar", "label_of"),
+    "bioeval.document.scalars": ("cell_of_scalar", "label_of", "name_of_scalar"),
     "bioeval.document.terms": (
         "RATES",
         "VOCABULARIES",

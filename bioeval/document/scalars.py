@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bioeval.base.scalars import Scalar
-from bioeval.document.cells import Count, Number, Quantity, Rate, Score
+from bioeval.document.cells import Cost, Count, Number, Quantity, Rate, Score
+from bioeval.document.terms import RATES
 from bioeval.document.text import Phrase, Text
 
 #: What the places of a label are, by their names in it.
@@ -25,18 +26,30 @@ def label_of(scalar: Scalar, *, task: str = "", **places: Any) -> Phrase:
             typed[name] = _PLACES[name](value)
         else:
             typed[name] = Number(value, digits=6)
-    return Phrase(scalar.template or scalar.label, typed, task)
+    return Phrase(scalar.label, typed, task)
+
+
+def name_of_scalar(scalar: Scalar, **places: Any) -> str:
+    """Return the label of a scalar as plain text in the lecture's words: its name in data."""
+    terms = {name: name.upper() for rates in RATES.values() for name in rates}
+    return scalar.label.format(**terms, **places)
 
 
 def cell_of_scalar(
     scalar: Scalar, value: float, *, attempts: int | None = None, **more: Any
 ) -> Quantity:
-    """Return a value of a scalar as a cell: a rate, or a number with its decimals.
+    """Return a value of a scalar as a cell of its kind; numbers and costs have its decimals.
 
     `more` are other fields of the cell, such as ``interval`` and ``at``.
     """
     more.setdefault("variable", scalar.name)
-    if scalar.percent:
-        return Rate(value, attempts=attempts, **more)
+    match scalar.kind:
+        case "rate":
+            return Rate(value, attempts=attempts, **more)
+        case "score":
+            return Score(value, **more)
+        case "count":
+            return Count(value, **more)
+    number = Cost if scalar.kind == "cost" else Number
     decimals = scalar.decimals if isinstance(scalar.decimals, int) else 2
-    return Number(value, decimals=decimals, proportion=scalar.bounds == (0.0, 1.0), **more)
+    return number(value, decimals=decimals, proportion=scalar.bounds == (0.0, 1.0), **more)

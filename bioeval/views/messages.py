@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from bioeval.base.errors import escaped, printable
+from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.document import messages_of_result
 from bioeval.views.tasks import datasets
@@ -39,6 +39,11 @@ def messages(result: Any) -> list[ResultMessage]:
         The code of each, by which a program recognises it, its arguments, and its sentence in the
         words of Python and of the lecture.
 
+    Raises
+    ------
+    DataError
+        If `result` is something else.
+
     Examples
     --------
     >>> import bioeval as be
@@ -47,6 +52,10 @@ def messages(result: Any) -> list[ResultMessage]:
     ...     print(message.code, message.arguments["subjects"])
     too-few-halves 5
     """
+    if not isinstance(result, xr.Dataset | xr.DataTree):
+        raise DataError(
+            f"messages got {received(result)}; expected a result: a Dataset or a DataTree"
+        )
     lines = Lines()
     listed = {}
     for _, dataset in datasets(result):

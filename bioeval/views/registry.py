@@ -119,14 +119,17 @@ def _parts(view: View, results: Mapping[str, xr.Dataset]) -> Sequence[Mapping[st
     return [results]
 
 
-def table_of(results: Any, naming: Naming = python_naming) -> TerminalDocument:
+def table_of(
+    results: Any, naming: Naming = python_naming, vocabulary: str = ""
+) -> TerminalDocument:
     """Return what is said of any result, or of several by name, as a document that rich can print.
 
-    `naming` writes the names of arguments. Raise :class:`DataError` for anything else.
+    `naming` writes the names of arguments, and the terms are those of the results unless a
+    `vocabulary` is given. Raise :class:`DataError` for anything else.
     """
     sections = sections_of(results)
     section = sections[0] if len(sections) == 1 else Section("results", "", sections)
-    return TerminalDocument(section, _vocabulary_of(results), naming)
+    return TerminalDocument(section, vocabulary or _vocabulary_of(results), naming)
 
 
 def sections_of(results: Any) -> list[Section]:

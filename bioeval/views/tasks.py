@@ -60,7 +60,7 @@ _RANKS = (1, 5, 10)
 class Averaged(NamedTuple):
     """One number of each fold: a scalar, at a rank or a FAR target where it has these."""
 
-    label: str  # in the words of the view, with ", %" where it is shown in per cent
+    label: str  # in the words of the view, with its unit
     name_in_text: Text  # of a document
     scalar: Scalar
     at: dict[str, Any]
@@ -121,11 +121,11 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
         if name == "recognition_rate" and 1 in dataset["rank"].values:
             continue  # a row of CMS
         for text, at in _places(dataset, scalar):
-            label = with_unit(lines.write(text), scalar.percent)
+            label = lines.write(_with_unit(text, scalar))
             yield Averaged(label, text, scalar, at, dataset)
             if f"assured_{name}" in dataset:
                 text = say("{label} assured", label=label_of(scalar))
-                label = with_unit(lines.write(text), scalar.percent)
+                label = lines.write(_with_unit(text, scalar))
                 yield Averaged(label, text, scalar, at, dataset, "assured_")
 
 
@@ -134,10 +134,9 @@ def place_in(order: Sequence[str], name: str) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def with_unit(label: str, percent: bool) -> str:
-    """Return the label of a scalar with its unit: ``FRR, % at FAR <= 1 %``."""
-    head, at_far, tail = label.partition(" at ")
-    return f"{head}{', %' if percent else ''}{at_far}{tail}"
+def _with_unit(label: Text, scalar: Scalar) -> Text:
+    """Return the label of a scalar with its unit: ``FRR at FAR <= 1 % (in %)``."""
+    return say("{label} (in %)", label=label) if scalar.kind == "rate" else label
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[Text, dict[str, Any]]]:

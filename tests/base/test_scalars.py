@@ -13,7 +13,7 @@ from bioeval.results.query_means import QueryMean
 FIRST_RANK = MeanOverQueries(
     "mean rank of the first match", name="mean_first_rank", label="mean first rank",
     of_match=lambda place, rank, number: np.where(place == 1, rank, 0.0),
-    of_query=("first_rank", "rank of the first match"), percent=False, decimals=2,
+    of_query=("first_rank", "rank of the first match"), kind="number", decimals=2,
     bounds=(1.0, math.inf), larger_is_better=False,
 )  # fmt: skip
 
@@ -48,4 +48,4 @@ def test_a_mean_that_is_no_proportion_has_bounds_and_no_value_of_unmatched_queri
 
 def test_a_scalar_that_is_not_in_per_cent_has_decimals():
     with pytest.raises(TypeError, match="x is not in per cent"):
-        Scalar("x", name="x", percent=False)
+        Scalar("x", name="x", kind="number")

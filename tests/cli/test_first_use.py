@@ -143,7 +143,7 @@ def test_a_comparison_begins_with_one_sentence(saved, said):
     assert said("report", bad, good, *given)[0] == 0
     page = Path("both.html").read_text()
     assert "good is better in EER" in page
-    heads = re.findall(r"<th[^>]*>.*?</th>", page[page.index("comparison-bad-good") :], re.S)
+    heads = re.findall(r"<th[^>]*>.*?</th>", page[page.index("comparison-bad and good") :], re.S)
     assert [i for i, x in enumerate(heads) if "bad" in x] < [
         i for i, x in enumerate(heads) if "good" in x
     ]

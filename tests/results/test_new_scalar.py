@@ -21,7 +21,7 @@ ENTRIES = {
         name="youden",
         of_rates=lambda far, frr: 1 - frr - far,
         label="Youden's J",
-        percent=False,
+        kind="number",
         decimals=3,
         larger_is_better=True,
         results=("folds", "repeats"),
@@ -32,7 +32,7 @@ ENTRIES = {
         of_rates=lambda far, frr: 1 - frr - far,
         best="max",
         label="max Youden's J",
-        percent=False,
+        kind="number",
         decimals=3,
         larger_is_better=True,
         results=("task", "comparison"),
@@ -52,7 +52,7 @@ ENTRIES = {
         of_match=lambda place, rank, number: np.where(place == 1, rank, 0.0),
         of_query=("first_rank", "rank of the first match"),
         label="mean first rank",
-        percent=False,
+        kind="number",
         decimals=2,
         bounds=(1.0, np.inf),
         larger_is_better=False,
@@ -271,7 +271,7 @@ def test_one_entry_is_all_that_a_mean_over_queries_needs(tmp_path):
         assert found["json"][name] == whole
         assert labels[name] in found["page"]
         assert name in found["conventions"]
-    assert "mean first rank &" in found["latex"] and "mAP, \\% at 5" in found["latex"]
+    assert "mean first rank &" in found["latex"] and "mAP at 5" in found["latex"]
     # Of queries without a match, AP is 0; the rank of a match has no value.
     assert found["values"]["mean_ap_at_5"][2] == pytest.approx(truth["mean_ap_at_5"] * 0.9)
     assert np.isnan(found["values"]["mean_first_rank"][2])

@@ -140,7 +140,7 @@ def test_counts_are_whole_and_rates_are_in_range(results, name):
 def test_a_result_says_where_it_comes_from(results, name):
     attrs = results[name].attrs
     for key in ("task", "layout", "kind", "nan_policy", "fingerprint", "bioeval_version",
-                "warnings", "system"):  # fmt: skip
+                "messages", "system"):  # fmt: skip
         assert isinstance(attrs[key], str), key
     assert attrs["bioeval_version"] == be.__version__
     assert attrs["schema"] == 1

@@ -1129,8 +1129,9 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     ds = crossed(scores, experiment, interval="quantile", far_targets=(0.1,))
     display = plot.spread(ds)
     expected = {
-        "FAR, %": ds.far, "FRR, %": ds.frr, "HTER, %": ds.hter, "EER, %": ds.eer, "AUC": ds.auc,
-        "FRR, % at FAR <= 10 %": ds.frr_at_far,
+        "FAR (in %)": ds.far, "FRR (in %)": ds.frr, "HTER (in %)": ds.hter,
+        "EER (in %)": ds.eer, "AUC": ds.auc,
+        "FRR at FAR <= 10 % (in %)": ds.frr_at_far,
     }  # fmt: skip
     assert list(display.values) == list(expected)
     for name, values in expected.items():
@@ -1146,9 +1147,9 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
     means = be.repeat(scores, galleries, task="closed_set", max_rank=30)
     assert list(plot.spread(means).values) == [
-        "CMS, rank 1, %",
-        "CMS, rank 5, %",
-        "CMS, rank 10, %",
+        "CMS, rank 1 (in %)",
+        "CMS, rank 5 (in %)",
+        "CMS, rank 10 (in %)",
     ]
 
 

@@ -46,11 +46,8 @@ from bioeval.cli import (
 @output_options(
     "results.nc, summary.json, table.txt, curves.csv and a CSV file of each table",
     "draw DET curves, IAPAR by species, and the scores of the three classes",
-    report=True,
 )
-@shared_options(
-    interval="Add confidence intervals by subject.  [none]", name=True, terms=True, reading=True
-)
+@shared_options(interval="Add confidence intervals by subject.  [none]", name=True, reading=True)
 def vulnerability_command(data: str, presented: str | None, **options: Any) -> None:
     """Evaluate how often presentation attacks are accepted, by species.
 
@@ -65,7 +62,11 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
         attacks = run.read(presented, mates=False) if presented else None
         scores = run.read()
         dataset = run.count(vulnerability, scores, attacks, **run.options)
-        run.finish(dataset, csv={"curves.csv": rows_over(dataset, "threshold", "species")})
+        run.finish(
+            dataset,
+            csv={"curves.csv": rows_over(dataset, "threshold", "species")},
+            files=list(filter(None, (data, presented))),
+        )
 
 
 def _levels(text: str) -> dict[str, float]:
@@ -121,7 +122,6 @@ def _levels(text: str) -> dict[str, float]:
 @output_options(
     "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
     "draw the plots",
-    report=True,
 )
 def pad_command(
     data: str,
@@ -181,7 +181,7 @@ def pad_command(
             rates = dataset["apcer_of_species"].values[:, i].tolist()
             for row, rate in zip(curve, rates, strict=True):
                 row[f"apcer {name}"] = rate
-        run.finish(dataset, csv={"curve.csv": curve})
+        run.finish(dataset, csv={"curve.csv": curve}, files=list(filter(None, (data, dev))))
 
 
 @click.command("morphing", cls=Command)
@@ -206,7 +206,6 @@ def pad_command(
 @output_options(
     "results.nc, summary.json, table.txt, curve.csv and a CSV file of each table",
     "draw the plots",
-    report=True,
 )
 @shared_options(interval=True, names=True, reading=True)
 def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **options: Any) -> None:
@@ -242,4 +241,8 @@ def morphing_command(files: tuple[str, ...], bona_fide: tuple[str, ...], **optio
             over = []
         run.name = ", ".join(names)
         dataset = run.count(morphing, scores, bona_fide=genuine, **run.options)
-        run.finish(dataset, csv={"curve.csv": rows_over(dataset, *over, "threshold")})
+        run.finish(
+            dataset,
+            csv={"curve.csv": rows_over(dataset, *over, "threshold")},
+            files=[*files, *bona_fide],
+        )

@@ -148,7 +148,6 @@ class ComparedSystems(MoreResults):
 @output_options(
     "comparison.nc, summary.json, table.txt and comparison.csv",
     "draw each curve of both systems",
-    report=True,
 )
 @option("--name NAME", "Name of A.  [the file's name]")
 @option("--name-b NAME", "Name of B.  [the file's name]")
@@ -171,7 +170,6 @@ class ComparedSystems(MoreResults):
     far=True,
     frr=True,
     interval=True,
-    terms=True,
     reading=True,
     workers=True,
     checkpoint=True,

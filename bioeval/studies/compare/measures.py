@@ -18,7 +18,7 @@ from bioeval.base import (
     scalar_registry,
     stage,
 )
-from bioeval.document import Message, messages_of
+from bioeval.document import Message, messages_of, name_of_scalar
 from bioeval.protocol import OpenSet
 from bioeval.results import ComparedPeople, QueryMean, QueryMeasures, RuleOf, support_messages
 from bioeval.scores import BlockReader, are_pairs, codes_of, threads_for
@@ -95,7 +95,7 @@ class PairedMeasure:
     @property
     def label(self) -> str:
         """The name of the measure, with its target or its rank."""
-        return self.scalar.label.format(target=per_cent(self.target), rank=self.rank)
+        return name_of_scalar(self.scalar, target=per_cent(self.target), rank=self.rank)
 
     @property
     def supported(self) -> bool:

@@ -200,7 +200,7 @@ class ComparedMeasure:
     def _within_margin(self) -> Text:
         """Return by how much the first system may be worse."""
         margin: Text = Number(self.values["margin"], digits=6, variable="margin")
-        if self.scalar.percent:
+        if self.scalar.kind == "rate":
             margin = say("{points} pp", points=Number(100 * self.values["margin"], digits=6))
         if self.values["equivalent"]:
             return say("equivalent within {margin}", margin=margin)

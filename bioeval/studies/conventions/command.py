@@ -32,7 +32,7 @@ from bioeval.cli import (
     multiple=True,
     name="cards",
 )
-@output_options("results.nc, summary.json, table.txt and readings.csv", report=True)
+@output_options("results.nc, summary.json, table.txt and readings.csv")
 @shared_options(name=True, reading=True)
 def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     """Evaluate DATA by every convention, to find the one behind a number.

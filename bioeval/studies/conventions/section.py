@@ -193,7 +193,7 @@ def _label(name: str) -> Text:
 def _cell(name: str, value: float, at: Mapping[str, Any], difference: bool = False) -> Quantity:
     """Return a value of a measure, or its difference from the base."""
     scalar = scalar_registry()[name.partition("=")[0]]
-    if scalar.percent:
+    if scalar.kind == "rate":
         return Rate(value, variable=name, at=at, difference=difference, decimals=3)
     decimals = scalar.decimals if isinstance(scalar.decimals, int) else 3
     return Number(value, variable=name, at=at, difference=difference, decimals=decimals)

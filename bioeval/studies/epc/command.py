@@ -32,7 +32,7 @@ sets_options = option_group(
     output_options(
         "results.nc, summary.json, table.txt and curve.csv", "draw the curve", report=True
     ),
-    shared_options(templates=True, fusion=True, names=True, terms=True, reading=True),
+    shared_options(templates=True, fusion=True, names=True, reading=True),
 )
 
 
@@ -65,7 +65,12 @@ def evaluate_sets(study: Callable[..., Any], defined: str, arguments: Mapping[st
             datasets[called] = ds
             sets.append({"system": called, "dev": dev_file, "test": test_file})
         results = datasets if len(datasets) > 1 else ds
-        run.finish(results, more={"file": test[0], "sets": sets}, overlaid=True)
+        run.finish(
+            results,
+            more={"file": test[0], "sets": sets},
+            overlaid=True,
+            files=[file for pair in zip(dev, test, strict=True) for file in pair],
+        )
 
 
 @click.command("epc", cls=Command)

@@ -77,7 +77,7 @@ class ExplainedRows(MoreResults):
 @shared_options(protocol=True)
 @option("--claim SUBJECT", "Let the probe claim this subject only.")
 @option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
-@output_options("summary.json, table.txt and list.csv", report=True)
+@output_options("summary.json, table.txt and list.csv")
 @shared_options(name=True, reading=True)
 def command(
     data: str,
@@ -122,7 +122,7 @@ def command(
                 from bioeval.views.plots import save
 
                 save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
-            run.output.write_page(row, [data, run.reading.get("labels")], run.stages)
+            run.write_page(row, *filter(None, (data, run.reading.get("labels"))))
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
             document = {"bioeval": __version__, "file": data, **explained.document()}

@@ -414,6 +414,11 @@ class QueryRow:
         """The convention."""
         return self.lists.convention
 
+    @property
+    def counts_as_zero(self) -> bool:
+        """Whether the query is in the means even if no match is left."""
+        return self.convention.unmatched == "zero" and not self.lists.left_out[self.i]
+
     def candidates(self, rule: str) -> list[Candidate]:
         """Return all gallery entries; excluded ones have no distance."""
         lists, i = self.lists, self.i
@@ -629,8 +634,11 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
     remarks: list[Text] = []
     if role != OF_CMC:
         also, remarks = _of_query(query, matches)
-    elif not matches:
-        remarks = ["No match is left on this list: the CMC finds none."]
+    else:
+        is_counted = bool(matches) or query.counts_as_zero
+        also = (Count("cmc_queries", amount=int(is_counted)),)
+        if not matches:
+            remarks = [_NO_MATCH_OF_CMC[is_counted]]
     remarks += _ties(matches, ties)
     return TaskExplanation(
         task="reid",
@@ -654,6 +662,13 @@ def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
     return [Count("rank_k_average_precision", None, match.order / rank / over)]
 
 
+#: What becomes of a query without a match on the list of the CMC, by whether it is counted.
+_NO_MATCH_OF_CMC = {
+    True: "No match is left on this list: the query counts as 0 in the CMC.",
+    False: "No match is left on this list: the query is left out of the CMC.",
+}
+
+
 def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, ...], list[Text]]:
     """Return the contributions of the query besides those of its matches."""
     if matches:
@@ -666,7 +681,7 @@ def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, .
     gone = "its identity is not in the gallery"
     if query.lists.enrolled[query.i]:
         gone = "every match is removed or failed"
-    if query.convention.unmatched == "zero":
+    if query.counts_as_zero:
         return (Count("queries"),), [f"No match is left ({gone}): it counts as 0 in every mean."]
     return (Count("skipped"),), [f"No match is left ({gone}): it is left out of every mean."]
 

@@ -17,6 +17,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from bioeval.base import larger_is_closer, printable, require_text
 from bioeval.results import threshold_text
+from bioeval.studies.explain.lists import OF_AP, OF_CMC
 from bioeval.studies.explain.results import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.studies.explain.shown_lists import ShownList, lists_of, score_text, templates_of
 from bioeval.views import Images, pictures_of_templates, written
@@ -32,6 +33,10 @@ _ROLES = {
     IMPOSTOR: (Style.colour(1), "s", False),
     LEFT_OUT: (Style.rule, "x", True),
 }
+
+
+#: What the list of a query is of, by the role of the query on it.
+_LISTS_OF_QUERIES = {OF_CMC: "the CMC", OF_AP: "average precision"}
 
 
 _BAR = "#e8e8e8"  # of the lines from the edge to the scores
@@ -108,7 +113,7 @@ class RowWalkDisplay(Display):
         for axes, shown in zip(self.axes_, self.lists, strict=False):
             unit = "subjects" if shown.unit == "subject" else "templates"
             if shown.tasks[0].task == "reid":
-                unit = shown.tasks[0].role.removeprefix("the list of ") or "gallery entries"
+                unit = _LISTS_OF_QUERIES.get(shown.tasks[0].role, "gallery entries")
             rows = max(head.count(",") + 1 for head in shown.heads)
             self._titled(f"{heading} {unit}", None, over, axes, 12.0 * rows)
             self._draw(axes, shown, style)

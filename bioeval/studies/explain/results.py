@@ -24,6 +24,7 @@ SYMBOLS = {
     "attempts": "TA",
     "cms_count": "{cms}({rank})",
     "queries": "queries",
+    "cmc_queries": "queries of the CMC",
     "cmc_count": "CMC({rank})",
     "average_precision": "AP",
     "rank_k_average_precision": "AP of the cut list",
@@ -187,7 +188,8 @@ def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
         yield from up_to("cms", "cms_count", "found up to this rank / TA", of("attempts"))
     else:
         queries = of("queries")
-        yield from up_to("cmc", "cmc_count", "found up to this rank / queries", queries)
+        of_cmc = counts.get(Count("cmc_queries", None, 0), queries)  # there if it has its own list
+        yield from up_to("cmc", "cmc_count", "found up to this rank / queries", of_cmc)
         yield Quotient("mean_ap", None, "sum of AP / queries", of("average_precision"), queries)
         yield Quotient("mean_inp", None, "sum of INP / queries", of("inp"), queries)
 

@@ -408,7 +408,7 @@ def adds(task: TaskExplanation) -> Text:
     """Return the contributions of a row to the counters of a task."""
     if task.conditional:
         return "depends on the threshold"
-    hidden = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+    hidden = ("genuine_attempts", "impostor_attempts", "attempts", "queries", "cmc_queries")
     counts = {k: v for k, v in task.counts.items() if k.name not in hidden}
     return sums(complete(task.task, counts)) or "nothing"
 

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from bioeval.base import counted
 from bioeval.document import Text, rule_of, say
 from bioeval.results import percent
+from bioeval.tallies import Rule
 from bioeval.views import Averaged, averaged, unit_of, written
 from bioeval.views.plots import (
     Curve,
@@ -138,10 +139,10 @@ class FoldsDisplay(OneResultDisplay):
 
     def _target(self) -> None:
         """Draw the FAR target, named at the top."""
-        name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
-        if name != "far" or not value:
+        rule = Rule.written(str(self._dataset.attrs.get("threshold_rule", "none")))
+        if rule.name != "far":
             return
-        target = float(value)
+        (target,) = rule.values
         self.ax_.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
         low, high = self.ax_.get_xlim()
         self.ax_.set_xlim(low, max(high, 1.03 * target))
@@ -515,7 +516,7 @@ class SpreadDisplay(OneResultDisplay):
     ) -> None:
         """Write a value, with a word before it, or the two limits of an interval."""
         scale, digits = 1, row.scalar.decimals
-        if row.scalar.percent:
+        if row.scalar.kind == "rate":
             scale, digits = 100, 2
         texts = [f"{scale * value:.{digits}f}" for value in values]
         if len(texts) == 1:

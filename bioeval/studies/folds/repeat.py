@@ -41,7 +41,7 @@ from bioeval.scores import (
 from bioeval.stats import IntervalOptions
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
-from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point
+from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point, splitter_attrs
 from bioeval.studies.folds.splits import (
     IndexSet,
     Place,
@@ -460,7 +460,7 @@ def _dataset(
     found = [Message("impostors-differ")] if len(curves.roles) > 1 else []
     attrs = about_attrs(about, f"{task}, over partitions", found)
     attrs |= {
-        "splitter": repr(splitter),
+        **splitter_attrs(splitter),
         "partitions": int(np.prod(shape)),
         "band": band,
         "interval_unit": "partitions",

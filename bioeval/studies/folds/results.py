@@ -486,9 +486,18 @@ def _all_alike(column: np.ndarray) -> bool:
     return len(there) > 1 and bool((there == there[0]).all()) and there[0] in (0, 1)
 
 
+def splitter_attrs(splitter: Any) -> dict[str, Any]:
+    """Return the attributes of a splitter: its text, its class, and its seed if it is a number."""
+    attrs = {"splitter": repr(splitter), "splitter_class": type(splitter).__name__}
+    seed = getattr(splitter, "random_state", None)
+    if isinstance(seed, int | np.integer):
+        attrs["splitter_seed"] = int(seed)
+    return attrs
+
+
 def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, Any]:
     """Return the attributes of the options, and on what a threshold is chosen."""
-    attrs = {"splitter": repr(splitter), "confidence": float(confidence)}
+    attrs = {**splitter_attrs(splitter), "confidence": float(confidence)}
     if options.interval == "quantile":
         attrs |= {"interval_method": "quantile", "interval": SPREAD, "interval_for": "these people"}
     else:

@@ -62,7 +62,7 @@ def section(results: ResultsBySystem) -> Section:
 def _splitter(attrs: Mapping[Any, Any]) -> str:
     """Return how the data were divided, not too long."""
     splitter = str(attrs["splitter"])
-    splitter = _LISTED.get(splitter.partition("(")[0], splitter)
+    splitter = _LISTED.get(str(attrs.get("splitter_class", "")), splitter)
     if len(splitter) > _LONGEST:
         splitter = f"{splitter[: _LONGEST - 4]} ..."
     return splitter
@@ -179,7 +179,7 @@ def _method(attrs: Mapping[Any, Any]) -> str:
 
 def _of_listed_pairs(ds: xr.Dataset) -> bool:
     """Whether the folds are of listed pairs, with a standard error."""
-    return str(ds.attrs["splitter"]).startswith("PredefinedPairFolds")
+    return ds.attrs.get("splitter_class") == "PredefinedPairFolds"
 
 
 # ----------------------------------------------------------------------------- details

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     Value.CARD,
 )
 @option("--out FILE", "Write the fused scores, as .npz.")
-@option("--force", "Replace FILE if it exists.", bool)
+@option("--force", "Replace FILE and HTML if they exist.", bool)
 @output_options()
 @shared_options(templates=True, far=True, frr=True, names=True, reading=True)
 def command(systems: tuple[str, ...], **options: Any) -> None:
@@ -116,6 +116,8 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         run.finish(
             SideBySide(datasets, dict(zip(names, systems, strict=True))),
             more={**how, "weights": weights, "protocol": protocol},
+            files=[*systems, *train],
+            page={name: run.in_terms(dataset) for name, dataset in datasets.items()},
         )
 
 

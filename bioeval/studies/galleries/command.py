@@ -57,7 +57,7 @@ def _gallery_options(sampling: str) -> Callable[[Callable[..., Any]], Callable[.
     name="unenrolled_shares",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
-@shared_options(terms=True, reading=True)
+@shared_options(reading=True)
 def gallery_size_command(data: str, **options: Any) -> None:
     """Evaluate identification of DATA by number of enrolled subjects.
 
@@ -109,8 +109,8 @@ def _curve_files(
 @shared_options(far=True)
 @shared_options(fusion=True)
 @_gallery_options("Draw R galleries for each probe, instead of exact means over all galleries.")
-@output_options("results.nc, summary.json, table.txt and curves", "draw the plots", report=True)
-@shared_options(name=True, terms=True, reading=True)
+@output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
+@shared_options(name=True, reading=True)
 def gallery_templates_command(data: str, **options: Any) -> None:
     """Evaluate DATA by number of gallery templates per subject.
 

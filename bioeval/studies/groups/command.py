@@ -38,12 +38,10 @@ from bioeval.cli import (
 @output_options(
     "results.nc, summary.json, table.txt and a CSV file of each table",
     "draw the groups",
-    report=True,
 )
 @shared_options(
     interval="Add confidence intervals by subject.  [none]",
     name=True,
-    terms=True,
     reading=True,
     workers=True,
     checkpoint=True,

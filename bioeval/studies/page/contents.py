@@ -187,10 +187,14 @@ def _sections_of(result: Any) -> list[Section]:
 class Page:
     """Results as sections of a page, each written once."""
 
-    def __init__(self, results: Any, images: Images):
+    def __init__(self, results: Any, images: Images, terms: str = ""):
         rest, self.told = apart(results)
         self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
         refuse_other_data(self.parts, [(x.name or x.section.id, x.result) for x in self.told])
+        if terms:
+            self.parts = [
+                replace(part, dataset=part.dataset.assign_attrs(terms=terms)) for part in self.parts
+            ]
         self.images = images
         self.state, self.store = LiveState(self.parts), ArrayStore()
         self.systems = systems_of(self.parts)
@@ -199,7 +203,7 @@ class Page:
         self.hues = {name: drawn.index(name) for name in self.systems}
         self.drawing = Drawing(self.store, self.hues, self.several)
         vocabulary = next((words_of(part.dataset) for part in self.parts), "lecture")
-        self.writer = PageWriter(vocabulary, images, self.hues, self._picture)
+        self.writer = PageWriter(terms or vocabulary, images, self.hues, self._picture)
         self.studies = {name: study_sections(x) for name, x in self._of_studies().items()}
 
     @property
@@ -254,7 +258,7 @@ class Page:
             )
         return {
             "name": name,
-            "id": f"task-{name.replace('/', '-')}",
+            "id": f"task-{as_id(name)}",
             "title": section.title,
             "details": details,
             "live": live,
@@ -373,9 +377,9 @@ class Page:
                 by_system.setdefault(part.system, {})[part.task] = part.dataset
         written: dict[str, dict[str, str]] = {}
         for name, tasks in by_system.items():
-            evaluated = {x: ds for x, ds in tasks.items() if x in EVALUATED} or tasks
-            facts = [x for x in about(evaluated).facts if x.variable != "system"]
-            written[name] = self._written(facts, evaluated)
+            evaluated = {x: ds for x, ds in tasks.items() if x in EVALUATED}
+            facts = [x for x in about(evaluated or tasks).facts if x.variable != "system"]
+            written[name] = self._written(facts, name, evaluated)
         if not written:
             return []
         first, *others = written.values()
@@ -388,11 +392,19 @@ class Page:
                 said.append({"system": name if others else "", "lines": own})
         return [data for data in said if data["lines"]]
 
-    def _written(self, facts: list[Fact], tasks: Mapping[str, xr.Dataset]) -> dict[str, str]:
-        """Return facts as HTML by name; the terms are those of the rates of the tasks."""
+    def _written(
+        self, facts: list[Fact], system: str, tasks: Mapping[str, xr.Dataset]
+    ) -> dict[str, str]:
+        """Return facts of a system as HTML by name; the terms are those of its rates.
+
+        They are of the tasks of an evaluation, or else of what studies say of the system.
+        """
         words = {"verification": say("{far} {frr}"), "identification": say("{far} {dir}")}
         of_tasks = list(dict.fromkeys(map(_task_of_rates, tasks.values())))
         shown = [Section("", "", [Paragraph(words[task])], task=task) for task in of_tasks]
+        if not tasks:
+            for of_section in self.studies.values():
+                shown += [said for of, said in of_section if of in ("", system)]
         whole = Section("", "", shown, task="verification")
         written = self.writer.lines().facts(Facts(facts), whole)
         return {fact.name: text for fact, text in written}
@@ -434,9 +446,11 @@ def picture(plot: str, title: str, file: str, source: str, wide: bool) -> str:
     )
 
 
-def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
-    """Return results as the text of an HTML page."""
-    page = Page(results, images)
+def page_text(
+    results: Any, title: str, provenance: PageSources, images: Images, terms: str = ""
+) -> str:
+    """Return results as the text of an HTML page, in their own terms unless others are given."""
+    page = Page(results, images, terms)
     parts, state, drawing, writer = page.parts, page.state, page.drawing, page.writer
     data = page.data()
     tasks = []
@@ -566,9 +580,14 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
     return _ESCAPED_DIRECTIONS.sub(r"\1\\\\u\2", text)
 
 
+def as_id(name: str) -> str:
+    """Return a name as an id of the page: other signs than letters and digits are hyphens."""
+    return "".join(sign if sign.isalnum() or sign == "_" else "-" for sign in name)
+
+
 def _place(figure: PageFigure, file: str, rows: list[LiveRow]) -> None:
     """Name a figure, and put its marks at their places when the page opens."""
-    figure.file = re.sub(r"[^\w-]", "-", file)
+    figure.file = as_id(file)
     at = {row.live.number: row for row in rows}
     for number, mover in enumerate(figure.movers):
         mover["id"] = f"{figure.file}-mark-{number}"
@@ -626,12 +645,7 @@ def _card(page: Page) -> dict[str, str] | None:
 def _seed(part: PageItem) -> str:
     """Return the seed of the draws of a result: of its folds, or its intervals."""
     attrs = part.dataset.attrs
-    in_splitter = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
-    if "random_state" in attrs:
-        return str(attrs["random_state"])
-    if in_splitter:
-        return in_splitter[1]
-    return ""
+    return str(attrs.get("random_state", attrs.get("splitter_seed", "")))
 
 
 def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:

@@ -447,9 +447,7 @@ def _moves(
 def _about(parts: list[LivePart]) -> str:
     """Return the subject of the curves of a figure in words."""
     first, *others = grouped(parts, lambda live: live.part.words)
-    if others:
-        return first.partition(",")[0]
-    return first
+    return "verification" if others else first
 
 
 def _least(curves: Iterable[np.ndarray]) -> float:
@@ -620,9 +618,8 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     least, low = _least(curves), 0.0
     if np.isfinite(least):
         low = max(0.0, np.floor(10 * least - 0.5) / 10)
-    fig = PageFigure(
-        "cmc", f"CMC: {parts[0].part.words}", x, upwards(_says(parts, Term(name)), low=low)
-    )
+    rate = _says(parts, Term("cms")) if name == "cms" else "CMC"  # the standard has no CMC
+    fig = PageFigure("cmc", f"CMC: {parts[0].part.words}", x, upwards(rate, low=low))
     for live, name, values in zip(parts, names, curves, strict=True):
         hue, ranks = drawing.hue(live), np.arange(1, len(values) + 1)
         px, py = x.place(ranks), fig.y.place(values)

@@ -171,8 +171,10 @@
     const opening = threshold === given.threshold && far === given.far;
     for (const [group, number] of Object.entries(given.anchors)) {
       const anchor = parts.get(number);
+      const noFar = !(most >= 0); // then systems share the threshold, if its units
       if (follows(group)) found.set(group, threshold);
       else if (opening && group in given.ofStudy) found.set(group, given.ofStudy[group]);
+      else if (noFar && given.sameUnits[group]) found.set(group, threshold);
       else if (anchor.columns.far) {
         const own = rowAtFar(anchor, most);
         found.set(group, own >= 0 ? anchor.threshold.get(own) : NaN);

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bioeval import BioevalWarning, DataError
-from bioeval.base import printable, require_list, require_path, require_text
+from bioeval.base import printable, require_choice, require_list, require_path, require_text
+from bioeval.document import VOCABULARIES
 from bioeval.scores import replacing
 
 
@@ -22,6 +23,7 @@ def report(
     command: str = "",
     images: str = "",
     image_folder: str | os.PathLike[str] = ".",
+    terms: str = "",
 ) -> Path:
     """Write results as one self-contained HTML page.
 
@@ -50,6 +52,9 @@ def report(
         with bioeval are shown without it.
     image_folder : path
         The folder of these files. Files outside of it are not read, also by way of a link.
+    terms : str, optional
+        Terms of rates: ``"lecture"``, or ``"iso"`` for those of ISO/IEC 19795-1. Unless given, they
+        are those of the results.
 
     Returns
     -------
@@ -88,7 +93,9 @@ def report(
             raise DataError(f"{missing}: no such file")
         folder = require_path("image_folder", image_folder)
         shown = Images(require_text("images", images), folder if images else None)
-        text = page_text(results, title, PageSources.of(read, command), shown)
+        if terms:
+            require_choice("terms", terms, VOCABULARIES)
+        text = page_text(results, title, PageSources.of(read, command), shown, terms)
         part.write_text(text, encoding="utf-8", newline="\n")
     if shown.missing:
         warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)

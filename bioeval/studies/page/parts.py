@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -198,7 +197,7 @@ def _task_of(dataset: xr.Dataset) -> str:
         task = f"verification/{dataset.attrs.get('templates', 'single')}"
     if "fold" in dataset.dims:
         return f"folds/{task}"
-    return task or re.sub(r"\W+", "_", said).strip("_") or "results"
+    return task or said or "results"
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:
@@ -563,6 +562,8 @@ class LiveState:
                 thresholds[group] = self.chosen.threshold
             elif group in self.of_study:
                 thresholds[group] = self.of_study[group]
+            elif np.isnan(far) and self.shares_units(anchor):
+                thresholds[group] = self.chosen.threshold
             elif self.chosen.given:
                 thresholds[group] = _strictest(anchor).threshold
             elif "far" in anchor.columns:
@@ -676,6 +677,10 @@ def _choose(leader: LivePart) -> Chosen:
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])
         return Chosen(_row_of(leader, exact), None, exact, why=why)
+    if "tau_max" in dataset and np.isfinite(float(dataset["tau_max"])):
+        exact = float(dataset["tau_max"])
+        rule = "the threshold of the largest mReP"
+        return Chosen(_row_of(leader, exact), None, exact, rule, given=True)
     middle = float(leader.thresholds[len(leader.thresholds) // 2])
     return Chosen(middle, None, np.nan)
 

@@ -78,7 +78,7 @@ def headline(
     answers: dict[str, list[Text]] = {}
     for system, section in studies:
         answers.setdefault(system, []).extend(answers_of(section))
-    shared = answers.get("", [])
+    shared = [x for name, said in answers.items() if name not in systems for x in said]
     if len(systems) <= 1:
         own = [x for said in answers.values() for x in said]
         moving = _of_moving(parts, state) if systems else ()

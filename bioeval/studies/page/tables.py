@@ -144,6 +144,8 @@ def _rates_of(live: LivePart) -> Iterator[str]:
     for name in dict.fromkeys([*RATES, *live.columns]):
         if not live.has(name) or name in _COUNTS or name.endswith(_ENDS):
             continue
+        if name in live.columns and live.part.dataset[name].attrs.get("units") == "attempts":
+            continue
         if name in RATES or not np.isnan(live.columns[name]).all():
             yield name
 
@@ -166,7 +168,7 @@ def _label(part: PageItem, name: str) -> Text:
     if name in ("far", "frr", "gar", "grr", "dir", "cms"):
         return Term(name)
     scalar = scalar_registry().get(name)
-    if scalar is not None and scalar.label and "{" not in scalar.label:
+    if scalar is not None and scalar.label and not scalar.places:
         return label_of(scalar)
     return Label(name.upper() if name == "cmc" else name)
 
@@ -180,8 +182,10 @@ def live_value(at: LiveRow, name: str) -> Quantity:
     more: dict[str, Any] = {"interval": interval, "variable": name, "at": _moves(at)}
     value = float(at.value(name))
     scalar = scalar_registry().get(name)
-    if name in RATES or (scalar is not None and scalar.percent):
+    if name in RATES:
         return Rate(value, attempts=total, **more)
+    if scalar is not None:
+        return cell_of_scalar(scalar, value, attempts=total, **more)
     return Number(value, decimals=3, **more)
 
 
@@ -326,6 +330,8 @@ def cost_table(section: TaskParts) -> Table | None:
                 cell: Quantity = Number(value, digits=6, variable=name, at=at)
                 if name == "min_cost_threshold":
                     cell = replace(_used(value, part), variable=name, at=at)
+                elif name == "min_dcf":
+                    cell = cell_of_scalar(scalar_registry()[name], value, at=at)
                 cells.append(cell)
             rows.append((part, cells))
     columns = [Column(name, heading) for name, heading in headings.items()]

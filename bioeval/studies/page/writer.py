@@ -264,10 +264,10 @@ class PageWriter:
         notes = [f'<p class="note">{x}</p>' for x in map(lines.write, table.notes) if x]
         details = [f'<p class="note">{x}</p>' for x in map(lines.write, table.details) if x]
         written = (
-            f'<div class="table" data-name="{file}">{"".join(details)}'
+            f'<div class="table" data-name="{file}">'
             f'<div class="scroll" role="region" aria-label="{safe(plain)}" tabindex="0">'
             f"<table><caption>{title}</caption><thead><tr>{''.join(heads)}</tr></thead>\n"
-            f"<tbody>\n{chr(10).join(body)}\n</tbody></table></div>{''.join(notes)}"
+            f"<tbody>\n{chr(10).join(body)}\n</tbody></table></div>{''.join(details + notes)}"
             '<p class="tools"><button type="button" data-table="csv">CSV</button> '
             '<button type="button" data-table="latex">Copy as LaTeX</button></p></div>'
         )

@@ -58,7 +58,7 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             facts,
-            *(Section(name, _title(ds, name), tuple(_event(ds, i, name))) for i, name in events),
+            *(_event(ds, i, name) for i, name in events),
             *_reading(ds),
             _rates(ds, [i for i, _ in events]),
             result_messages(results),
@@ -136,8 +136,14 @@ def _title(ds: xr.Dataset, name: str) -> Text:
     return say("Misses: people on the watch list{of_size} who are not found", of_size=of_size)
 
 
-def _event(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph | Table]:
-    """Yield the rate of an event, the numbers of people and of errors, and those of periods."""
+def _event(ds: xr.Dataset, i: int, name: str) -> Section:
+    """Return what is said of an event, below its title."""
+    blocks = [*_numbers(ds, i, name), _periods(ds.isel(event=i), name)]
+    return Section(name.replace("-", "_"), _title(ds, name), blocks)
+
+
+def _numbers(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph]:
+    """Yield the rate of an event, and the numbers of people and of errors."""
     one = ds.isel(event=i)
     limits = _limits(one, "rate")
     yield Paragraph(
@@ -169,7 +175,6 @@ def _event(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph | Table]:
                 measured=float(one["subjects_rule_of_30"]),
             )
         )
-    yield _periods(one, name)
 
 
 def _limits(ds: xr.Dataset, name: str) -> Interval | None:

@@ -35,6 +35,7 @@ bioeval error-discard scores.npz --quality q1 --quality q2 --threshold eer
             {"error-discard": {}},
         ),
     ),
+    nodes={"pauc": "error_discard"},
     views=(View((), "section", dim="fraction", several=True, named_by="quality"),),
     messages="messages.MESSAGES",
 )

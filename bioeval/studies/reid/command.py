@@ -93,7 +93,14 @@ def command(systems: tuple[str, ...], open_queries: tuple[str, ...], **options: 
         for called, ds in results.items():
             rows += [{"system": called, **row} for row in run.curves(ds, "threshold")]
         inputs = {"inputs": dict(zip(names, systems, strict=True))}
-        run.finish(results, None, {"curves.csv": rows}, more=inputs, overlaid=True)
+        run.finish(
+            results,
+            None,
+            {"curves.csv": rows},
+            more=inputs,
+            overlaid=True,
+            files=[*systems, *open_queries],
+        )
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:

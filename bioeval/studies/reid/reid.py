@@ -176,6 +176,7 @@ def reid(
         ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
         of all queries together) over ``threshold``; ``mean_ap`` and the other means over queries
         of ``docs/variables.md``, ``rank_k_mean_ap`` with `rank_k`; ``queries`` (the denominator),
+        ``cmc_queries`` (that of the CMC, if its list is another than that of average precision),
         ``skipped``, ``unmatched``, ``not_in_gallery``, ``left_out`` (queries that are junk or
         distractors), ``removed`` (gallery entries removed, over all queries) and ``tied``. With an
         interval: ``_low`` and ``_high`` of the means.

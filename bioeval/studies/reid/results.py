@@ -54,6 +54,9 @@ REID: dict[str, Name] = {
     **names_of(scalar_registry(), "precision_at_k", "recall_at_k", "interpolated_precision"),
     **_RETRIEVED_SETS,
     "queries": Name("queries that the means are over", "queries"),
+    "cmc_queries": Name(
+        "queries that the CMC is over, where its list is not that of average precision", "queries"
+    ),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
@@ -103,7 +106,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     ties = options.ties
     matched = tally.matches.counts > 0
     total, valid = len(matched), int(matched.sum())
-    queries = int(_counted(tally, options).sum())
+    queries = int(_counted(tally, tally.matches, options).sum())
     ambiguous = _ambiguous(tally)
 
     measures = reid_measures(tally, options)
@@ -113,7 +116,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     absent = int(tally.absent.sum())
     left_out = int(tally.left_out.sum())
     variables = {
-        "cmc": (("rank",), rate(counted, queries)),
+        "cmc": (("rank",), rate(counted, int(measures.cmc.counted.sum()))),
         "cmc_count": (("rank",), counted),
         **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
         **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
@@ -125,6 +128,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "removed": tally.removed_entries.sum(),
         "tied": ambiguous,
     }
+    if tally.cmc_matches is not None:
+        variables["cmc_queries"] = int(measures.cmc.counted.sum())
     if tally.about.people:
         variables["subjects"] = len(tally.about.probe_subjects)
     coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
@@ -132,10 +137,10 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
         coordinates["threshold"] = _in_order(to_user(tally.thresholds, tally.about.kind), tally)
     if options.per_query:
-        first = np.full(total, np.nan)
-        query, rank, weight = first_places(tally.cmc_matches or tally.matches, ties)
+        of_cmc = _matches_of_cmc(tally)
+        query, rank, weight = first_places(of_cmc, ties)
         sums = np.bincount(query, rank * weight, minlength=total)
-        first[matched] = sums[matched]
+        first = np.where(of_cmc.counts > 0, sums, np.nan)
         for scalar in QUERY_MEANS.values():
             if scalar.name in measures.means:
                 each = measures.means[scalar.name].each
@@ -185,8 +190,9 @@ def reid_measures(tally: ReidTally, options: ReidOptions, *, curves: bool = True
 
     Without `curves`, of those that are curves the CMC alone.
     """
-    counted, matches = _counted(tally, options), tally.matches
-    cmc, means = _curve(tally, options, counted), _means(tally, options, counted)
+    matches = tally.matches
+    counted = _counted(tally, matches, options)
+    cmc, means = _curve(tally, options), _means(tally, options, counted)
     if not curves:
         return QueryMeasures(cmc, means)
     query, entries = np.flatnonzero(matches.counts), tally.about.gallery_templates
@@ -204,9 +210,14 @@ def _plain(ties: str) -> str:
     return "stable" if ties == "expected" else ties
 
 
-def _counted(tally: ReidTally, options: ReidOptions) -> np.ndarray:
-    """Return which queries are in the means."""
-    return (tally.matches.counts > 0) | ((options.unmatched == "zero") & ~tally.left_out)
+def _matches_of_cmc(tally: ReidTally) -> MatchLists:
+    """Return the matches on the list of the CMC."""
+    return tally.matches if tally.cmc_matches is None else tally.cmc_matches
+
+
+def _counted(tally: ReidTally, matches: MatchLists, options: ReidOptions) -> np.ndarray:
+    """Return which queries are in the means over a list: those with a match on it, or all."""
+    return (matches.counts > 0) | ((options.unmatched == "zero") & ~tally.left_out)
 
 
 def ranked_curves(
@@ -298,9 +309,10 @@ def require_matches(dataset: xr.Dataset) -> None:
     )
 
 
-def _curve(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> MatchCurve:
-    """Return the counted matches of the queries."""
-    over = tally.matches if tally.cmc_matches is None else tally.cmc_matches
+def _curve(tally: ReidTally, options: ReidOptions) -> MatchCurve:
+    """Return the counted matches of the queries on the list of the CMC."""
+    over = _matches_of_cmc(tally)
+    counted = _counted(tally, over, options)
     ties, max_rank = options.ties, options.max_rank
     if tally.cmc == "single-gallery-shot":
         assert tally.shots is not None

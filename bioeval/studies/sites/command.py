@@ -193,8 +193,7 @@ T = TypeVar("T")
 @option("--same-system", "The tallies belong to one system, although its names differ.", bool)
 @option("--out FILE", "Also write the merged file.")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
-@output_options(report=True)
-@shared_options(terms=True)
+@output_options()
 def merge_command(
     files: tuple[str, ...],
     union_of_galleries: bool,

@@ -104,8 +104,8 @@ class RatesOnNewPeople(MoreResults):
     ["template", "subject"],
     "template",
 )
-@output_options("results.nc, summary.json, table.txt, CSV files and a plot", report=True)
-@shared_options(interval=True, name=True, terms=True, reading=True, workers=True, checkpoint=True)
+@output_options("results.nc, summary.json, table.txt, CSV files and a plot")
+@shared_options(interval=True, name=True, reading=True, workers=True, checkpoint=True)
 def command(data: str, target: str, **options: Any) -> None:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 

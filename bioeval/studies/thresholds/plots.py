@@ -14,6 +14,7 @@ from bioeval.results import percent, threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_section import reasons_of
 from bioeval.studies.thresholds.section import new_people, refusal_of
+from bioeval.tallies import Rule
 from bioeval.views import sentence_about
 from bioeval.views.plots import OneResultDisplay, Style
 
@@ -116,7 +117,7 @@ class AssuredDisplay(_OverThresholds):
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
-        target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
+        target = Rule.written(str(ds.attrs["threshold_rule"])).values[0]
         far, frr = Style.colour(Style.hues["far"]), Style.colour(Style.hues["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         properties = {"linewidth": 1.8, **style}

@@ -96,8 +96,9 @@ def refusal_of(study: xr.Dataset) -> Message | None:
 
 
 def _first(study: xr.Dataset, *codes: str) -> Message | None:
-    """Return the first message with one of these codes."""
-    return next((x for x in messages_of_result(study) if x.code in codes), None)
+    """Return the first message with one of these codes about the whole study, not about a fold."""
+    messages = messages_of_result(study)
+    return next((x for x in messages if x.code in codes and not x.about), None)
 
 
 def new_people(study: xr.Dataset) -> str:

@@ -148,7 +148,10 @@ FOLDS, REPEATS = 10, 20
 _ON_ALL = "all data; its error there is optimistic"
 
 #: Attributes that are those of the evaluation in folds.
-_OF_FOLDS = ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words")
+_OF_FOLDS = (
+    *("splitter", "splitter_class", "splitter_seed"),
+    *("confidence", "interval", "threshold_rule", "threshold_rule_in_words"),
+)
 
 
 @leaves_out_attacks
@@ -347,7 +350,7 @@ def study_threshold(
             on_new, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
             variables |= on_new
             remarks += refused
-    attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS}
+    attrs |= {name: crossed.attrs[name] for name in _OF_FOLDS if name in crossed.attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"

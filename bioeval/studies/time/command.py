@@ -47,7 +47,6 @@ BINS = Value("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, o
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")
 @shared_options(
     interval="Add confidence intervals of FRR, DIR and CMS.  [none]",
-    terms=True,
     reading=True,
     workers=True,
     checkpoint=True,

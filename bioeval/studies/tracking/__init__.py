@@ -43,6 +43,7 @@ bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tra
             {"hota": {}},
         ),
     ),
+    nodes={"mota": "tracking"},
     views=(View(("tracking",), "section"),),
     needs=("check",),
     messages="messages.MESSAGES",

@@ -139,6 +139,7 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
             csv=csv,
             drawn=drawn,
         )
+        run.write_page({run.name: run.in_terms(dataset)}, truth, result)
 
 
 def _lengths(lengths: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:

@@ -32,12 +32,10 @@ from bioeval.cli import (
 @output_options(
     "results.nc, summary.json, table.txt and a CSV file of each table",
     "draw the plots",
-    report=True,
 )
 @shared_options(
     seed="Random seed of the halves and permutations.",
     name=True,
-    terms=True,
     reading=True,
     workers=True,
     checkpoint=True,

@@ -169,7 +169,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     cut = int(dataset.attrs.get("rank_k", value_of(dataset, "rank_k")) or 0)
     for mean in QUERY_MEANS.values():
         if mean.name not in MATCH_SUMS:
-            label: Text = mean.label
+            label: Text = ""
             if mean.cut:
                 label = say("mAP, lists cut at rank {cut:count}", cut=cut)
             yield from _mean(dataset, mean, over, why, label)
@@ -195,7 +195,7 @@ def _mean(
     dataset: xr.Dataset, scalar: Scalar, over: SampleSize, why: str, label: Text = ""
 ) -> Iterator[Row]:
     """Return the row of a number over queries, and those of its bounds, not known exactly."""
-    name, label = scalar.name, label or scalar.label
+    name, label = scalar.name, label or label_of(scalar)
     for end, suffix in _ENDS.items():
         if (value := value_of(dataset, f"{name}{suffix}")) is not None:
             cell = cell_of_scalar(scalar, value, attempts=over.genuine, variable=f"{name}{suffix}")
@@ -252,7 +252,8 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
         absent = SampleSize(int(opened), None, others)
     why = "no query has a match" if queries == 0 else ""
     why_open = "the identity of every query is in the gallery" if opened == 0 else ""
-    for scalar in (*GOM_POINTS, *QUERY_MEANS.values()):
+    means = [mean for mean in QUERY_MEANS.values() if "gom" in mean.results]
+    for scalar in (*GOM_POINTS, *means):
         if scalar.name in ("mfr_area", "tau_nz"):
             yield from _mean(dataset, scalar, absent, why_open or scalar.undefined)
         else:

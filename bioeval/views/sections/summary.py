@@ -103,9 +103,9 @@ def _at_place(scalar: Scalar, place: Any) -> tuple[Text, dict[str, Any]]:
     if scalar.name.endswith(("_at_far", "_at_frr")):
         dim = f"{scalar.name.rpartition('_')[2]}_target"
         return label_of(scalar, target=float(place)), {dim: float(place)}
-    if "{prior}" in scalar.label:
+    if scalar.places == ("prior",):
         return label_of(scalar, prior=place), {"prior": place}
-    if "{rank}" in scalar.label:
+    if scalar.places == ("rank",):
         rank = "K" if place is None else place
         return label_of(scalar, rank=rank), {} if place is None else {"rank": place}
     if place is None:

@@ -185,14 +185,20 @@ def test_table_document_files_and_page(tmp_path, capsys):
     assert "Templates nearer to another subject than to their own" in message
     assert "p0 (file 17.png)" in message
     document = json.loads((out / "summary.json").read_text())
-    expected = {"suspect_templates": 17, "suspect_labels": "p0", "nearest_labels": "p4"}
+    expected = {
+        "suspect": 0,
+        "suspect_templates": 17,
+        "suspect_labels": "p0",
+        "nearest_labels": "p4",
+    }
     assert document["suspect_templates"] == [{**expected, "suspect_meta_file": "17.png"}]
     assert len(document["worst_pairs"]) == 4
     with open(out / "suspect_templates.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows == [{k: str(v) for k, v in document["suspect_templates"][0].items()}]
     text = page.read_text()
-    assert "Worst pairs: values by suspect" in text and "17.png: no image" in text
+    assert "Templates nearer to another subject" in text
+    assert "17.png: no image" in text
     assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 0
     result = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
     assert result["label-errors"]["where"] == "row 17 (17.png)"

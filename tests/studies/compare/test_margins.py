@@ -24,11 +24,6 @@ def systems():
     return crowd.scores("l2").replace(name="first"), crowd.scores("l1").replace(name="second")
 
 
-def larger_is_better(measure):
-    starts = {s.label.partition("{")[0]: s for s in scalar_registry().compared.values()}
-    return next(s for start, s in starts.items() if measure.startswith(start)).larger_is_better
-
-
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 @pytest.mark.parametrize("margin", [0.002, 0.02, 0.04, 0.07])
 @pytest.mark.cases(1)
@@ -42,7 +37,8 @@ def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
         wide = be.compare(*pair, confidence=2 * confidence - 1, replicates=MANY)
         for i, measure in enumerate(result.measure.values):
             low, high = float(wide.difference_low[i]), float(wide.difference_high[i])
-            worst = -low if larger_is_better(measure) else high
+            scalar = scalar_registry()[str(result.scalar.values[i])]
+            worst = -low if scalar.larger_is_better else high
             supported = bool(result.supported[i])
             not_worse = supported and worst < margin
             equivalent = supported and -margin < low and high < margin

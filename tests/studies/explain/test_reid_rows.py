@@ -83,6 +83,8 @@ def test_each_query(data):
         assert len(removed) == ds.removed_entries[i]
     assert counts.get(Count("queries", None, 0), 0) == ds.queries.item()
     assert counts.get(Count("skipped", None, 0), 0) == ds.skipped.item()
+    if "cmc_queries" in ds:
+        assert counts[Count("cmc_queries", None, 0)] == ds.cmc_queries
     single = options["cmc"] == "single-gallery-shot"
     if not (single and options["ties"] == "expected"):
         at = [counts.get(Count("cmc_count", k, 0), 0) for k in range(1, MOST + 1)]
@@ -121,21 +123,23 @@ def test_precision_at_each_match():
 
 
 def test_a_match_on_one_of_two_lists():
-    """A query counts where the list of average precision has a match, found by the CMC or not."""
+    """A query counts for average precision, and is left out of a CMC that has no match for it."""
     scores = be.Scores(
         [[1.0, 2.0]], [1], [1, 2], probe_meta={"camera": [1]}, gallery_meta={"camera": [1, 2]}
     )
     card = load("market1501")
     card = replace(card, reid=replace(card.reid, removed_for_ap="none"))
     cmc, ap = be.explain(scores, 0, protocol=card).tasks
-    assert not cmc.counts and "CMC finds none" in cmc.notes[0]
+    assert cmc.counts == {Count("cmc_queries", None, 0): 0}
+    assert cmc.notes[0].endswith("the query is left out of the CMC.")
     assert ap.counts == {
         Count("queries", None, 0): 1,
         Count("average_precision", None, 0): 1,
         Count("inp", None, 0): 1,
     }
     ds = be.evaluate(scores, card)["reid"]
-    assert (ds.queries, ds.mean_ap, ds.cmc[0]) == (1, 1, 0)
+    assert (ds.queries, ds.mean_ap, ds.cmc_queries) == (1, 1, 0)
+    assert np.isnan(ds.cmc).all()
 
 
 def test_identities_of_the_city():

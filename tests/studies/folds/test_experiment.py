@@ -350,7 +350,9 @@ def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
     )  # fmt: skip
     for task in ("verification", "open_set"):
         one, other = (be.repeat(scores, s, task=task) for s in (experiment, splitter))
-        one.attrs.pop("splitter"), other.attrs.pop("splitter")
+        for name in ("splitter", "splitter_class"):
+            assert one.attrs.pop(name) != other.attrs.pop(name)
+        assert one.attrs["splitter_seed"] == 6
         assert one.identical(other)
 
 

@@ -54,6 +54,33 @@ def assert_close(ours, expected) -> None:
 @given(
     cases(),
     st.sampled_from(RULES),
+    st.sampled_from(("as-above", "same-id-same-camera", "none")),
+    st.sampled_from(COUNTS[:2] + COUNTS[3:]),
+    st.sampled_from(("skip", "zero")),
+)
+def test_each_list_has_its_own_queries(drawn, removed, removed_for_ap, counts, unmatched):
+    """A query with matches on one list alone is in the means over this list, and in no other."""
+    case, cameras = drawn
+    options = {"removed": removed, "removed_for_ap": removed_for_ap, "unmatched": unmatched}
+    expected = naive_reid.reid(case.naive(), cameras, counts=counts, **options)
+    if not expected.queries:
+        return
+    ds = be.reid(
+        as_scores(case, cameras), **options, cmc=counts, max_rank=5, junk="keep", per_query=True
+    )
+    assert ds.queries == expected.queries
+    assert ds.get("cmc_queries", ds.queries) == expected.cmc_queries
+    assert_close(ds.cmc, expected.cmc)
+    assert_close(ds.mean_ap, [expected.mean_ap])
+    assert_close(ds.recall_at_k, expected.recall_at_k)
+    seen = naive_reid.queries(case.naive(), cameras, removed)
+    assert np.isnan(ds.first_match_rank).values.tolist() == [not q.matches for q in seen]
+    assert not (ds.cmc > 1).any()
+
+
+@given(
+    cases(),
+    st.sampled_from(RULES),
     st.sampled_from(COUNTS[:2] + COUNTS[3:]),
     st.sampled_from(TIES),
     st.sampled_from(("sum", "trapezoid", "tied-once")),

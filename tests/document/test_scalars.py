@@ -1,0 +1,47 @@
+"""A scalar says what its value is: it is shown as that, and nothing is guessed from its name."""
+
+from __future__ import annotations
+
+import pytest
+
+import bioeval as be
+from bioeval.base import scalar_registry
+from bioeval.base.scalars import FRR_AT_FAR, MIN_DCF, Scalar
+from bioeval.document import Cost, Number, Rate, Score, cell_of_scalar, label_of, name_of_scalar
+from bioeval.views import Lines
+
+SHOWN = {"rate": Rate, "number": Number, "cost": Cost, "score": Score}
+
+
+@pytest.mark.parametrize("scalar", scalar_registry().values(), ids=lambda scalar: scalar.name)
+def test_a_scalar_is_shown_as_what_it_is(scalar):
+    cell = cell_of_scalar(scalar, 0.5)
+    assert type(cell) is SHOWN[scalar.kind]
+    assert (scalar.units == "score") == isinstance(cell, Score)
+    assert (scalar.units == "cost") == isinstance(cell, Cost)
+
+
+def test_a_threshold_is_no_rate():
+    """A threshold of 0.25 is not 25 %."""
+    for name in ("eer_threshold", "zero_far_threshold", "zero_frr_threshold"):
+        assert Lines().write(cell_of_scalar(scalar_registry()[name], 0.25)) == "0.25"
+    with pytest.raises(TypeError, match="is a rate in the unit 'score'"):
+        Scalar("a threshold", "score", name="x")
+
+
+def test_a_label_has_the_words_of_the_view_and_a_name_in_data_those_of_the_lecture():
+    label = label_of(FRR_AT_FAR, target=0.01)
+    assert Lines().write(label) == name_of_scalar(FRR_AT_FAR, target="1 %") == "FRR at FAR <= 1 %"
+    assert Lines("iso").write(label) == "FNMR at FMR <= 1 %"
+    assert FRR_AT_FAR.places == ("target",) and MIN_DCF.places == ("prior",)
+
+
+def test_the_normalised_cost_is_one_variable_with_one_label_and_value_in_all_forms(tmp_path):
+    ds = be.verification(be.simulate(20, 4, random_state=1), costs=[(0.05, 1, 1)])
+    assert ds.min_dcf.item() == pytest.approx(ds.min_cost.item() / 0.05)
+    value = f"{ds.min_dcf.item():.4f}"
+    (line,) = (x for x in be.to_markdown(ds).splitlines() if "minDCF" in x)
+    assert "minDCF at prior 0.05" in line and f" {value} " in line
+    page = be.report(ds, tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "minDCF at prior <span" in page
+    assert page.count(f">{value}<") == 2  # among the measures, and by cost
