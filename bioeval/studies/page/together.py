@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import xarray as xr
 
 from bioeval import DataError
 from bioeval.document import Text, say
-from bioeval.studies.page.parts import EVALUATED, PageItem
+from bioeval.studies.page.parts import EVALUATED, PageItem, parts_of
 
 #: Attributes of results whose difference is the reason that they do not belong together, in words.
 _REASONS = {
@@ -101,3 +101,26 @@ def at_another_threshold(result: xr.Dataset, answer: float | None) -> Text:
         own=own,
         answer=answer,
     )
+
+
+def one_tree_each(results: Mapping[str, xr.DataTree], names: Sequence[str]) -> dict[str, Any]:
+    """Return results of files by system: different tasks of one system are put together.
+
+    They have one system if they say so themselves. Results that were given `names` keep them.
+    """
+    systems: dict[str, Any] = {}
+    called_by: dict[str, str] = {}
+    for called, tree in results.items():
+        items = parts_of({called: tree})
+        system = str(items[0].dataset.attrs.get("system", ""))
+        first = called_by.setdefault(system, called)
+        if first == called or not system or called in names:
+            systems[called] = tree
+            continue
+        known = {part.task: part.dataset for part in parts_of({first: systems[first]})}
+        if known.keys() & {part.task for part in items}:
+            systems[called] = tree
+        else:
+            known |= {part.task: part.dataset for part in items}
+            systems[first] = xr.DataTree.from_dict(known)
+    return systems
