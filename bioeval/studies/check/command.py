@@ -77,9 +77,7 @@ class Findings(MoreOutputs):
 class ReportedCheck(MoreResults):
     """The check of the data of each system of a page."""
 
-    add_options = (
-        option("--check", "Check the data of each system, as bioeval check does.", bool),
-    )
+    add_options = (option("--check", "Check the data, as bioeval check does.", bool),)
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)

@@ -19,6 +19,7 @@ from bioeval.cli import (
 
 if TYPE_CHECKING:
     from bioeval import Scores
+    from bioeval.cli import Target
     from bioeval.studies.explain.explain import Explanation, Steps
 
 

@@ -144,7 +144,7 @@ def _order(part: PageItem) -> int:
     first = part.task.partition("/")[0]
     if first in TASKS:
         return TASKS.index(first)
-    return len(TASKS)
+    return len(TASKS) + (part.task != "threshold_study")
 
 
 def _items(results: Any, name: str) -> Iterator[PageItem]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Protocol, Scores
+    from bioeval.cli import Target
     from bioeval.document import Table
 
 
