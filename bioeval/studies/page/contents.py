@@ -243,7 +243,7 @@ class Page:
             of_system = next((x.dataset for x in parts if x.system == system), None)
             if self.several and system:
                 blocks.append(f"<h3>{self.writer.lines().system(system)}</h3>")
-            if of_system is not None:
+            if of_system is not None and name != "threshold_study":
                 moved = at_another_threshold(of_system, self.state.answers.get(system))
                 lines = self.writer.lines(said.task)
                 blocks.append(paragraph(lines.write(moved), "alarm") if moved else "")

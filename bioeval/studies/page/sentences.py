@@ -335,18 +335,24 @@ def _order_of(chosen: Chosen, by_study: bool) -> Text:
     return say("The page opens at {rule}; in the order of {frr} there.", rule=rule)
 
 
-def _mean(study: PageItem, rate: str) -> Rate:
-    """Return the mean of a rate on new people, flagged where it is clearly above its target."""
+def _mean(study: PageItem, rate: str) -> Rate | None:
+    """Return the mean of a rate on new people at thresholds of the kind that the answer has.
+
+    It is flagged where it is clearly above its target.
+    """
     ds = study.dataset
-    mean = float(ds[f"{rate}_mean"])
-    low, high = value_of(ds, f"{rate}_low"), value_of(ds, f"{rate}_high")
+    name = f"new_assured_{rate}" if np.isfinite(ds.get("assured_threshold", np.nan)) else rate
+    if f"{name}_mean" not in ds:  # of searches, which have none at assured thresholds
+        return None
+    mean = float(ds[f"{name}_mean"])
+    low, high = value_of(ds, f"{name}_low"), value_of(ds, f"{name}_high")
     interval = None
     if low is not None and high is not None and not math.isnan(low + high):
         interval = low, high
     rule = Rule.written(str(ds.attrs.get("threshold_rule", "")))
     target = rule.values[0] if rule.name == rate else math.inf
     is_missed = mean > target and (interval is None or interval[0] > target)
-    return Rate(mean, interval, f"{rate}_mean", at_part(study), flagged=is_missed)
+    return Rate(mean, interval, f"{name}_mean", at_part(study), flagged=is_missed)
 
 
 def _rank_table(by_system: dict[str, list[PageItem]], state: LiveState) -> Table | None:

@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval import DataError
-from bioeval.document import Text, say
+from bioeval.document import Text, say, threshold_to_install
 from bioeval.studies.page.parts import EVALUATED, PageItem, parts_of
 
 #: Attributes of results whose difference is the reason that they do not belong together, in words.
@@ -95,11 +95,11 @@ def at_another_threshold(result: xr.Dataset, answer: float | None) -> Text:
     own = threshold_of(result)
     if own is None or answer is None or math.isclose(own, answer, rel_tol=1e-9):
         return ""
+    kind = str(result.attrs.get("kind", "distance"))
     return say(
-        "These numbers are at another threshold than the answer of this page: {own:score}, not "
-        "{answer:score}.",
-        own=own,
-        answer=answer,
+        "These numbers are at another threshold than the answer of this page: {own}, not {answer}.",
+        own=threshold_to_install(own, kind),
+        answer=threshold_to_install(answer, kind),
     )
 
 
