@@ -12,8 +12,8 @@ _FOR_STUDIES: NamesByModule = {
     "bioeval.cli.arguments": ("Value",),
     "bioeval.cli.command": ("Command", "naming", "option", "option_group"),
     "bioeval.cli.images": ("ImageOptions",),
-    "bioeval.cli.options": ("output_options", "shared_options"),
-    "bioeval.cli.outputs": ("MoreOutputs", "MoreResults", "rows_over"),
+    "bioeval.cli.options": ("output_options", "require_assure", "shared_options"),
+    "bioeval.cli.outputs": ("MoreOutputs", "MoreResults", "Target", "rows_over"),
     "bioeval.cli.study_command": ("StudyCommand",),
 }
 

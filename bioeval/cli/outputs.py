@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 #: What is written as CSV: rows with the same keys, or columns of the same length.
 Table: TypeAlias = list[dict[str, Any]] | Mapping[str, Iterable[Any]]
 
+#: The threshold of a page or its rule, such as ``"far=0.001"``; None where there is none.
+Target: TypeAlias = float | str | None
+
 SUMMARY = "summary.json"
 
 # A folder that holds one of these holds the results of an earlier run.
@@ -328,12 +331,26 @@ class MoreResults:
     def require(self, files: Sequence[str]) -> None:
         """Raise unless its options go with the files and the other options."""
 
-    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
-        """Return further results of a system by name; `target` is the rule of its threshold."""
+    def threshold(self, scores: Scores) -> float | None:
+        """Return the threshold that the page of a system is about; None: that of its results.
+
+        It is found before the system is evaluated, and is then one of the thresholds of its curves.
+        """
+        return None
+
+    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
+        """Return further results of a system by name.
+
+        `target` is the threshold that the page is about, or the rule of the one it opens with.
+        """
         return {}
 
-    def rows(self, scores: Scores, target: str | None) -> dict[str, Any]:
-        """Return explained rows of a system by name."""
+    def of_results(self, results: xr.DataTree, target: Target) -> dict[str, xr.Dataset]:
+        """Return what follows from the results of a system, by name."""
+        return {}
+
+    def rows(self, scores: Scores, target: Target) -> dict[str, Any]:
+        """Return results of a system that are no datasets, by name: rows, a check of its data."""
         return {}
 
     def apart(self, systems: Mapping[str, Scores]) -> dict[str, str]:

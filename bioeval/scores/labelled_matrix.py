@@ -33,6 +33,7 @@ from bioeval.base.memory import require_bytes
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
+    Mask,
     as_array,
     as_index,
     as_mask,
@@ -48,6 +49,7 @@ from bioeval.scores.labels import (
     as_labels,
     as_meta,
     digest,
+    digest_of_values,
     fixed,
     labels_of_table,
 )
@@ -72,6 +74,9 @@ _FIXED = (
     *("probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "genuine", "attack"),
     *("pair_folds", "_pair_ids", "indices", "distances"),
 )
+
+# Rows, spread over the matrix, whose scores a fingerprint has a digest of.
+_ROWS_OF_DIGEST = 16
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -396,10 +401,32 @@ class LabelledMatrix:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Shape, dtype, kind and a digest of the labels: enough to detect other data."""
+        """Shape, dtype, kind, and digests of labels and scores: enough to detect other data."""
         m, n = self.shape
         labels = digest(self.probe_labels, self.gallery_labels)
-        return f"{m}x{n} {self.dtype.name} {self.kind} labels:{labels}"
+        kind = f"{self.dtype.name} {self.kind}"
+        return f"{m}x{n} {kind} labels:{labels} values:{self._digest_of_values()}"
+
+    def _digest_of_values(self) -> str:
+        """Return a digest of the scores of some rows, which are spread over the matrix.
+
+        A row has the scores of all templates of the gallery: another template changes each row.
+        """
+        m, n = self.shape
+        if not m:
+            return digest_of_values([])
+        rows = np.unique(np.linspace(0, m - 1, _ROWS_OF_DIGEST).astype(np.int64))
+        left_out = self.probe_ids[rows, None] == self.gallery_ids
+        if self.exclude:
+            cells = np.repeat(rows, n), np.tile(np.arange(n), len(rows))
+            left_out |= self._excluded(*cells).reshape(left_out.shape)
+        compared = []
+        for row, without in zip(rows.tolist(), left_out, strict=True):
+            if self._has_mask:
+                without |= self._read_mask(row, row + 1)[0] == Mask.IGNORE
+            values = self._read_rows(row, row + 1)[0]
+            compared.append(np.where(without, values.dtype.type(0), values))
+        return digest_of_values(compared)
 
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -383,6 +383,22 @@ def _arrow_columns(table: Any) -> Mapping[str, Any]:
         ) from None
     read = pyarrow.table(table)
     return {name: np.asarray(read[name]) for name in read.column_names}
+
+
+def digest_of_values(arrays: Iterable[np.ndarray]) -> str:
+    """Return a short digest of scores, whatever the order of their bytes; all NaN are equal."""
+    import xxhash
+
+    hashed = xxhash.xxh3_64()
+    for array in arrays:
+        flat = array.reshape(-1)
+        for low in range(0, len(flat), _PIECE):
+            piece = flat[low : low + _PIECE]
+            copied = piece.astype(piece.dtype.newbyteorder("<"))
+            if copied.dtype.kind == "f":
+                copied[np.isnan(copied)] = np.nan
+            hashed.update(copied)
+    return hashed.hexdigest()
 
 
 def digest(*arrays: np.ndarray) -> str:

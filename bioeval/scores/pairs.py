@@ -18,7 +18,15 @@ from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
 from bioeval.scores.failure_codes import SAMPLE_VALUES, SHOWN, EndValue
 from bioeval.scores.labelled_matrix import NanPolicy
-from bioeval.scores.labels import Codes, as_labels, digest, fixed, one_dimensional, plain
+from bioeval.scores.labels import (
+    Codes,
+    as_labels,
+    digest,
+    digest_of_values,
+    fixed,
+    one_dimensional,
+    plain,
+)
 from bioeval.scores.listed_templates import (
     ListedTemplates,
     ListRules,
@@ -231,9 +239,11 @@ class PairScores(Scores):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Number of pairs, dtype, kind and a digest of the genuine flags."""
+        """Number of pairs, dtype, kind, and digests of the genuine flags and of the scores."""
         flags = digest(self.genuine.view(np.uint8))
-        return f"{len(self._base)} pairs {self.dtype.name} {self.kind} genuine:{flags}"
+        kind = f"{self.dtype.name} {self.kind}"
+        values = digest_of_values([self.values])
+        return f"{len(self._base)} pairs {kind} genuine:{flags} values:{values}"
 
     def __repr__(self) -> str:
         return (

@@ -20,7 +20,7 @@ from bioeval.base.messages import Message, MessageWarning
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_distances, as_index
 from bioeval.scores.description import lines_of_lists
-from bioeval.scores.labels import NAME_COLUMNS, Codes, as_labels, as_meta, fixed
+from bioeval.scores.labels import NAME_COLUMNS, Codes, as_labels, as_meta, digest_of_values, fixed
 from bioeval.scores.matrix import Scores
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
@@ -322,6 +322,13 @@ class TopKScores(Scores):
     def _base(self) -> NoReturn:
         """Raise: lists hold no matrix of values to read."""
         self._refuse()
+
+    def _digest_of_values(self) -> str:
+        """Return a digest of the lists, and of their distances."""
+        lists = [self.indices]
+        if self.distances is not None:
+            lists.append(self.distances)
+        return digest_of_values(lists)
 
     @property
     def _streams(self) -> bool:

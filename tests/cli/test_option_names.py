@@ -29,7 +29,15 @@ OF_THE_COMMAND = {
     "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
     "pad": {"most"},
     "protocols": {"check", "toml"},
-    "report": {"folds", "margin", "names", "probes"},  # of several calls
+    "report": {
+        "check",
+        "folds",
+        "margin",
+        "names",
+        "probes",
+        "threshold_study",
+        "zoo",
+    },  # of several calls
     "run": {"fta", "fte", "gallery_quality"},  # failure rates, and a column of the metadata
     "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "extrapolate"},  # other calls

@@ -997,11 +997,28 @@ def test_a_fingerprint_tells_other_data_apart():
         be.Scores(d, ["a", "b"], kind="similarity").fingerprint,
         be.Scores.from_pairs([0.1, 0.2], [1, 0]).fingerprint,
         be.Scores.from_pairs([0.1, 0.2], [0, 1]).fingerprint,
+        be.Scores(d + 1, ["a", "b"]).fingerprint,
+        be.Scores.from_pairs([0.1, 0.3], [0, 1]).fingerprint,
     }
-    assert len(prints) == 8
-    assert (
-        be.Scores(d, ["a", "b"]).fingerprint == be.Scores(d + 1, np.array(["a", "b"])).fingerprint
-    )
+    assert len(prints) == 10
+
+
+def test_a_fingerprint_is_of_the_values_and_not_of_how_they_are_held():
+    d = np.array([[0.0, np.nan], [1.0, 0.0]])
+    one = be.Scores(d, ["a", "b"], nan="exclude").fingerprint
+    other = d.astype(">f8")
+    other[0, 1] = -np.nan
+    assert be.Scores(other, np.array(["a", "b"]), nan="exclude").fingerprint == one
+
+
+def test_another_template_anywhere_has_another_fingerprint():
+    scores = be.simulate(100, 2)
+    for place in (1, 50, 198):
+        values = scores.values.copy()
+        values[place, :] += 1
+        values[:, place] += 1
+        changed = scores.with_values(values, scores.kind)
+        assert changed.fingerprint != scores.fingerprint
 
 
 @pytest.mark.parametrize("labels", [["ann", "ann", "bob"], [7, 7, 300]])

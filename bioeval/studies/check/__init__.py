@@ -14,6 +14,7 @@ STUDY = StudyManifest(
         "why_undefined": "check_data.why_undefined",
         "with_doubts": "check_data.with_kind_finding",
         "run_outputs": "command.Findings",
+        "report_results": "command.ReportedCheck",
     },
     examples="""
 # Check a matrix of scores

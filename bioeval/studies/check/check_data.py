@@ -126,7 +126,7 @@ def check_data(
     )
     with rows_reported_to(progress):
         findings = tuple(_findings(scores, labels, read_scores))
-    return DataCheck(repr(scores)[1:-1], card.name, findings)
+    return DataCheck(repr(scores)[1:-1], card.name, findings, scores.name or "", scores.fingerprint)
 
 
 def with_kind_finding(

@@ -10,6 +10,7 @@ from bioeval.base import hooks
 from bioeval.cli import (
     Command,
     MoreOutputs,
+    MoreResults,
     StudyCommand,
     Value,
     naming,
@@ -21,6 +22,7 @@ from bioeval.cli import (
 
 if TYPE_CHECKING:
     from bioeval import Protocol, Scores
+    from bioeval.cli import Target
     from bioeval.studies.check.findings import DataCheck
 
 
@@ -70,6 +72,27 @@ class Findings(MoreOutputs):
                 message = written(x.sentence, TASK, naming())
                 findings.append({"check": x.check, "severity": x.severity, "message": message})
         return {"check": findings}
+
+
+class ReportedCheck(MoreResults):
+    """The check of the data of each system of a page."""
+
+    add_options = (option("--check", "Check the data, as bioeval check does.", bool),)
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._is_wanted: bool = options.pop("check")
+        self.of_scores = "--check" if self._is_wanted else ""
+
+    def rows(self, scores: Scores, target: Target) -> dict[str, Any]:
+        """Return the check of the data under the card of the page."""
+        if not self._is_wanted:
+            return {}
+        from bioeval.studies.check.check_data import check_data
+
+        self.stages("checking the data")
+        card, targets = self.options["protocol"], self.options["far_targets"]
+        return {"": check_data(scores, card, far_targets=targets, progress=self.stages.counting)}
 
 
 @click.command("check", cls=Command)

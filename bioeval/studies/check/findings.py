@@ -79,11 +79,15 @@ class DataCheck(Shown):
         The protocol card under which it was.
     findings : tuple of Finding
         One for each check, those without a fault included.
+    system, fingerprint : str
+        The name and the fingerprint of the scores; empty of other data.
     """
 
     data: str
     protocol: str
     findings: tuple[Finding, ...]
+    system: str = ""
+    fingerprint: str = ""
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

@@ -112,7 +112,9 @@ class ComparedSystems(MoreResults):
             ds: Any = tree["verification/single"] if "verification" in tree.children else {}
             if "frr_at_far" not in ds:
                 return 0.0  # in the order given
-            return float(ds["frr_at_far"].sel(far_target=float(far)) if far else ds["eer"])
+            if far and float(far) in ds["far_target"].values:
+                return float(ds["frr_at_far"].sel(far_target=float(far)))
+            return float(ds["eer"])
 
         options = {}
         for name in ("confidence", "replicates", "random_state", "far_targets", "frr_targets"):

@@ -493,6 +493,8 @@ class _Comparison:
             "adjust": self.adjust,
             "least_discordant": least_discordant(self.interval.confidence),
             "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
+            "fingerprint_a": a.fingerprint,
+            "fingerprint_b": b.fingerprint,
         }
 
     def _doubts(self) -> list[Message]:

@@ -19,6 +19,7 @@ from bioeval.cli import (
 
 if TYPE_CHECKING:
     from bioeval import Scores
+    from bioeval.cli import Target
     from bioeval.studies.explain.explain import Explanation, Steps
 
 
@@ -42,7 +43,7 @@ class ExplainedRows(MoreResults):
         self.has_images = bool(self._probes)
         self.of_scores = "--explain" if self._probes else ""
 
-    def rows(self, scores: Scores, target: str | None) -> dict[str, Explanation]:
+    def rows(self, scores: Scores, target: Target) -> dict[str, Explanation]:
         """Return the rows by name."""
         from bioeval.studies.explain.explain import explain
 

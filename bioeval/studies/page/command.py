@@ -73,10 +73,11 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
     interval = options.pop("interval")  # the others hold without a method, too
     with StudyCommand(data[0], options) as run:
         from bioeval.studies.page.parts import NOT_SHARED, doubts_of_systems, parts_of
+        from bioeval.studies.page.together import one_tree_each
         from bioeval.views import written
 
         results_of: dict[str, Any] = {}
-        rows: dict[str, Any] = {}
+        rows: list[dict[str, Any]] = []
         called_by = _names(data, names)
         read = {}
         readings = list(map(run.reading_of, data))
@@ -91,26 +92,35 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             extra.stages, extra.place = run.stages, place
         for called in called_by:
             if called in read:
+                answers = [extra.threshold(read[called]) for extra in extras]
+                wanted = [answer for answer in answers if answer is not None]
                 # All tasks of a system share their thresholds.
-                given = {**options, "interval": interval, "extra_thresholds": ()}
+                given = {**options, "interval": interval, "extra_thresholds": wanted}
                 results = _evaluated(read[called], given, run)
-                target = None
-                if "verification" in results.children:
+                target: float | str | None = None
+                if wanted:
+                    target = wanted[0]
+                elif "verification" in results.children:
                     target = _target(results)
+                further: dict[str, xr.Dataset] = {}
                 for extra in extras:
-                    for name, node in extra.of_system(read[called], target).items():
-                        results = results.assign({name: type(results)(node)})
+                    further |= extra.of_system(read[called], target)
+                    further |= extra.of_results(results, target)
+                    rows.append(extra.rows(read[called], target))
+            else:
+                results, further = results_of[called], {}
                 for extra in extras:
-                    rows |= extra.rows(read[called], target)
-                results_of[called] = results
-            results_of[called] = run.in_terms(results_of[called])
+                    further |= extra.of_results(results, _target(results))
+            nodes = {name: type(results)(node) for name, node in further.items()}
+            results_of[called] = run.in_terms(results.assign(nodes))
+        results_of = one_tree_each(results_of, names)
         compared: dict[str, xr.Dataset] = {}
         if len(read) == len(data) > 1:
             target = _target(results_of)
             for extra in extras:
                 compared |= extra.of_all(read, results_of, target)
         said: dict[str, None] = {}
-        if len(data) > 1:
+        if len(results_of) > 1:
             for extra in extras:
                 for called, text in extra.apart(read).items():
                     for node in results_of[called].leaves:
@@ -118,7 +128,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             said = dict.fromkeys(
                 written(text) for _, text in doubts_of_systems(parts_of(results_of))
             )
-        shown = {**results_of, **compared, **rows}
+        shown = [{**results_of, **compared}, *filter(None, rows)]
         run.output.write_page(
             shown, data, run.stages, title=title, images=images.column, image_folder=folder
         )

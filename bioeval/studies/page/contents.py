@@ -78,7 +78,8 @@ from bioeval.studies.page.tables import (
     measure_table,
     target_table,
 )
-from bioeval.studies.page.writer import PageWriter, digits
+from bioeval.studies.page.together import at_another_threshold, refuse_other_data
+from bioeval.studies.page.writer import PageWriter, digits, paragraph
 from bioeval.views import (
     Images,
     Lines,
@@ -189,6 +190,7 @@ class Page:
     def __init__(self, results: Any, images: Images, terms: str = ""):
         rest, self.told = apart(results)
         self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
+        refuse_other_data(self.parts, [(x.name or x.section.id, x.result) for x in self.told])
         if terms:
             self.parts = [
                 replace(part, dataset=part.dataset.assign_attrs(terms=terms)) for part in self.parts
@@ -238,15 +240,20 @@ class Page:
                 blocks.append(self._table(table, section))
             blocks.append(self._table(figure_table(section), section, folded=True))
         for system, said in self.studies.get(name, []):
+            of_system = next((x.dataset for x in parts if x.system == system), None)
             if self.several and system:
                 blocks.append(f"<h3>{self.writer.lines().system(system)}</h3>")
+            if of_system is not None and name != "threshold_study":
+                moved = at_another_threshold(of_system, self.state.answers.get(system))
+                lines = self.writer.lines(said.task)
+                blocks.append(paragraph(lines.write(moved), "alarm") if moved else "")
             blocks.append(
                 self.writer.section(
                     said,
                     f"{name}-{system}" if self.several and system else name,
                     {"task": parts[0].task} | ({"system": system} if system else {}),
-                    skip=("answer",),
-                    result=next((x.dataset for x in parts if x.system == system), None),
+                    skip=("answer",) if name in self._answering() else (),
+                    result=of_system,
                 )
             )
         return {
@@ -306,11 +313,21 @@ class Page:
 
     def answer(self) -> Headline:
         """Return the answer of the page."""
-        said = [*self.studies.get("threshold_study", [])]
-        for name, of_section in self.studies.items():
-            if name != "threshold_study":
-                said += of_section
+        said = []
+        for name in self._answering():
+            said += self.studies[name]
         return headline(self.parts, self.state, said)
+
+    def _answering(self) -> list[str]:
+        """Return the sections whose answers are at the top: that of the threshold studies alone.
+
+        Without one, all are there; where they are not, their answers are in their own sections.
+        The verdict of a comparison is at the top as well, for it is about the systems themselves.
+        """
+        if "threshold_study" not in self.studies:
+            return list(self.studies)
+        first = [name for name in self.studies if name == "comparison"]
+        return ["threshold_study", *first]
 
     def messages(self) -> list[dict[str, Any]]:
         """Return each message with what it is about, doubts about whole results first."""
@@ -534,6 +551,7 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
         "far": None,
         "follows": {},
         "sameUnits": {},
+        "ofStudy": {},
         "anchors": {},
         "movers": [],
         "bins": {},
@@ -547,6 +565,8 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
         given["follows"][name] = state.follows(live)
         given["sameUnits"][name] = state.shares_units(live)
         given["anchors"][name] = live.number
+        if group in state.of_study:
+            given["ofStudy"][name] = state.of_study[group]
     for figure in figures:
         for mover in figure.movers:
             mover.pop("xs", None)

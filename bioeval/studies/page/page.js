@@ -168,10 +168,13 @@
     if (!leader) return found;
     const row = rowAt(leader, threshold);
     const most = far ?? valueOf(leader, "far", row, 1);
+    const opening = threshold === given.threshold && far === given.far;
     for (const [group, number] of Object.entries(given.anchors)) {
       const anchor = parts.get(number);
       const noFar = !(most >= 0); // then systems share the threshold, if its units
-      if (follows(group) || (noFar && given.sameUnits[group])) found.set(group, threshold);
+      if (follows(group)) found.set(group, threshold);
+      else if (opening && group in given.ofStudy) found.set(group, given.ofStudy[group]);
+      else if (noFar && given.sameUnits[group]) found.set(group, threshold);
       else if (anchor.columns.far) {
         const own = rowAtFar(anchor, most);
         found.set(group, own >= 0 ? anchor.threshold.get(own) : NaN);

@@ -37,7 +37,9 @@ def report(
         What a function of bioeval returned, several systems by name, or several results of the same
         systems as a list: ``[be.evaluate(scores), be.study_threshold(scores, "far=0.01"),
         be.check_data(scores)]``. A dataset that was loaded from a file is one too. Checks of data
-        and rows that :func:`explain` returned have a section each.
+        and rows that :func:`explain` returned have a section each. With a threshold study the
+        answer of the page is its threshold, at which the page opens; results at another threshold
+        say so.
     path : path
         The HTML file to write, completely or not at all.
     title : str, optional
@@ -64,7 +66,8 @@ def report(
     Raises
     ------
     DataError
-        If the results are something else, two results have one name, or `path` cannot be written.
+        If the results are something else, two results have one name, results of one system are of
+        other scores, or `path` cannot be written.
 
     Warns
     -----

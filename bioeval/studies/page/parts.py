@@ -49,6 +49,9 @@ _TASKS = {
     "cms_mean": "closed_set",
 }
 
+#: What a system does in use: results of a study that say this have the name of the study.
+_TASKS_IN_USE = ("verification", "watch list")
+
 #: The system of results that name none.
 _UNNAMED = "results"
 
@@ -91,7 +94,9 @@ class PageItem:
     @property
     def title(self) -> str:
         """The task in words, as the title of a section."""
-        text = str(self.dataset.attrs.get("task", "")) or self.task.replace("_", " ") or "results"
+        text = str(self.dataset.attrs.get("task", ""))
+        if not text or text in _TASKS_IN_USE:
+            text = self.task.replace("_", " ") or "results"
         return text[0].upper() + text[1:]
 
     @property
@@ -139,7 +144,7 @@ def _order(part: PageItem) -> int:
     first = part.task.partition("/")[0]
     if first in TASKS:
         return TASKS.index(first)
-    return len(TASKS)
+    return len(TASKS) + (part.task != "threshold_study")
 
 
 def _items(results: Any, name: str) -> Iterator[PageItem]:
@@ -484,8 +489,9 @@ class Chosen:
     threshold: float  # of the rows of the leading part
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
-    rule: str = ""  # in words, of one that was not chosen for a rate
+    rule: Text = ""  # in words, of one that was not chosen for a rate
     given: bool = False  # whether a user gave it, so that it was chosen for no rate
+    fixed: bool = False  # whether it is that of a study which was given one
     why: Text = ""  # a sentence: how far the data support its FAR target, or that they support none
 
 
@@ -513,6 +519,14 @@ class LiveState:
             known = self.anchors.get(part.group)
             if known is None or ("far" in part.columns and "far" not in known.columns):
                 self.anchors[part.group] = part
+        #: The thresholds that the studies of systems answer with, as they were found.
+        self.answers = _answers(parts)
+        #: The threshold of the study of a group's own system, of groups that have one.
+        self.of_study: dict[tuple[str, str], float] = {}
+        for group, anchor in self.anchors.items():
+            chosen = _chosen_by_study(anchor, parts)
+            if chosen is not None and anchor.row(chosen.exact) >= 0:
+                self.of_study[group] = chosen.threshold
 
     @cached_property
     def limits(self) -> tuple[float, float]:
@@ -544,7 +558,11 @@ class LiveState:
             far = self.far
         thresholds = {}
         for group, anchor in self.anchors.items():
-            if self.follows(anchor) or (np.isnan(far) and self.shares_units(anchor)):
+            if self.follows(anchor):
+                thresholds[group] = self.chosen.threshold
+            elif group in self.of_study:
+                thresholds[group] = self.of_study[group]
+            elif np.isnan(far) and self.shares_units(anchor):
                 thresholds[group] = self.chosen.threshold
             elif self.chosen.given:
                 thresholds[group] = _strictest(anchor).threshold
@@ -588,27 +606,49 @@ def _precedence(part: LivePart) -> tuple[bool, bool]:
 
 
 def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
-    """Return the threshold of a study of the leader's own system: assured, or for a FAR target."""
+    """Return the threshold of a study of the leader's own system: assured, or by its rule."""
     for part in parts:
         if part.system != leader.part.system or part.task != "threshold_study":
             continue
         if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
             continue
-        rule = Rule.written(str(part.dataset.attrs["threshold_rule"]))
-        if rule.name != "far":
-            continue
         exact = float(part.dataset.get("assured_threshold", np.nan))
         if np.isfinite(exact):
             return Chosen(_row_of(leader, exact), None, exact, "the assured one")
         exact = float(part.dataset.get("threshold", np.nan))
-        if np.isfinite(exact):
-            (target,) = rule.values
-            usual = _choose(leader)
-            why = usual.why
-            if usual.target != target:
-                why = _doubt_of(leader.part.dataset, target)
-            return Chosen(_row_of(leader, exact), target, exact, why=why)
+        if not np.isfinite(exact):
+            continue
+        rule = Rule.written(str(part.dataset.attrs["threshold_rule"]))
+        if rule.name != "far":
+            words: Text = ""
+            if rule.name == "fixed":
+                words = "the given one"
+            elif rule.name != "eer":
+                words = say(
+                    "that of {rule}", rule=str(part.dataset.attrs["threshold_rule_in_words"])
+                )
+            fixed = rule.name == "fixed"
+            return Chosen(_row_of(leader, exact), None, exact, words, fixed=fixed)
+        (target,) = rule.values
+        usual = _choose(leader)
+        why = usual.why
+        if usual.target != target:
+            why = _doubt_of(leader.part.dataset, target)
+        return Chosen(_row_of(leader, exact), target, exact, why=why)
     return None
+
+
+def _answers(parts: list[PageItem]) -> dict[str, float]:
+    """Return the threshold that the study of each system answers with, assured if it can be."""
+    answers = {}
+    for part in parts:
+        if part.task != "threshold_study":
+            continue
+        for name in ("threshold", "assured_threshold"):
+            value = float(part.dataset.get(name, np.nan))
+            if np.isfinite(value):
+                answers[part.system] = value
+    return answers
 
 
 def _choose(leader: LivePart) -> Chosen:

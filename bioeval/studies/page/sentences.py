@@ -204,6 +204,8 @@ def _opened(state: LiveState, chosen_on: str) -> Text:
             "is the nearest threshold of these results that is not looser than {exact}, ",
             exact=_score(chosen.exact, part),
         )
+    if chosen.fixed:
+        return say("{begin}{nearest}{rule}.", begin=begin, nearest=nearest, rule=chosen.rule)
     return say(
         "{begin}{nearest}{rule}, chosen {where}{why}",
         begin=begin,
@@ -336,7 +338,8 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Ta
         Column("far_mean", say("{far} on new people")),
         Column("frr_mean", say("{frr} on new people")),
     ]
-    rows, notes, flagged = [], [_order_of(state.chosen)], False
+    by_study = all(at.live.group in state.of_study for at in ranked)
+    rows, notes, flagged = [], [_order_of(state.chosen, by_study)], False
     for at in ranked:
         study = studies.get(at.part.system)
         new = [None, None] if study is None else [_mean(study, x) for x in ("far", "frr")]
@@ -355,12 +358,16 @@ def _table(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> Ta
     if studies:
         notes.append("Intervals on new people are over folds; the others are for these data.")
     shared = state.chosen.rule if state.chosen.given else say("the same {far}")
+    if by_study:
+        shared = "the threshold of its study"
     title = say("{title}, each system at {shared}", title=ranked[0].part.title, shared=shared)
     return Table("systems", columns, rows, title=title, notes=notes)
 
 
-def _order_of(chosen: Chosen) -> Text:
+def _order_of(chosen: Chosen, by_study: bool) -> Text:
     """Return where the table of systems is, and its order."""
+    if by_study:
+        return say("The page opens at the thresholds of the studies; in the order of {frr} there.")
     rule: Text = "the equal error rate"
     if chosen.target is not None:
         rule = say("{far} at most {target:rate}", target=chosen.target)
@@ -369,18 +376,24 @@ def _order_of(chosen: Chosen) -> Text:
     return say("The page opens at {rule}; in the order of {frr} there.", rule=rule)
 
 
-def _mean(study: PageItem, rate: str) -> Rate:
-    """Return the mean of a rate on new people, flagged where it is clearly above its target."""
+def _mean(study: PageItem, rate: str) -> Rate | None:
+    """Return the mean of a rate on new people at thresholds of the kind that the answer has.
+
+    It is flagged where it is clearly above its target.
+    """
     ds = study.dataset
-    mean = float(ds[f"{rate}_mean"])
-    low, high = value_of(ds, f"{rate}_low"), value_of(ds, f"{rate}_high")
+    name = f"new_assured_{rate}" if np.isfinite(ds.get("assured_threshold", np.nan)) else rate
+    if f"{name}_mean" not in ds:  # of searches, which have none at assured thresholds
+        return None
+    mean = float(ds[f"{name}_mean"])
+    low, high = value_of(ds, f"{name}_low"), value_of(ds, f"{name}_high")
     interval = None
     if low is not None and high is not None and not math.isnan(low + high):
         interval = low, high
     rule = Rule.written(str(ds.attrs.get("threshold_rule", "")))
     target = rule.values[0] if rule.name == rate else math.inf
     is_missed = mean > target and (interval is None or interval[0] > target)
-    return Rate(mean, interval, f"{rate}_mean", at_part(study), flagged=is_missed)
+    return Rate(mean, interval, f"{name}_mean", at_part(study), flagged=is_missed)
 
 
 def _rank_table(by_system: dict[str, list[PageItem]], state: LiveState) -> Table | None:
@@ -420,6 +433,8 @@ def _common(ranked: list[LiveRow], parts: list[PageItem], state: LiveState) -> I
     assert chosen is not None
     if chosen.given:
         yield say("Each system is at {rule} of its results.", rule=chosen.rule)
+    elif all(at.live.group in state.of_study for at in ranked):
+        yield "Each system is at the threshold of its own study."
     else:
         chosen_on = str(ranked[0].part.dataset.attrs.get("chosen_on", ""))
         rule: Text = "its equal error rate"

@@ -223,9 +223,7 @@ class PageWriter:
             case Messages() if block.alarm:
                 for about, sentences in lines.sentences_about(block.messages).items():
                     whose = f"{about}: " if about else ""
-                    yield from (
-                        f'<p class="missed"><strong>{whose}{x}</strong></p>' for x in sentences
-                    )
+                    yield from (paragraph(f"{whose}{x}", "alarm") for x in sentences)
             case Figure() if self.pictures is not None:
                 yield self.pictures(block, result, name)
 
@@ -294,4 +292,6 @@ def paragraph(text: str, role: str = "") -> str:
         return ""
     if role == "note":
         return f'<p class="note">{text}</p>'
+    if role == "alarm":
+        return f'<p class="missed"><strong>{text}</strong></p>'
     return f"<p><strong>{text}</strong></p>" if role else f"<p>{text}</p>"

@@ -44,6 +44,8 @@ bioeval plan scores.zarr --workers 8
 # Plan a search of 10,000 probes
 bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
 """,
+    hooks={"report_results": "command.ReportedWorkload"},
+    nodes={"people_per_day": "workload"},
     views=(
         View((), "work_section", dim="event"),
         View(("sample size",), "size_section"),

@@ -12,6 +12,7 @@ from bioeval import DataError
 from bioeval.base import IntervalMethod
 from bioeval.cli import (
     Command,
+    MoreResults,
     StudyCommand,
     Value,
     option,
@@ -22,7 +23,11 @@ from bioeval.cli import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli import Target
     from bioeval.tallies import Rule
+
+
+TASKS = ("verification/single", "verification/multi", "open_set")
 
 
 @click.command("plan", cls=Command)
@@ -101,15 +106,64 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
         run.finish(ds)
 
 
-TASKS = ("verification/single", "verification/multi", "open_set")
-
-
 def _by_name(text: str) -> dict[str, float]:
     rates = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
         rates[name.strip()] = Value.PROPORTION.read(value)
     return rates
+
+
+def _use(text: str) -> dict[str, float]:
+    """Read the use of a system: ``people=2000,impostors=0.01``."""
+    use: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name.strip() == "people":
+            use["people_per_day"] = int(value)
+        elif name.strip() == "impostors":
+            use["impostor_share"] = Value.PROPORTION.read(value)
+        else:
+            raise ValueError
+    if len(use) < 2:
+        raise ValueError
+    return use
+
+
+class ReportedWorkload(MoreResults):
+    """The errors of a day of each system of a page, at its threshold."""
+
+    add_options = (
+        option(
+            "--workload",
+            "Estimate the false alarms and rejected people per day at the threshold, as bioeval "
+            "workload does: people per day and the proportion of impostors.",
+            Value("people=N,impostors=P", _use, "people=2000,impostors=0.01"),
+        ),
+    )
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._use: dict[str, Any] | None = options.pop("workload")
+
+    def of_results(self, results: xr.DataTree, target: Target) -> dict[str, xr.Dataset]:
+        """Return the work of a day at the threshold."""
+        if self._use is None:
+            return {}
+        from bioeval.studies.planning.workload import workload
+        from bioeval.tallies import Rule
+
+        task = next((name for name in TASKS if f"/{name}" in results.groups), None)
+        if task is None or target is None:
+            raise DataError(
+                "--workload needs FAR and FRR at a threshold: verification or open-set "
+                "identification"
+            )
+        rule = Rule.parse(target)
+        point: dict[str, Any] = {"threshold": target}
+        if rule.name == "far":
+            point = {"far_target": rule.values[0]}
+        return {"workload": workload(results[task].to_dataset(), **self._use, **point)}
 
 
 @click.command("workload", cls=Command)

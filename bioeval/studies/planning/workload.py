@@ -31,7 +31,6 @@ from bioeval.results import (
     Variables,
     along,
     build,
-    excluded,
 )
 from bioeval.scores import leaves_out_attacks
 from bioeval.stats import IntervalOptions
@@ -116,6 +115,9 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
     normal = scipy.special.ndtri(level)
     return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, down, up))
 
+
+#: Attributes of a result that say what its rates are of.
+_OF_THE_DATA = ("system", "kind", "exclude", "fingerprint")
 
 EVENTS = ("false-alarm", "rejected")
 DAYS = (1, 30, 365)
@@ -307,8 +309,8 @@ def workload(
         attrs |= {"alarms_per_day": float(alarms_per_day or 0), "far": far}
     if gallery_size is not None:
         attrs |= {"gallery_size": int(gallery_size), "model": "independent comparisons"}
-    if isinstance(rates, xr.Dataset) and excluded({"": rates.attrs}):
-        attrs["exclude"] = rates.attrs["exclude"]
+    if isinstance(rates, xr.Dataset):
+        attrs |= {name: rates.attrs[name] for name in _OF_THE_DATA if name in rates.attrs}
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return build(_variables(point, people, share, periods, level), WORKLOAD, coordinates, attrs)
 
@@ -511,6 +513,9 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         alarms, rejections = _at_target(ds, far_target, iso, open_set)
         assert far_target is not None
         where, point = f"FAR <= {far_target:g}", {"far_target": float(far_target)}
+        chosen = _value(ds, "threshold_at_far", **_place_of_target(ds, far_target))
+        if not math.isnan(chosen):
+            point["threshold"] = chosen
     for rate_name, rate in (("FAR", alarms), ("FRR", rejections)):
         if math.isnan(rate.value):
             raise DataError(f"the {rate_name} at {where} is not defined: no attempt of its class")
@@ -532,8 +537,7 @@ def _at_target(
             f"{Argument('far_target')} is {received(target)}; the results do not have this target; "
             + thresholds.other_targets(float(target))
         )
-    at = {"far_target": there.index(target), "rank": 0}
-    assert target is not None
+    at = _place_of_target(ds, target)
     if open_set:
         detected = _rate_of(ds, "dir_at_far", **at)
         rejections = _RateInUse(1 - detected.value, 1 - detected.high, 1 - detected.low)
@@ -542,6 +546,11 @@ def _at_target(
     if iso:
         target *= 1 - float(ds.attrs["fta"])
     return _RateInUse(target), rejections
+
+
+def _place_of_target(ds: xr.Dataset, target: float) -> dict[str, int]:
+    """Return the place of a FAR target of a result, at rank 1."""
+    return {"far_target": ResultThresholds(ds).far_targets.tolist().index(target), "rank": 0}
 
 
 def _rate_of(ds: xr.Dataset, name: str, **at: int) -> _RateInUse:

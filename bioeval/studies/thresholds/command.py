@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +18,7 @@ from bioeval.cli import (
     Value,
     option,
     output_options,
+    require_assure,
     shared_options,
 )
 
@@ -23,12 +26,23 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval import Scores
+    from bioeval.cli import Target
 
 
 class RatesOnNewPeople(MoreResults):
-    """Rates on new people of the threshold that a page opens with, from folds of subjects."""
+    """The threshold to install, and its rates on new people, from folds of subjects.
+
+    Without --threshold-study the threshold is the one that a page opens with.
+    """
 
     add_options = (
+        option(
+            "--threshold-study RULE",
+            "Answer with the threshold to install by this rule, as bioeval threshold does: eer, "
+            "far=X, frr=X, hter, accuracy, cost=P,M,A or fixed=T. All figures are given there.",
+            Value.TARGET,
+        ),
+        shared_options(assure="With --threshold-study far=X: choose a threshold"),
         option(
             "--folds N",
             "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
@@ -40,26 +54,55 @@ class RatesOnNewPeople(MoreResults):
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
         self._folds: int = options.pop("folds")
+        self._rule = options.pop("threshold_study")
+        require_assure(options)
+        self._promise = {name: options.pop(name) for name in ("assure", "assurance")}
+        self.of_scores = "--threshold-study" if self._rule is not None else ""
+        self._studies: dict[str, xr.Dataset] = {}
 
-    def of_system(self, scores: Scores, target: str | None) -> dict[str, xr.Dataset]:
+    def require(self, files: Sequence[str]) -> None:
+        """Raise unless the options go together."""
+        if self._rule is None and self._promise["assure"] is not None:
+            raise click.UsageError("--assure needs --threshold-study far=X")
+        if self._rule is not None and self._folds <= 1:
+            raise click.UsageError("--threshold-study needs --folds 2 or more")
+
+    def threshold(self, scores: Scores) -> float | None:
+        """Return the threshold to install by the rule that was given, assured if it can be."""
+        if self._rule is None:
+            return None
+        study = self._study(scores, self._rule, **self._promise)
+        self._studies[str(scores.name)] = study
+        for name in ("assured_threshold", "threshold"):
+            if name in study and math.isfinite(study[name].item()):
+                return float(study[name].item())
+        return None
+
+    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
         """Return the study of the threshold; nothing where there are too few people."""
+        if str(scores.name) in self._studies:
+            return {"threshold_study": self._studies[str(scores.name)]}
         if self._folds <= 1 or target is None:
             return {}
+        try:
+            return {"threshold_study": self._study(scores, target)}
+        except BioevalError:
+            return {}  # the page says that it was not estimated
+
+    def _study(self, scores: Scores, target: Any, **promise: Any) -> xr.Dataset:
+        """Return the study of a rule."""
         from bioeval.studies.thresholds.threshold_study import study_threshold
 
         self.stages("trying the threshold on other people")
-        try:
-            study = study_threshold(
-                scores,
-                target,
-                folds=None if scores.layout == "pairs" else self._folds,
-                random_state=self.options["random_state"],
-                progress=self.stages.counting,
-                **self.place,
-            )
-        except BioevalError:
-            return {}  # the page says that it was not estimated
-        return {"threshold_study": study}
+        return study_threshold(
+            scores,
+            target,
+            folds=None if scores.layout == "pairs" else self._folds,
+            random_state=self.options["random_state"],
+            progress=self.stages.counting,
+            **promise,
+            **self.place,
+        )
 
 
 @click.command("threshold", cls=Command)

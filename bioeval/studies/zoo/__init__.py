@@ -22,6 +22,7 @@ bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --js
     not_options={
         "zoo": {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"}
     },
+    hooks={"report_results": "command.ReportedZoo"},
     plots=(
         Plot(
             "zoo",

@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.cli import (
     Command,
+    MoreResults,
     StudyCommand,
     Value,
     option,
     output_options,
     shared_options,
 )
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval import Scores
+    from bioeval.cli import Target
+
+
+class ReportedZoo(MoreResults):
+    """The subjects of each system of a page, at its threshold."""
+
+    add_options = (
+        option("--zoo", "Show whose errors they are, as bioeval zoo does, at the threshold.", bool),
+    )
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        self._is_wanted: bool = options.pop("zoo")
+        self.of_scores = "--zoo" if self._is_wanted else ""
+
+    def of_system(self, scores: Scores, target: Target) -> dict[str, xr.Dataset]:
+        """Return the zoo of a system."""
+        if not self._is_wanted:
+            return {}
+        from bioeval.studies.zoo.zoo import zoo
+
+        self.stages("evaluating each subject")
+        seed, threshold = self.options["random_state"], "eer" if target is None else target
+        counted = self.stages.counting
+        place = self.place
+        return {
+            "zoo": zoo(scores, threshold=threshold, random_state=seed, progress=counted, **place)
+        }
 
 
 @click.command("zoo", cls=Command)
