@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
+    from bioeval.base.messages import Message
     from bioeval.views.writers.terminal import Form
 
 #: Columns of a table that goes to a file or into a pipe.
@@ -169,7 +170,12 @@ class _Printable:
 
 
 class Shown:
-    """A result that is its table in print, and in a notebook."""
+    """A result that is its table in print, and in a notebook; some have messages."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of the result."""
+        return ()
 
     def __str__(self) -> str:
         from bioeval.views.registry import table_of
