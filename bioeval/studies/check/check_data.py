@@ -83,8 +83,9 @@ def check_data(
     -------
     DataCheck
         Its ``findings``, one for each check, with ``check severity code message count where
-        remedy``: ``samples layout labels names metadata people``, and of the scores ``failed sentinels
-        duplicates zero-distance symmetry kind ties label-errors``. ``misleads`` says whether any is
+        remedy``: ``samples layout labels names metadata people``, and of the scores ``failed
+        sentinels duplicates zero-distance symmetry kind ties label-errors``. ``be.messages`` lists
+        their codes with arguments and sentences. ``misleads`` says whether any is
         an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
 

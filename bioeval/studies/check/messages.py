@@ -31,7 +31,7 @@ _SAMPLES = (
     MessageType(
         "probes-not-enrolled",
         "{size}; {probes:count probes} of subjects that are not enrolled",
-        "Searches of these probes are non-mated: they can only be false accepts.",
+        "Searches of these probes are non-mated: each is accepted by mistake, or not at all.",
         "",
         "ok",
         {"size": _SIZE, "probes": 40},

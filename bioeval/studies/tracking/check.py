@@ -179,7 +179,7 @@ class _Comparison:
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
     def companions_of(self, identities: np.ndarray, targets: np.ndarray) -> list[Message]:
-        """Return messages about the targets with an identity in at least half of the frames of either."""
+        """Return messages on targets with an identity in at least half of the frames of either."""
         codes, frames = self.result.code, self.result.frame
         lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
         apart = np.isin(np.arange(len(lengths)), identities)

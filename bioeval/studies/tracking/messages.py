@@ -145,7 +145,7 @@ _CHECK = (
         "identities-without-target",
         "{findings:messages}",
         "All boxes of these identities are false positives.",
-        "Inspect some of their boxes; raise the detector's threshold if detections are not targets.",
+        "Inspect some of their boxes; raise the detector's threshold if detections are no targets.",
         example={"findings": [_APART]},
     ),
     MessageType(
