@@ -139,9 +139,10 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
             "fewer groups need less, and HDF5 much less"
         )
     raise DataError(
-        f"{Argument('memory_limit')} is {in_words(scores._memory_limit)}, too little for "
-        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): "
-        f"expected at least {in_words(least)}{less}"
+        Argument("memory_limit"),
+        f" is {in_words(scores._memory_limit)}, too little for {scores.shape[0]:,} x "
+        f"{scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected at least "
+        f"{in_words(least)}{less}",
     )
 
 
@@ -699,8 +700,11 @@ class BlockReader:
         assert first is not None  # the caller has seen one
         raise DataError(
             f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; choose "
-            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts at an "
-            f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
+            "how to treat failed comparisons: ",
+            Argument("nan", "reject"),
+            " (as attempts at an infinite distance) or ",
+            Argument("nan", "exclude"),
+            " (no attempt)",
         )
 
 
@@ -728,12 +732,13 @@ def require_subjects(scores: Scores, input_name: str) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
-            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
-            "verification alone"
+            input_name,
+            " needs a matrix of scores with labels; these are fixed pairs, for verification alone",
         )
     if not scores._labelled:
         raise ProtocolError(
-            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
-            "subjects of the templates. Give labels"
+            input_name,
+            " needs the subjects of probes and gallery; a mask does not give the subjects of the "
+            "templates. Give labels",
         )
     scores._require_matrix()

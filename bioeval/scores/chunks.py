@@ -47,8 +47,9 @@ def require_chunks(array: Any, input_name: str) -> Any:
         plain = zarr.open_array(store, path=array.path, mode="r")
         if (plain.shape, plain.dtype, plain.chunks) != (array.shape, array.dtype, array.chunks):
             raise DataError(
-                f"{input_name}: its own metadata ({plain.shape} {plain.dtype}) contradict those of "
-                f"its group ({array.shape} {array.dtype}); write the scores again"
+                input_name,
+                f": its own metadata ({plain.shape} {plain.dtype}) contradict those of its group "
+                f"({array.shape} {array.dtype}); write the scores again",
             )
         return plain
     return array
@@ -90,8 +91,10 @@ def without_noise(record: logging.LogRecord) -> bool:
 
 def _missing(input_name: str, problem: str, fill: Any) -> DataError:
     return DataError(
-        f"{input_name}: {problem}; write the scores again or, if all values of such chunks are the "
-        f"fill value {fill!s:.40}, read the file with {Argument('missing_chunks', 'fill')}"
+        input_name,
+        f": {problem}; write the scores again or, if all values of such chunks are the fill value "
+        f"{fill!s:.40}, read the file with ",
+        Argument("missing_chunks", "fill"),
     )
 
 
@@ -122,8 +125,9 @@ def _refuse_more_chunks(array: Any, input_name: str) -> None:
         stored += sum(bool(_CHUNK.fullmatch(f"{inner}/{name}".strip("/"))) for name in names)
     if stored > count:
         raise DataError(
-            f"{input_name}: {stored:,} chunks contradict its metadata, of shape {array.shape} in "
-            f"{count:,} chunks; write the scores again"
+            input_name,
+            f": {stored:,} chunks contradict its metadata, of shape {array.shape} in {count:,} "
+            "chunks; write the scores again",
         )
 
 

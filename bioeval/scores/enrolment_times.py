@@ -65,14 +65,14 @@ def _microseconds(column: np.ndarray, input_name: str) -> np.ndarray:
         if inexact.any():
             row = int(np.argmax(inexact))
             raise DataError(
-                f"{input_name}: row {row} is {column[row]}; expected whole microseconds"
+                input_name, f": row {row} is {column[row]}; expected whole microseconds"
             )
     return times
 
 
 def _refuse(column: np.ndarray, row: int, input_name: str, why: str = _EXPECTED) -> NoReturn:
     """Raise :class:`DataError` with the row of a time and its value."""
-    raise DataError(f"{input_name}: row {row} is {plain(column[row])!r}; {why}")
+    raise DataError(input_name, f": row {row} is {plain(column[row])!r}; {why}")
 
 
 class EnrolmentTimes:
@@ -139,7 +139,7 @@ class EnrolmentTimes:
         if column.dtype.kind == "M":
             return _microseconds(column, input_name)
         if column.dtype.kind not in "UO":
-            raise DataError(f"{input_name} has dtype {column.dtype}; {_EXPECTED}")
+            raise DataError(input_name, f" has dtype {column.dtype}; {_EXPECTED}")
         read = [*map(_read, column.tolist())]
         times = np.full(len(read), "NaT", dtype="datetime64[us]")
         for row, value in enumerate(read):

@@ -346,8 +346,9 @@ class Scores(LabelledMatrix):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"{int(wrong.sum())} pairs {input_name}, the first is pair {first} (row "
-                    f"{i[first]}, column {j[first]})"
+                    f"{int(wrong.sum())} pairs ",
+                    input_name,
+                    f", the first is pair {first} (row {i[first]}, column {j[first]})",
                 )
 
         refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
@@ -427,8 +428,9 @@ def require_scores(scores: Any, input_name: str = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
-            f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, "
-            "probe_labels, gallery_labels), with the kind of the values"
+            input_name,
+            f" is {type(scores).__name__}; expected bioeval.Scores(values, probe_labels, "
+            "gallery_labels), with the kind of the values",
         )
 
 

@@ -136,7 +136,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"{Argument('measures')} has {name!r}; expected labels of measures")
+            raise DataError(Argument("measures"), f" has {name!r}; expected labels of measures")
     return paper_table(results, names).marked_up(form)
 
 

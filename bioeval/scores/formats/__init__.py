@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import BioevalError, DataError
+from bioeval.base.errors import (
+    BioevalError,
+    DataError,
+    Part,
+)
 from bioeval.base.kinds import Kind
 from bioeval.scores.chunks import MissingChunks
 from bioeval.scores.embeddings import Metric
@@ -234,7 +238,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
-def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
+def losses(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
     """List what a file of this name cannot hold of the scores, a sentence each.
 
     Parameters
@@ -245,8 +249,8 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
 
     Returns
     -------
-    list of str
-        Empty where everything is kept.
+    list of str or Words
+        Empty where everything is kept. ``str`` of one that names an argument is plain text.
 
     Examples
     --------
@@ -258,7 +262,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     >>> losses(scores, "x.csv")
     ['the matrix becomes a list of pairs, for verification alone']
     """
-    lost = []
+    lost = list[Part]()
     form = registry.format_to_write(Path(path))
     kept = scores._keeps_embeddings and form.holds_arrays
     if scores._origin and not isinstance(scores, PairScores) and not kept:
