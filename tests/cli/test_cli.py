@@ -981,7 +981,7 @@ def command_of(name: str):
     ],
 )
 def test_an_argument_is_named_as_the_option(command, argument, said):
-    error = be.DataError(f"x.npz: {Argument(*argument)} is wrong; max_rank")
+    error = be.DataError("x.npz: ", Argument(*argument), " is wrong; max_rank")
     assert error.message(command_of(command).naming()) == f"x.npz: {said} is wrong; max_rank"
 
 
