@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, received, subject
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    counted,
+    received,
+    subject,
+)
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
@@ -28,7 +35,7 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
 
 def require_integer(
-    name: str, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
+    name: Part, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
 ) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
@@ -49,7 +56,7 @@ def require_integer(
 
 
 def require_number(
-    name: str,
+    name: Part,
     value: Any,
     *,
     low: float | None = None,
@@ -97,7 +104,7 @@ def number_in(text: str) -> float:
     return number
 
 
-def as_float64(name: str, values: Any) -> np.ndarray:
+def as_float64(name: Part, values: Any) -> np.ndarray:
     """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
     array = np.asarray(values)
     with np.errstate(over="ignore"):
@@ -131,7 +138,7 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
     return value
 
 
-def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
+def require_increasing_proportions(name: Part, values: Any) -> list[Fraction]:
     """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
 
     def valid(array: np.ndarray) -> Any:
@@ -141,21 +148,21 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     return [Fraction(repr(value)) for value in array.tolist()]
 
 
-def require_flag(name: str, value: object) -> bool:
+def require_flag(name: Part, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
         raise DataError(subject(name), f" is {received(value)}; expected True or False")
     return bool(value)
 
 
-def require_text(name: str, value: object) -> str:
+def require_text(name: Part, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
         raise DataError(subject(name), f" is {received(value)}; expected text")
     return value
 
 
-def require_list(name: str, values: Any) -> list[Any]:
+def require_list(name: Part, values: Any) -> list[Any]:
     """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
     try:
         items = list(values) if not isinstance(values, str | bytes) else None
@@ -166,7 +173,7 @@ def require_list(name: str, values: Any) -> list[Any]:
     return items
 
 
-def require_path(name: str, value: Any) -> Path:
+def require_path(name: Part, value: Any) -> Path:
     """Return `value` as a path, or raise :class:`DataError` unless a file could have that name."""
     try:
         raw = os.fsencode(value) if isinstance(value, str | os.PathLike) else None
@@ -179,14 +186,14 @@ def require_path(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def require_callable(name: str, value: Any) -> Any:
+def require_callable(name: Part, value: Any) -> Any:
     """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
     if value is not None and not callable(value):
         raise DataError(subject(name), f" is {received(value)}; expected a function")
     return value
 
 
-def require_array(name: str, values: Any) -> np.ndarray:
+def require_array(name: Part, values: Any) -> np.ndarray:
     """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves.
 
     Values masked by numpy are an error, too: they would lose their mask.
@@ -207,7 +214,7 @@ def require_array(name: str, values: Any) -> np.ndarray:
 
 
 def require_numbers(
-    name: str,
+    name: Part,
     values: Any,
     expected: str = "real numbers",
     valid: Callable[[np.ndarray], Any] | None = None,

@@ -221,13 +221,13 @@ class Words:
 Part = str | Argument | Words
 
 
-def enumerated(parts: Iterable[Part], last: str) -> Words:
-    """Return parts as an enumeration: ``a, b and c`` where `last` is ``"and"``."""
+def enumerated(parts: Iterable[Part], last: str = "") -> Words:
+    """Return parts as an enumeration: ``a, b, c``, or with `last` as ``"and"``, ``a, b and c``."""
     *first, end = parts
     listed = list[Part]()
     for part in first:
         listed += [part, ", "]
-    if listed:
+    if listed and last:
         listed[-1] = f" {last} "
     return Words(*listed, end)
 

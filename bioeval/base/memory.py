@@ -10,7 +10,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import SupportsIndex
 
-from bioeval.base.errors import DataError, received, subject
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    received,
+    subject,
+)
 
 _UNITS = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGT", 1):
@@ -38,7 +43,7 @@ def require_memory(needed: int, data_name: str, remedy: str) -> None:
         )
 
 
-def require_bytes(name: str, value: object) -> int:
+def require_bytes(name: Part, value: object) -> int:
     """Return a number of bytes, given as such or as text with a unit.
 
     Examples

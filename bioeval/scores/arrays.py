@@ -12,6 +12,7 @@ from bioeval.base.arguments import require_array
 from bioeval.base.errors import (
     Argument,
     DataError,
+    Part,
     Words,
     counted,
     cut,
@@ -44,7 +45,7 @@ EnrolledTemplates = Literal["all", "single"] | int
 Sampling = Literal["exact"] | int
 
 
-def as_array(values: Any, input_name: str) -> np.ndarray:
+def as_array(values: Any, input_name: Part) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
@@ -61,7 +62,7 @@ def as_array(values: Any, input_name: str) -> np.ndarray:
     return array
 
 
-def in_memory(values: Any, input_name: str) -> np.ndarray:
+def in_memory(values: Any, input_name: Part) -> np.ndarray:
     """Return an array; one of a library is read whole, and raises where a chunk is missing."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
         return np.asarray(values)
@@ -70,7 +71,7 @@ def in_memory(values: Any, input_name: str) -> np.ndarray:
     return read_whole(values, input_name)
 
 
-def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
+def wrong_dtype(input_name: Part, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
     have = "have" if str(input_name).endswith("s") else "has"
     wrong = Words(input_name, f" {have} dtype {array.dtype}; expected an integer or float dtype")
@@ -158,7 +159,7 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     return probe, gallery, not mixed
 
 
-def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
+def as_index(index: Any, length: int, input_name: Part) -> np.ndarray:
     """Return indices, a boolean choice or a slice as int64 indices from 0."""
     if isinstance(index, slice):
         index = np.arange(length)[index]

@@ -25,7 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    ProtocolError,
+)
 from bioeval.base.executors import refuse_executor
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
@@ -728,7 +733,7 @@ def _writable_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     return values.copy() if np.may_share_memory(values, raw) else values
 
 
-def require_subjects(scores: Scores, input_name: str) -> None:
+def require_subjects(scores: Scores, input_name: Part) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(

@@ -35,7 +35,15 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_text
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    counted,
+    nearest_name,
+    received,
+    require_choice,
+)
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
@@ -80,7 +88,7 @@ MOST_OF_TILES = 8
 _TILE_ROWS, _TILE_COLUMNS = 64, 192
 
 
-def as_embeddings(values: Any, input_name: str) -> np.ndarray:
+def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
         hidden = counted(np.ma.count_masked(values), "values")
@@ -671,7 +679,7 @@ def own_metric(metric: Metric, metric_name: str | None = None) -> str:
     return metric if isinstance(metric, str) and metric_name is None else ""
 
 
-def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
+def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -> np.ndarray:
     """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
     wide = np.float64 if dtype == np.float64 or not small else np.float32

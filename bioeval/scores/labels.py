@@ -20,6 +20,7 @@ from bioeval.base.arguments import require_array
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import (
     DataError,
+    Part,
     Words,
 )
 
@@ -45,7 +46,7 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 _PIECE = 1 << 20  # numbers of a digest
 
 
-def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
+def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
     array = fixed(one_dimensional(labels, input_name), labels)
     if length is not None and len(array) != length:
@@ -73,7 +74,7 @@ def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
     return array
 
 
-def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
+def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
     """Return labels as a 1-D array of hashable values; `input_name` is their name in messages."""
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
@@ -102,7 +103,7 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
     return array
 
 
-def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
+def _single_values(labels: Sequence[Any], input_name: Part) -> np.ndarray:
     """Return labels as an array of objects, each of them one hashable value."""
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):
@@ -198,7 +199,7 @@ def _is_nan(value: Any) -> bool:
 class Codes:
     """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label."""
 
-    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: str = "labels"):
+    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: Part = "labels"):
         """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
@@ -272,7 +273,7 @@ def plain(label: Any) -> Any:
     return label
 
 
-def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
+def _factorize(labels: list, input_name: Part) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
@@ -289,7 +290,7 @@ def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
     return values, codes
 
 
-def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
+def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: Part) -> dict[str, np.ndarray]:
     """Return metadata columns as arrays of the right length."""
     if meta is None:
         return {}
@@ -359,7 +360,7 @@ def labels_of_table(table: Any) -> tuple[Labelled, Labelled] | None:
     return rows, _levels(columns, "columns")
 
 
-def _levels(index: Any, input_name: str) -> Labelled:
+def _levels(index: Any, input_name: Part) -> Labelled:
     """Return the level of an index that holds labels, and the others by name."""
     names = [*index.names]
     if len(names) == 1:

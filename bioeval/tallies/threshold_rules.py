@@ -18,6 +18,7 @@ import numpy as np
 from bioeval.base.arguments import as_float64, number_in
 from bioeval.base.errors import (
     DataError,
+    Part,
     Words,
     nearest_name,
     received,
@@ -92,7 +93,7 @@ class Rule:
         return cls(name, tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
-    def parse(cls, threshold: Any, input_name: str = "threshold") -> Rule:
+    def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
         """Return the rule that `threshold` is; `input_name` is its name in messages.
 
         A number is a given threshold, in the units of the scores. A rule is its name, in any case,

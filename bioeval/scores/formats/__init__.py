@@ -238,7 +238,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         ) from error
 
 
-def losses(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
+def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """List what a file of this name cannot hold of the scores, a sentence each.
 
     Parameters
@@ -249,8 +249,8 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
 
     Returns
     -------
-    list of str or Words
-        Empty where everything is kept. ``str`` of one that names an argument is plain text.
+    list of str
+        Empty where everything is kept.
 
     Examples
     --------
@@ -262,6 +262,11 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
     >>> losses(scores, "x.csv")
     ['the matrix becomes a list of pairs, for verification alone']
     """
+    return list(map(str, losses_in_parts(scores, path)))
+
+
+def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
+    """List what :func:`losses` does, with the arguments that a sentence names as typed parts."""
     lost = list[Part]()
     form = registry.format_to_write(Path(path))
     kept = scores._keeps_embeddings and form.holds_arrays

@@ -21,6 +21,7 @@ from bioeval.base.errors import (
     Argument,
     DataError,
     Part,
+    enumerated,
     received,
     require_choice,
 )
@@ -179,10 +180,9 @@ class ReadOptions:
         names = list(names)
         for name in self.in_use():
             if name not in names:
-                accepted = ", ".join(map(say, names))
+                accepted = enumerated(map(say, names)) if names else "no options"
                 raise DataError(
-                    say(name),
-                    f" has no meaning for {input_name}; it accepts {accepted or 'no options'}",
+                    say(name), f" has no meaning for {input_name}; it accepts ", accepted
                 )
 
     def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
