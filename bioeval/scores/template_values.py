@@ -6,14 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    counted,
+    nearest_name,
+    received,
+)
 from bioeval.scores.labels import missing_values, one_dimensional
 from bioeval.scores.matrix import Scores, are_pairs
 
 Sides = tuple[np.ndarray, np.ndarray]
 
 
-def template_columns(scores: Scores, columns: Any, input_name: str, gallery: bool = True) -> Sides:
+def template_columns(scores: Scores, columns: Any, input_name: Part, gallery: bool = True) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
@@ -32,8 +39,9 @@ def template_columns(scores: Scores, columns: Any, input_name: str, gallery: boo
         sides = _values(columns[0], input_name, m), _values(columns[1], input_name, n)
     elif are_pairs(scores) or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
-            f"{Argument(input_name)} is {type(columns).__name__}; expected the name of a metadata "
-            f"column, or a pair of arrays: {_lengths(scores)}"
+            Argument(input_name),
+            f" is {type(columns).__name__}; expected the name of a metadata column, or a pair of "
+            f"arrays: {_lengths(scores)}",
         )
     else:
         column = _values(columns, input_name, scores.shape[0])
@@ -50,13 +58,13 @@ def _is_pair(column: Any) -> bool:
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)
 
 
-def _column(scores: Scores, name: str, input_name: str) -> Sides:
+def _column(scores: Scores, name: str, input_name: Part) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
     if are_pairs(scores):
         raise DataError(
-            f"{Argument(input_name)} is {received(name)}, but a list of pairs has no metadata; in "
-            "Python, give a "
-            f"pair of arrays: {_lengths(scores)}"
+            Argument(input_name),
+            f" is {received(name)}, but a list of pairs has no metadata; in Python, give a pair "
+            f"of arrays: {_lengths(scores)}",
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
     known = [column for column in probe if column in gallery]
@@ -72,8 +80,10 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
     else:
         side = "the"
     raise DataError(
-        f"{Argument(input_name)} is {received(name)}, but {side} metadata have no such column; "
-        f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
+        Argument(input_name),
+        f" is {received(name)}, but {side} metadata have no such column; "
+        f"{there}.{nearest_name(name, known)} Metadata are read with ",
+        Argument("meta"),
     )
 
 
@@ -84,16 +94,16 @@ def _lengths(scores: Scores) -> str:
     return f"of the {counted(m, 'probes')} and of the {counted(n, 'gallery templates')}"
 
 
-def _values(array: Any, input_name: str, length: int) -> np.ndarray:
-    values = one_dimensional(array, str(Argument(input_name)))
+def _values(array: Any, input_name: Part, length: int) -> np.ndarray:
+    values = one_dimensional(array, Argument(input_name))
     if len(values) != length:
         raise DataError(
-            f"{Argument(input_name)} has {len(values)} values; expected {length}, one per template"
+            Argument(input_name), f" has {len(values)} values; expected {length}, one per template"
         )
     return values
 
 
-def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:
+def _require_known(values: np.ndarray, input_name: Part, argument: Any, side: str) -> None:
     """Raise :class:`DataError` where values are missing: None, NaN, or an empty text."""
     missing = missing_values(values)
     if values.dtype.kind in "UO":
@@ -101,7 +111,8 @@ def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(
-            f"{Argument(input_name)}: {counted(int(missing.sum()), 'missing values')}{column} "
-            f"(None, NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave "
-            "those templates out, or give them a separate value"
+            Argument(input_name),
+            f": {counted(int(missing.sum()), 'missing values')}{column} (None, NaN or empty), the "
+            f"first that of {side} {int(np.argmax(missing))}; leave those templates out, or give "
+            "them a separate value",
         )

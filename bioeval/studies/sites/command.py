@@ -160,7 +160,7 @@ def tally_command(
         run.options["key"] = secret(options["key"])
         if isinstance(thresholds, int) and (share or fold):
             raise DataError(
-                f"{Argument('thresholds')} is a number; a fixed grid is a list or a file"
+                Argument("thresholds"), " is a number; a fixed grid is a list or a file"
             )
         from bioeval.studies.sites.gallery_parts import BestMates
         from bioeval.studies.sites.tally import tally

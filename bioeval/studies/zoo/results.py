@@ -119,10 +119,10 @@ class Quantile:
         number = math.ceil(self.value * subjects)
         if 2 * number > subjects:
             raise DataError(
-                f"{Argument('quantile')} {float(self.value):g} of "
-                f"{counted(subjects, 'subjects')} with both genuine and impostor scores are "
-                f"{number} best and {number} worst, more than there are; expected at least "
-                f"{2 * number} subjects, or a smaller quantile"
+                Argument("quantile"),
+                f" {float(self.value):g} of {counted(subjects, 'subjects')} with both genuine and "
+                f"impostor scores are {number} best and {number} worst, more than there are; "
+                f"expected at least {2 * number} subjects, or a smaller quantile",
             )
         return number
 
