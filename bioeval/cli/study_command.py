@@ -253,13 +253,23 @@ class StudyCommand:
 
         return table_of(results, naming(), self._terms)
 
+    def messages_of(self, results: Any) -> list[dict[str, Any]]:
+        """Return the messages of results as data; options stand for arguments."""
+        from bioeval.views.registry import sections_of
+        from bioeval.views.writers.data import messages_data
+
+        found = []
+        for section in sections_of(results):
+            found += messages_data(section, naming=naming())
+        return found
+
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV.
 
         Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
         """
         from bioeval.views.registry import sections_of
-        from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
+        from bioeval.views.writers.data import answer_of, as_data, facts_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         sections = sections_of(results)
@@ -270,7 +280,6 @@ class StudyCommand:
         else:
             for section in sections:
                 document |= facts_data(section)
-        messages: list[Any] = []
         csv: dict[str, Table] = {}
         for section in sections:
             if answer := answer_of(section, naming=naming()):
@@ -278,8 +287,7 @@ class StudyCommand:
             tables = as_data(section, naming=naming())
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-            messages += messages_data(section, naming=naming())
-        return {**document, "messages": messages}, csv
+        return {**document, "messages": self.messages_of(results)}, csv
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
         """Return the scalars of a task, and its values at FAR targets and at some ranks."""
