@@ -491,7 +491,8 @@ def _difference(part: PageItem, state: LiveState) -> Text:
     one = _compared_at(part, state)
     scalar = scalar_registry().compared[str(one["scalar"].item())]
     at = at_part(part, measure=one["measure"].item())
-    places = {} if math.isnan(float(one["target"])) else {"target": float(one["target"])}
+    target = float(one["target"])
+    places: dict[str, Any] = {} if math.isnan(target) else {"target": target}
 
     def cell(name: str, **more: Any) -> Quantity:
         return cell_of_scalar(scalar, float(one[name]), variable=name, at=at, **more)
