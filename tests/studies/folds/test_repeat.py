@@ -171,10 +171,10 @@ def test_bad_input_is_refused(scores):
 
 def test_limits_say_what_they_are_for(scores):
     splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=2, random_state=0)
-    for interval, unit, about in (
+    for interval, unit, population in (
         ("nadeau-bengio", "folds", "folds like these"),
         ("quantile", "folds", "these people"),
         ("subject-bootstrap", "people", "new people"),
     ):
         attrs = be.cross_evaluate(scores, splitter, interval=interval).attrs
-        assert (attrs["interval_unit"], attrs["interval_for"]) == (unit, about)
+        assert (attrs["interval_unit"], attrs["interval_for"]) == (unit, population)
