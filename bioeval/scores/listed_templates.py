@@ -18,7 +18,6 @@ from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import (
     Argument,
     DataError,
-    Part,
     Words,
     counted,
     require_choice,
@@ -320,9 +319,7 @@ class ListedTemplates:
                     f"{number} both genuine and impostor: {self._examples(trouble)}; give each "
                     "pair of templates one class"
                 )
-            advice: Part = Words(
-                "give ", Argument("keep", "repeated"), " if these are separate attempts"
-            )
+            advice = Words("give ", Argument("keep", "repeated"), " if these are separate attempts")
             if rules.unordered:
                 advice = Words(
                     "leave out ", Argument("unordered"), ", so that a-b and b-a are two attempts"
