@@ -7,7 +7,7 @@ from collections.abc import Callable
 from bioeval.base.errors import BioevalError
 
 
-def names(*arguments: str) -> Callable[[BioevalError], bool]:
+def about(*arguments: str) -> Callable[[BioevalError], bool]:
     """Return the check for ``pytest.raises`` that an error names these arguments and no other."""
 
     def check(error: BioevalError) -> bool:

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import (
     Argument,
+    Part,
     ProtocolError,
     Words,
 )
@@ -434,7 +435,7 @@ def _require_mates(scores: Scores, file: Path) -> None:
         from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern
 
         pattern = subject_pattern([*map(str, scores.gallery_labels)])
-        advice = Words(
+        advice: Part = Words(
             "If rows and columns are two sets of templates, genuine on the diagonal, give the "
             "labels of both: ",
             Argument("probe_labels"),

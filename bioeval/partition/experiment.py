@@ -12,6 +12,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import (
     Argument,
     DataError,
+    Part,
     Words,
     counted,
     received,
@@ -87,7 +88,7 @@ def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
         size = shuffling.as_size(samples.who, "unseen", size)
         number = shuffling.units_of(size, able, up=True)
     if number >= able:
-        asked = ""
+        asked: Part = ""
         if number:
             asked = Words(
                 Argument("unseen"), f" is {received(size)}: {counted(number, 'subjects')}; "

@@ -191,7 +191,7 @@ class SubjectAttempts:
 
         `method` is that of an interval, for the message; None for the comparison of two systems.
         """
-        purpose = "comparing two systems"
+        purpose: Part = "comparing two systems"
         if method is not None:
             purpose = Argument("interval", method)
 

@@ -190,7 +190,7 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     media = read_media(options.labels or Path())
     count = len(media.templates)
     if values.shape != (count, count):
-        features = ""
+        features: Part = ""
         if values.shape[0] != values.shape[1]:
             features = Words("; features need ", say("metric"))
         raise DataError(
@@ -263,7 +263,7 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:
     """Raise unless there is a row for each image or, with no average, for each template."""
     images, templates = len(listed.columns["template"]), len(listed.templates)
-    advice = ""
+    advice: Part = ""
     if names:
         row, expected = "image", images
         if count == templates:
@@ -418,7 +418,7 @@ def _checked(path: Path, values: Any) -> Any:
     """Return the array of a file; raise unless it is a matrix."""
     if values.ndim == 2:
         return values
-    hint = ""
+    hint: Part = ""
     if values.ndim == 1:
         hint = Words(
             "; give the list of their trials as ",

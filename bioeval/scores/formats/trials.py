@@ -534,7 +534,7 @@ def find_pairs(
         image, other = listed.images[first]
         if image in place:
             image = other
-        advice = ""
+        advice: Part = ""
         if there.any():
             advice = Words("; to leave such pairs out say ", say("missing_pairs", "skip"))
         raise DataError(

@@ -13,6 +13,7 @@ import numpy as np
 from bioeval import DataError, Protocol, ProtocolError, Scores
 from bioeval.base import (
     Argument,
+    Part,
     Words,
     larger_is_closer,
     nearest_name,
@@ -569,7 +570,7 @@ class RowExplainer:
 
 def _require_explainable(card: Protocol) -> None:
     """Raise :class:`ProtocolError` where the rates of a card are not sums over rows."""
-    why = ""
+    why: Part = ""
     if card.has_folds:
         usual = for_layout(card.layout).name
         why = Words(
