@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from report_text import Answer, Elements, written
@@ -64,8 +66,9 @@ def test_a_study_at_another_threshold_names_it(scores, study, tmp_path):
     zoo = be.zoo(scores, threshold=2.5, permutations=20)
     day = work(tree, far_target=0.1)
     text, _ = written([tree, study, zoo, day], tmp_path)
-    assert text.count("another threshold than the answer of this page: 2.5, not") == 1
     assert text.count("another threshold than the answer of this page") == 2
+    seen = re.sub("<[^>]+>", "", text)
+    assert seen.count("another threshold than the answer of this page: 2.5, not") == 1
     assert Answer(text).sentences[0].text.startswith(("Install", "Provisional"))
 
 
@@ -122,7 +125,7 @@ FAST = ("--interval", "none", "--folds", "3")
 def inside(tmp_path, monkeypatch):
     """Write a file of scores into a folder, and work there."""
     monkeypatch.chdir(tmp_path)
-    be.save("a.npz", be.simulate(30, 3, random_state=2))
+    be.save(be.simulate(30, 3, random_state=2), "a.npz")
     return tmp_path
 
 
