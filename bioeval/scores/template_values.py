@@ -9,7 +9,6 @@ import numpy as np
 from bioeval.base.errors import (
     Argument,
     DataError,
-    Part,
     counted,
     nearest_name,
     received,
@@ -20,7 +19,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 Sides = tuple[np.ndarray, np.ndarray]
 
 
-def template_columns(scores: Scores, columns: Any, input_name: Part, gallery: bool = True) -> Sides:
+def template_columns(scores: Scores, columns: Any, input_name: str, gallery: bool = True) -> Sides:
     """Return a value for each template of both sides; no value may be missing.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
@@ -58,7 +57,7 @@ def _is_pair(column: Any) -> bool:
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)
 
 
-def _column(scores: Scores, name: str, input_name: Part) -> Sides:
+def _column(scores: Scores, name: str, input_name: str) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
     if are_pairs(scores):
         raise DataError(
@@ -94,7 +93,7 @@ def _lengths(scores: Scores) -> str:
     return f"of the {counted(m, 'probes')} and of the {counted(n, 'gallery templates')}"
 
 
-def _values(array: Any, input_name: Part, length: int) -> np.ndarray:
+def _values(array: Any, input_name: str, length: int) -> np.ndarray:
     values = one_dimensional(array, Argument(input_name))
     if len(values) != length:
         raise DataError(
@@ -103,7 +102,7 @@ def _values(array: Any, input_name: Part, length: int) -> np.ndarray:
     return values
 
 
-def _require_known(values: np.ndarray, input_name: Part, argument: Any, side: str) -> None:
+def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:
     """Raise :class:`DataError` where values are missing: None, NaN, or an empty text."""
     missing = missing_values(values)
     if values.dtype.kind in "UO":

@@ -422,7 +422,7 @@ _SCORES = (
     ),
     MessageType(
         "constant-lines",
-        "one value in every comparison of {lines:count rows or columns}: {values:scores}",
+        "one value in every comparison of {lines:count templates}: {values:scores}",
         "Programs write a fixed score, such as -1, where a template could not be compared. Counted "
         "as a score, it makes attempts of failures.",
         "If comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
