@@ -363,14 +363,16 @@ class StudyCommand:
             if apart:
                 drawn = list(drawn.values())
             self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
-        if page is None:
-            page = {self.name: drawn}
-        self.write_page(page, *files)
+        if page is None and saved is None:
+            self.write_page(drawn, *files, title=self.name)
+        else:
+            self.write_page(page or {self.name: drawn}, *files)
 
-    def write_page(self, results: Any, *files: str) -> None:
+    def write_page(self, results: Any, *files: str, title: str = "") -> None:
         """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
 
-        `files` were read for them: the data of the command and its second file unless given.
+        `files` were read for them: the data of the command and its second file unless given. Its
+        title is the names of the systems unless given.
         """
         read = files or (self.data, self._second)
-        self.output.write_page(results, read, self.stages, terms=self._terms)
+        self.output.write_page(results, read, self.stages, terms=self._terms, title=title)
