@@ -27,8 +27,9 @@ _REASONS = {
 def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str, Any]]) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
 
-    `others` are results that are no datasets, each with its title and its system. A comparison of two systems
-    has to be of the scores that the page evaluates. Results without a fingerprint are not checked.
+    `others` are results that are no datasets, each with its title and its system. A comparison of
+    two systems has to be of the scores that the page evaluates. Results without a fingerprint are
+    not checked.
     """
     known: dict[str, tuple[str, Mapping[Any, Any]]] = {}
     compared = []
