@@ -34,6 +34,7 @@ from bioeval.document import (
     rule_in_words,
     say,
     table_of_variables,
+    threshold_to_install,
 )
 from bioeval.results import RuleOf
 from bioeval.studies.groups.group_rates import FEW_SUBJECTS
@@ -92,11 +93,11 @@ def _names(ds: xr.Dataset) -> list[Label]:
 
 def _threshold(ds: xr.Dataset) -> Text:
     """Return the threshold of all groups, and the rule that chose it."""
-    at = float(ds["threshold"])
+    at = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
     if ds.attrs["chosen_on"] == "given":
-        return say("{threshold:score}", threshold=at)
+        return say("{threshold}", threshold=at)
     rule = rule_in_words(Rule.written(str(ds.attrs["threshold_rule"])))
-    return say("{threshold:score}, {rule} of all groups", threshold=at, rule=rule)
+    return say("{threshold}, {rule} of all groups", threshold=at, rule=rule)
 
 
 def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:

@@ -28,6 +28,7 @@ from bioeval.document import (
     say,
     table_of_variables,
     threshold_choice,
+    threshold_to_install,
 )
 from bioeval.results import excluded
 
@@ -93,6 +94,13 @@ def section(results: ResultsBySystem) -> Section:
     )
 
 
+def _choice(ds: xr.Dataset) -> Text:
+    """Return how the threshold was chosen."""
+    if str(ds.attrs["chosen_on"]) == "given":
+        return "The threshold was given."
+    return threshold_choice(ds.attrs)
+
+
 def _errors(ds: xr.Dataset) -> Table:
     """Return how many errors there are, and how few subjects make half of them."""
     sign = ">=" if larger_is_closer(str(ds.attrs["kind"])) else "<="
@@ -126,11 +134,11 @@ def _errors(ds: xr.Dataset) -> Table:
         ),
         rows,
         title=say(
-            "Errors at the threshold {threshold:score} (accepted if {sign})",
-            threshold=float(ds["threshold"]),
+            "Errors at the threshold {threshold} (accepted if {sign})",
+            threshold=threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"])),
             sign=sign,
         ),
-        details=(threshold_choice(ds.attrs),),
+        details=(_choice(ds),),
     )
 
 
