@@ -148,6 +148,18 @@ class Told:
     name: str  # under which it was given
     result: Any
     section: Section
+    system: str = ""  # that it is of
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it is."""
+        return self.name or self.section.id.replace("_", " ").capitalize()
+
+    def of_one_of(self, systems: Sequence[str]) -> Told:
+        """Return it with its system: that under whose name it was given, or which it names."""
+        if self.name in systems:
+            return replace(self, system=self.name, name="")
+        return replace(self, system=str(getattr(self.result, "system", "")))
 
 
 def apart(results: Any, name: str = "") -> tuple[Any, list[Told]]:
@@ -193,7 +205,8 @@ class Page:
     def __init__(self, results: Any, images: Images, terms: str = ""):
         rest, self.told = apart(results)
         self.parts = [] if self.told and rest is None else labelled(parts_of(rest))
-        refuse_other_data(self.parts, [(x.name or x.section.id, x.result) for x in self.told])
+        self.told = [x.of_one_of(systems_of(self.parts)) for x in self.told]
+        refuse_other_data(self.parts, [(x.title, x.system, x.result) for x in self.told])
         if terms:
             self.parts = [
                 replace(part, dataset=part.dataset.assign_attrs(terms=terms)) for part in self.parts
@@ -294,10 +307,9 @@ class Page:
         """Return the section of a result that is no dataset."""
         lines = self.writer.lines(told.section.task)
         file = f"row-{number}"
-        name = told.name or told.section.id.replace("_", " ").capitalize()
-        title = lines.write(told.section.title or name)
-        if len(grouped(self.told, lambda x: getattr(x.result, "system", ""))) > 1:
-            title = f"{title} of {lines.literal(str(getattr(told.result, 'system', '')))}"
+        title = lines.write(told.section.title or told.title)
+        if len(grouped(self.told, lambda x: x.system)) > 1:
+            title = f"{title} of {lines.literal(told.system)}"
         return {
             "id": file,
             "title": title,

@@ -508,6 +508,15 @@
   paint(matchMedia("(prefers-color-scheme: dark)").matches);
   theme.addEventListener("click", () => paint(!dark()));
 
+  // On a phone, each value of a table of many columns is under its heading.
+  for (const table of document.querySelectorAll(".table table")) {
+    const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    if (heads.length < 5) continue;
+    for (const row of table.tBodies[0].rows) {
+      heads.forEach((head, i) => { row.cells[i].dataset.head = head; });
+    }
+  }
+
   show();
   document.body.dataset.ready = "";
 })();

@@ -129,7 +129,7 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Text]:
         if state.leader is not None and at.part.system == state.leader.part.system:
             yield _opened(state, str(at.part.dataset.attrs.get("chosen_on", "")))
         on_new_people = list(filter(_is_on_new_people, parts))
-        yield from map(_of_new_people, on_new_people)
+        yield from filter(None, map(_of_new_people, on_new_people))
         if not on_new_people:
             yield _NOT_ON_NEW_PEOPLE
     elif at.live.by_rank:
@@ -241,9 +241,11 @@ def _is_on_new_people(study: PageItem) -> bool:
 
 
 def _of_new_people(study: PageItem) -> Text:
-    """Return the sentence on the rates of thresholds that were chosen on other people."""
+    """Return the sentence on the rates of thresholds that were chosen on other people, if any."""
     ds = study.dataset
     far, frr = _mean(study, "far"), _mean(study, "frr")
+    if far is None or frr is None:
+        return ""
     level: Text = ""
     if far.interval or frr.interval:
         confidence = float(ds.attrs.get("confidence", 0.95))

@@ -24,11 +24,12 @@ _REASONS = {
 }
 
 
-def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, Any]]) -> None:
+def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str, Any]]) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
 
-    `others` are results that are no datasets, each with its title. A comparison of two systems
-    has to be of the scores that the page evaluates. Results without a fingerprint are not checked.
+    `others` are results that are no datasets, each with its title and its system. A comparison of
+    two systems has to be of the scores that the page evaluates. Results without a fingerprint are
+    not checked.
     """
     known: dict[str, tuple[str, Mapping[Any, Any]]] = {}
     compared = []
@@ -37,9 +38,8 @@ def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, Any
             compared.append(part)
         else:
             _compare(known, part.system, part.title, part.dataset.attrs)
-    for title, result in others:
+    for title, system, result in others:
         attrs = {"fingerprint": getattr(result, "fingerprint", "")}
-        system = str(getattr(result, "system", ""))
         if system not in known and len(known) == 1:
             system = next(iter(known))
         _compare(known, system, title, attrs)

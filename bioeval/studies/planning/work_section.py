@@ -26,6 +26,7 @@ from bioeval.document import (
     result_messages,
     rule_in_words,
     say,
+    threshold_to_install,
 )
 from bioeval.results import excluded
 from bioeval.studies.planning.workload import rounded_down
@@ -112,11 +113,12 @@ def _operating_point(ds: xr.Dataset) -> Text:
         return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
     if "threshold" not in attrs:
         return "" if "alarms_per_day" in attrs else "rates as given"
+    at = threshold_to_install(float(attrs["threshold"]), str(attrs.get("kind", "distance")))
     if "threshold_rule" not in attrs:
-        return say("the threshold {at:score}", at=float(attrs["threshold"]))
+        return say("the threshold {at}", at=at)
     return say(
-        "the threshold {at:score}: {rule}, chosen on the same data; rates there are optimistic",
-        at=float(attrs["threshold"]),
+        "the threshold {at}: {rule}, chosen on the same data; rates there are optimistic",
+        at=at,
         rule=rule_in_words(Rule.written(str(attrs["threshold_rule"]))),
         task=task,
     )

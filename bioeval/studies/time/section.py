@@ -28,6 +28,7 @@ from bioeval.document import (
     result_messages,
     say,
     threshold_choice,
+    threshold_to_install,
 )
 
 #: A column and its cell in each bin.
@@ -53,7 +54,8 @@ def section(results: ResultsBySystem) -> Section:
 
 def _threshold(ds: xr.Dataset) -> Fact:
     choice = threshold_choice(ds.attrs)
-    at = say("{threshold:score} ({choice})", threshold=float(ds["threshold"]), choice=choice)
+    threshold = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+    at = say("{threshold} ({choice})", threshold=threshold, choice=choice)
     return Fact("Threshold", at)
 
 

@@ -121,6 +121,13 @@ def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
     )
 
 
+def _choice(ds: xr.Dataset) -> Text:
+    """Return how the threshold was chosen."""
+    if str(ds.attrs["chosen_on"]) == "given":
+        return "The threshold was given."
+    return threshold_choice(ds.attrs)
+
+
 def _errors(ds: xr.Dataset) -> Table:
     """Return how many errors there are, and how few subjects make half of them."""
     sign = ">=" if larger_is_closer(str(ds.attrs["kind"])) else "<="
@@ -158,7 +165,7 @@ def _errors(ds: xr.Dataset) -> Table:
             threshold=_threshold(ds),
             sign=sign,
         ),
-        details=(threshold_choice(ds.attrs),),
+        details=(_choice(ds),),
     )
 
 

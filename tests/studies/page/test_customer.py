@@ -87,6 +87,16 @@ def test_each_of_several_systems_is_at_the_threshold_of_its_study(scores, tmp_pa
     assert "Each system is at the threshold of its own study" in text
 
 
+def test_checks_of_several_systems_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
+    other = be.simulate(30, 4, random_state=3)
+    results = {x: [be.verification(y), be.check_data(y)] for x, y in (("a", scores), ("b", other))}
+    text, _ = written(results, tmp_path)
+    assert "<h2>Check of a</h2>" in text and "<h2>Check of b</h2>" in text
+    results["b"][1] = results["a"][1]
+    with pytest.raises(DataError, match="results of 'b' do not belong on one page"):
+        be.report(results, tmp_path / "a.html")
+
+
 @pytest.mark.parametrize("study_of", [be.zoo, be.check_data, be.study_threshold])
 def test_other_scores_under_the_same_labels_are_refused(study_of, scores, tmp_path):
     other = scores.with_values(scores.values + 0.01, scores.kind)
