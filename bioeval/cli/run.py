@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,10 +24,16 @@ from bioeval.cli.options import (
 from bioeval.cli.outputs import Output
 from bioeval.cli.study_command import checked
 
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.cli.progress import Stages
+    from bioeval.scores.matrix import Scores
+
 
 @click.command("run", cls=Command)
 @click.argument("data")
-@click.argument("second", required=False, metavar="[FILE]")
+@click.argument("more_files", nargs=-1, metavar="[FILE]...")
 @output_options(
     "results.nc, summary.json, table.txt and curves",
     "draw the plots",
@@ -76,6 +83,7 @@ from bioeval.cli.study_command import checked
 @option("--no-auc", "Leave out AUC, d' and similar measures: several times faster.", bool)
 def command(
     data: str,
+    more_files: tuple[str, ...],
     protocol: str,
     name: str | None,
     terms: str,
@@ -86,55 +94,102 @@ def command(
 
     `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .zarr, .parquet and
     more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
-    the number of each.
+    the number of each. Further files that hold scores with their labels are further systems; else
+    FILE is the mask, labels, impostor scores, trials or pairs of DATA.
 
     KEY names an array in a file that has several arrays, such as .npz or .mat.
     """
     options["auc"] = not options.pop("no_auc")
     options["plots"] = options["plots"] or bool(plot_formats)
+    systems, second = _systems_and_second(data, more_files)
+    if len(systems) > 1:
+        for option_name, value in (("--name", name), ("--checkpoint", options["checkpoint"])):
+            if value is not None:
+                raise click.UsageError(f"{option_name} is for one system; there are {len(systems)}")
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     given_options = take_card_options(options)
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
     output = Output.take(options)
-    more = [add(options, data, output) for add in hooks("run_outputs")]
-    read = [data, options.get("second")]
-    reading = take_reading(data, options)
+    # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
+    if output.page is not None and options["checkpoint"] is None:
+        options["extra_thresholds"] = ()
+    evaluations = []
     with progress_shown() as stages:
-        from bioeval.cli.run_outputs import Evaluation
-        from bioeval.evaluation.all_tasks import evaluate
+        from bioeval.cli.run_outputs import Evaluation, Evaluations
 
-        scores = read_scores(data, reading, stages).replace(name=system_name(data, name, reading))
-        for one in more:
-            one.require(scores)
-        resolved = resolve(protocol, scores.layout, given_options)
-        stages("counting")
-        # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
-        if output.page is not None and options["checkpoint"] is None:
-            options["extra_thresholds"] = ()
-        with executor_from_options(options, stages, scores) as place:
-            tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)
-        stages("checking the scores")
-        tree = checked(tree, scores, resolved, stages, options["thresholds"] is not None)
-        if any(failures.values()):
-            from bioeval.results.failures import with_failures
-
-            tree = with_failures(tree, **failures)
-        per_query = options["per_query"]
-        evaluation = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, more)
-        for one in more:
-            one.stages = stages
-            one.make(scores, protocol, resolved)
+        for file, called in zip(systems, _names(systems, name), strict=True):
+            of_file = {**options, "second": second}
+            more = [add(of_file, file, output) for add in hooks("run_outputs")]
+            reading = take_reading(file, of_file)
+            scores = read_scores(file, reading, stages)
+            scores = scores.replace(name=called or system_name(file, None, reading))
+            for one in more:
+                one.require(scores)
+            resolved = resolve(protocol, scores.layout, given_options)
+            tree = _evaluated(scores, resolved, of_file, failures, stages)
+            per_query = of_file["per_query"]
+            evaluation = Evaluation(tree, scores, protocol, file, per_query, naming(), terms, more)
+            for one in more:
+                one.stages = stages
+                one.make(scores, protocol, resolved)
+            evaluations.append(evaluation)
+        together = Evaluations(evaluations)
         formats = (plot_formats or ("png",)) if output.plots else ()
-        document = evaluation.document() if output.documented else {}
+        document = together.document() if output.documented else {}
         tell = output.remarks.append
-        files = output.write(
-            document, lambda folder: evaluation.write(folder, formats, tell), stages
-        )
+        files = output.write(document, lambda folder: together.write(folder, formats, tell), stages)
         page_options: dict[str, Any] = {}
-        for one in more:
+        for one in together.more:
             page_options |= one.page_options
-        output.write_page(evaluation.shown_by_name(), read, stages, **page_options)
-    if evaluation.queries and document:
-        document["tasks"]["reid"]["worst_first"] = evaluation.queries
-    output.show(evaluation.table(), document, files)
+        output.write_page(together.shown_by_name(), [*systems, second], stages, **page_options)
+    if document:
+        together.add_queries(document)
+    output.show(together.table(), document, files)
+
+
+def _systems_and_second(data: str, more: tuple[str, ...]) -> tuple[list[str], str | None]:
+    """Return the files of the systems, and the second file of the only one."""
+    from bioeval.scores.formats.registry import holds_labels
+
+    files = [data, *more]
+    if len(files) == 1:
+        return files, None
+    if all(map(holds_labels, files)):
+        return files, None
+    if len(files) > 2:
+        text = "several systems need files that hold scores with their labels, such as .npz"
+        without = next(file for file in files if not holds_labels(file))
+        raise click.UsageError(f"{text}; {without} does not")
+    return [data], files[1]
+
+
+def _names(systems: list[str], name: str | None) -> list[str | None]:
+    """Return the names of systems: None for that of the file, the path where files share one."""
+    stems = [Path(file).stem for file in systems]
+    called = [
+        None if stems.count(stem) == 1 else file for file, stem in zip(systems, stems, strict=True)
+    ]
+    return called if name is None else [name]
+
+
+def _evaluated(
+    scores: Scores,
+    card: Any,
+    options: dict[str, Any],
+    failures: dict[str, float],
+    stages: Stages,
+) -> xr.DataTree:
+    """Return the results of scores under a card."""
+    from bioeval.evaluation.all_tasks import evaluate
+
+    stages("counting")
+    with executor_from_options(options, stages, scores) as place:
+        tree = evaluate(scores, card, **options, **place, progress=stages.counting)
+    stages("checking the scores")
+    tree = checked(tree, scores, card, stages, options["thresholds"] is not None)
+    if any(failures.values()):
+        from bioeval.results.failures import with_failures
+
+        tree = with_failures(tree, **failures)
+    return tree

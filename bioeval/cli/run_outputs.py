@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,17 +97,17 @@ class Evaluation:
         self.queries: list[dict[str, Any]] = []
         if per_query:
             self.queries = worst_first(self.datasets["reid"], scores)
-        self._naming = naming
+        self.naming = naming
 
     def _of_card(self, name: str, value: str | None) -> str:
         """Name an argument that only a card can set in folds."""
         if name == "interval" and value:
             return f"[uncertainty] {name} = {value} in a protocol card"
-        return self._naming(name, value)
+        return self.naming(name, value)
 
     def table(self) -> Any:
         """Return the table."""
-        naming = self._of_card if self.in_folds else self._naming
+        naming = self._of_card if self.in_folds else self.naming
         lines = []
         sections = sections_of(self.shown)
         for more in self.more:
@@ -158,7 +159,7 @@ class Evaluation:
         document["tasks"] = {path: task_document(ds) for path, ds in results.items()}
         if why := left_out(results):
             document["left_out"] = why
-        document["messages"] = messages_by_task(results, self._naming)
+        document["messages"] = messages_by_task(results, self.naming)
         return document
 
     def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
@@ -189,6 +190,63 @@ class Evaluation:
             save_all(self.shown, plotted(compared), folder, formats, tell=tell)
             for more in self.more:
                 more.draw(folder, formats, tell)
+
+
+class Evaluations:
+    """The results of one system or of several, each with its files."""
+
+    def __init__(self, each: Sequence[Evaluation]):
+        self.each = each
+        self.more = [more for evaluation in each for more in evaluation.more]
+
+    def table(self) -> Any:
+        """Return the tables: those of one system, or all systems beside each other."""
+        if len(self.each) == 1:
+            return self.each[0].table()
+        shown: dict[str, Any] = {}
+        for evaluation in self.each:
+            shown |= evaluation.shown_by_name()
+        first = self.each[0]
+        words = next((words_of(x) for _, x in datasets(first.shown)), "lecture")
+        return TerminalDocument(Section("results", "", sections_of(shown)), words, first.naming)
+
+    def shown_by_name(self) -> dict[str, xr.DataTree]:
+        """Return the results that a page shows, by the name of the system."""
+        shown: dict[str, xr.DataTree] = {}
+        for evaluation in self.each:
+            shown |= evaluation.shown_by_name()
+        return shown
+
+    def document(self) -> dict[str, Any]:
+        """Return the document of one system, or those of several under their names."""
+        if len(self.each) == 1:
+            return self.each[0].document()
+        systems = {str(x.scores.name): x.document() for x in self.each}
+        return {"bioeval": __version__, "systems": systems}
+
+    def add_queries(self, document: dict[str, Any]) -> None:
+        """Add to a document the queries of re-identification, the worst first, where asked for."""
+        for evaluation in self.each:
+            if evaluation.queries:
+                of_system = document
+                if len(self.each) > 1:
+                    of_system = document["systems"][str(evaluation.scores.name)]
+                of_system["tasks"]["reid"]["worst_first"] = evaluation.queries
+
+    def write(self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]) -> None:
+        """Write the files of each system; of several, under names that begin with the system's."""
+        if len(self.each) == 1:
+            self.each[0].write(folder, formats, tell)
+            return
+        write_results(folder, None, self.table())
+        for number, evaluation in enumerate(self.each, 1):
+            part = folder / f"system-{number}"
+            part.mkdir()
+            evaluation.write(part, formats, tell)
+            stem = re.sub(r"[^\w.-]+", "-", str(evaluation.scores.name)).strip("-.") or str(number)
+            for file in sorted(part.iterdir()):
+                file.rename(folder / f"{stem}-{file.name}")
+            part.rmdir()
 
 
 # ------------------------------------------------------------------------- the document

@@ -167,6 +167,15 @@ def _recognised_by(forms: Iterable[Format], file: FileFacts) -> Format | None:
     return None
 
 
+#: Suffixes of files whose arrays have names: they hold scores with their labels.
+NAMED_ARRAYS = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
+
+
+def holds_labels(file: str) -> bool:
+    """Whether a file may hold scores with their labels, so that it is a system by itself."""
+    return Path(file).suffix.lower() in NAMED_ARRAYS
+
+
 def role_of_second_file(path: Path, second: Path) -> str:
     """Return the option of a second file: a mask, labels, pairs, impostor scores or trials."""
     from bioeval.scores.formats.bee import is_bee
