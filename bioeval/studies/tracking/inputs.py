@@ -217,7 +217,7 @@ def from_array(values: Any, columns: tuple[str, ...], role: Part) -> Rows:
     camera = None
     if "camera" in read:
         camera = np.array([f"{x:g}" for x in table[:, read["camera"]]], dtype=str)
-    return build(numbers, camera, line, role, "row")
+    return build(numbers, camera, line, str(role), "row")
 
 
 def joined(cameras: Mapping[str, Rows]) -> Rows:
