@@ -158,8 +158,10 @@ def _typed(value: Any, form: str) -> Text:
         return Enumeration(value, ";")
     if kind == "spread":
         return _spread(value, noun)
-    if kind in ("digits", "decimals"):
-        return Number(value, **{kind: int(noun)})
+    if kind == "digits":
+        return Number(value, digits=int(noun))
+    if kind == "decimals":
+        return Number(value, decimals=int(noun))
     if kind == "difference":
         return Number(value, decimals=0, difference=True)
     if kind.endswith("s") and kind[:-1] in _FORMATS:

@@ -16,6 +16,7 @@ import numpy as np
 from bioeval import DataError, ProtocolError
 from bioeval.base import (
     Argument,
+    Part,
     executor,
     received,
     require_choice,
@@ -45,7 +46,7 @@ UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 MOST_BINS = 10_000
 
 #: Returns a column as times, with its name in messages.
-Parser = Callable[[np.ndarray, str], np.ndarray]
+Parser = Callable[[np.ndarray, Part], np.ndarray]
 
 
 @dataclass(frozen=True)

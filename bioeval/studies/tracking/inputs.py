@@ -16,6 +16,7 @@ import numpy as np
 from bioeval import DataError
 from bioeval.base import (
     Argument,
+    Part,
     Words,
     nearest_name,
     received,
@@ -184,7 +185,7 @@ def build(
     )
 
 
-def from_array(values: Any, columns: tuple[str, ...], role: str) -> Rows:
+def from_array(values: Any, columns: tuple[str, ...], role: Part) -> Rows:
     """Return the rows of an array with the columns of a file."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(role, " is a masked array; give the rows that are meant, such as x[keep]")
@@ -216,7 +217,7 @@ def from_array(values: Any, columns: tuple[str, ...], role: str) -> Rows:
     camera = None
     if "camera" in read:
         camera = np.array([f"{x:g}" for x in table[:, read["camera"]]], dtype=str)
-    return build(numbers, camera, line, role, "row")
+    return build(numbers, camera, line, str(role), "row")
 
 
 def joined(cameras: Mapping[str, Rows]) -> Rows:
@@ -388,7 +389,7 @@ class _Source:
     """An input not yet read."""
 
     value: Any
-    role: str
+    role: Part
     length: int | None = None
     length_from: str = ""
 
@@ -472,7 +473,7 @@ def _one_scene(
     )
 
 
-def _sources(value: Any, role: str) -> dict[str, _Source]:
+def _sources(value: Any, role: Part) -> dict[str, _Source]:
     """Return the inputs by name; a single one has the empty name."""
     if isinstance(value, Mapping):
         if not value:
@@ -496,7 +497,7 @@ def _sources(value: Any, role: str) -> dict[str, _Source]:
     return {"": _Source(value, role)}
 
 
-def _by_name(sources: Mapping[Any, Any], role: str) -> dict[str, Any]:
+def _by_name(sources: Mapping[Any, Any], role: Part) -> dict[str, Any]:
     """Return a mapping whose keys are text."""
     by_name = {}
     for key, value in sources.items():
