@@ -8,10 +8,15 @@ from bioeval.cli.command import (
     option_group as option_group,
 )
 from bioeval.cli.images import ImageOptions as ImageOptions
-from bioeval.cli.options import output_options as output_options, shared_options as shared_options
+from bioeval.cli.options import (
+    output_options as output_options,
+    require_assure as require_assure,
+    shared_options as shared_options,
+)
 from bioeval.cli.outputs import (
     MoreOutputs as MoreOutputs,
     MoreResults as MoreResults,
+    Target as Target,
     rows_over as rows_over,
 )
 from bioeval.cli.program import main as main

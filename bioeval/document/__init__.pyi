@@ -59,7 +59,11 @@ from bioeval.document.results import (
     table_of_variables as table_of_variables,
     threshold_choice as threshold_choice,
 )
-from bioeval.document.scalars import cell_of_scalar as cell_of_scalar, label_of as label_of
+from bioeval.document.scalars import (
+    cell_of_scalar as cell_of_scalar,
+    label_of as label_of,
+    name_of_scalar as name_of_scalar,
+)
 from bioeval.document.terms import (
     RATES as RATES,
     VOCABULARIES as VOCABULARIES,
