@@ -178,7 +178,7 @@ class StudyCommand:
         if self._named or name is not None:
             system = system_name(file or self.data, name or self._name, reading)
             scores = scores.replace(name=system)
-        self.name = scores.name
+        self.name = str(scores.name)
         return scores
 
     def place(self, *scores: Scores) -> dict[str, Any]:

@@ -29,15 +29,10 @@ OF_THE_COMMAND = {
     "over-time": {"ages"},  # the bins of be.ageing, beside those of be.over_time
     "pad": {"most"},
     "protocols": {"check", "toml"},
-    "report": {
-        "check",
-        "folds",
-        "margin",
-        "names",
-        "probes",
-        "threshold_study",
-        "zoo",
-    },  # of several calls
+    "report": {  # of several calls
+        *("assurance", "assure", "check", "folds", "margin", "names", "probes"),
+        *("threshold_study", "workload", "zoo"),
+    },
     "run": {"fta", "fte", "gallery_quality"},  # failure rates, and a column of the metadata
     "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "extrapolate"},  # other calls
