@@ -271,7 +271,7 @@ def _message(entry: MessageType) -> str:
     page = page_of(entry)
     example = _Sentences().write(page.example)
     meaning, remedy = Lines().write(page.meaning), Lines().write(page.remedy)
-    severity = entry.severity.capitalize()
+    severity = "Without a fault" if entry.severity == "ok" else entry.severity.capitalize()
     return (
         f"### {entry.code}\n\n{severity}, for example:\n\n> {example}\n\n{meaning}\n\n"
         f"What to do: {remedy}\n\n"

@@ -19,8 +19,11 @@ _NAMES: NamesByModule = {
     "bioeval.base.environment": ("source_date",),
     "bioeval.base.errors": (
         "Argument",
+        "Part",
+        "Words",
         "chosen_task",
         "counted",
+        "enumerated",
         "nearest_name",
         "printable",
         "received",

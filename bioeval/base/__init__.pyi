@@ -15,8 +15,11 @@ from bioeval.base.arguments import (
 from bioeval.base.environment import source_date as source_date
 from bioeval.base.errors import (
     Argument as Argument,
+    Part as Part,
+    Words as Words,
     chosen_task as chosen_task,
     counted as counted,
+    enumerated as enumerated,
     nearest_name as nearest_name,
     printable as printable,
     received as received,

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, received, subject
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    counted,
+    received,
+    subject,
+)
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
@@ -28,7 +35,7 @@ _LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
 
 def require_integer(
-    name: str, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
+    name: Part, value: Any, *, low: int, high: int | None = None, of_draws: bool = False
 ) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
@@ -41,15 +48,15 @@ def require_integer(
     except TypeError:
         whole = None
     if whole is None or whole < low:
-        raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
+        raise DataError(subject(name), f" is {received(value)}; expected an integer >= {low}")
     if high is not None and whole > high:
         problem = f"is {whole}" if whole < 10**6 else "is too large"
-        raise DataError(f"{subject(name)} {problem}; expected an integer from {low} to {high:,}")
+        raise DataError(subject(name), f" {problem}; expected an integer from {low} to {high:,}")
     return whole
 
 
 def require_number(
-    name: str,
+    name: Part,
     value: Any,
     *,
     low: float | None = None,
@@ -69,13 +76,13 @@ def require_number(
     inside = inside and (low is None or real >= low) and (above is None or real > above)
     if not inside or (high is not None and real > high):
         if low is None and above is None and high is None:
-            raise DataError(f"{subject(name)} is {received(value)}; expected a finite number")
+            raise DataError(subject(name), f" is {received(value)}; expected a finite number")
         if low is None and above is None:
             above = -math.inf
         start = f"[{low:g}" if above is None else f"({above:g}"
         end = f"{high:g}]" if high is not None else "inf)"
         raise DataError(
-            f"{subject(name)} is {received(value)}; expected a number in {start}, {end}"
+            subject(name), f" is {received(value)}; expected a number in {start}, {end}"
         )
     return real
 
@@ -97,7 +104,7 @@ def number_in(text: str) -> float:
     return number
 
 
-def as_float64(name: str, values: Any) -> np.ndarray:
+def as_float64(name: Part, values: Any) -> np.ndarray:
     """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
     array = np.asarray(values)
     with np.errstate(over="ignore"):
@@ -110,8 +117,9 @@ def as_float64(name: str, values: Any) -> np.ndarray:
         number, near = each[i], doubles.reshape(-1)[i].item()
         if near != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
-                f"{subject(name)}: {number} is not exact in float64, the type in which scores are "
-                f"compared; the nearest one is {near!r}"
+                subject(name),
+                f": {number} is not exact in float64, the type in which scores are compared; the "
+                f"nearest one is {near!r}",
             )
     return doubles
 
@@ -124,13 +132,13 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
             value = float(confidence)
     if not 0.0 < value < 1.0:
         raise DataError(
-            f"{Argument(name)} is {received(confidence)}; expected a number between 0 and 1, "
-            "such as 0.95"
+            Argument(name),
+            f" is {received(confidence)}; expected a number between 0 and 1, such as 0.95",
         )
     return value
 
 
-def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
+def require_increasing_proportions(name: Part, values: Any) -> list[Fraction]:
     """Return increasing numbers within [0, 1] by their decimal values, 0.29 as 29 / 100."""
 
     def valid(array: np.ndarray) -> Any:
@@ -140,72 +148,73 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     return [Fraction(repr(value)) for value in array.tolist()]
 
 
-def require_flag(name: str, value: object) -> bool:
+def require_flag(name: Part, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
-        raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
+        raise DataError(subject(name), f" is {received(value)}; expected True or False")
     return bool(value)
 
 
-def require_text(name: str, value: object) -> str:
+def require_text(name: Part, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
-        raise DataError(f"{subject(name)} is {received(value)}; expected text")
+        raise DataError(subject(name), f" is {received(value)}; expected text")
     return value
 
 
-def require_list(name: str, values: Any) -> list[Any]:
+def require_list(name: Part, values: Any) -> list[Any]:
     """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
     try:
         items = list(values) if not isinstance(values, str | bytes) else None
     except TypeError:
         items = None
     if items is None:
-        raise DataError(f"{subject(name)} is {received(values)}; expected a list")
+        raise DataError(subject(name), f" is {received(values)}; expected a list")
     return items
 
 
-def require_path(name: str, value: Any) -> Path:
+def require_path(name: Part, value: Any) -> Path:
     """Return `value` as a path, or raise :class:`DataError` unless a file could have that name."""
     try:
         raw = os.fsencode(value) if isinstance(value, str | os.PathLike) else None
     except (TypeError, ValueError):
         raw = None
     if raw is None or b"\0" in raw:
-        raise DataError(f"{subject(name)} is {received(value)}; expected the path of a file")
+        raise DataError(subject(name), f" is {received(value)}; expected the path of a file")
     if len(raw) > _LONGEST_PATH or max(map(len, raw.split(b"/"))) > _LONGEST_NAME:
-        raise DataError(f"{subject(name)}: {os.fspath(value)!r} is too long for the name of a file")
+        raise DataError(subject(name), f": {os.fspath(value)!r} is too long for the name of a file")
     return Path(value)
 
 
-def require_callable(name: str, value: Any) -> Any:
+def require_callable(name: Part, value: Any) -> Any:
     """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
     if value is not None and not callable(value):
-        raise DataError(f"{subject(name)} is {received(value)}; expected a function")
+        raise DataError(subject(name), f" is {received(value)}; expected a function")
     return value
 
 
-def require_array(name: str, values: Any) -> np.ndarray:
+def require_array(name: Part, values: Any) -> np.ndarray:
     """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves.
 
     Values masked by numpy are an error, too: they would lose their mask.
     """
     if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
         raise DataError(
-            f"{subject(name)} has {counted(int(hidden.sum()), 'masked values')}, the first at "
+            subject(name),
+            f" has {counted(int(hidden.sum()), 'masked values')}, the first at "
             f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
-            "them by filled(value)"
+            "them by filled(value)",
         )
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:  # the last of tensors with a gradient
         raise DataError(
-            f"{subject(name)} is {received(values)}; expected an array ({error})"
+            subject(name), f" is {received(values)}; expected an array ({error})"
         ) from None
 
 
 def require_numbers(
-    name: str,
+    name: Part,
     values: Any,
     expected: str = "real numbers",
     valid: Callable[[np.ndarray], Any] | None = None,
@@ -222,17 +231,17 @@ def require_numbers(
                 return array
         except DataError:
             pass
-        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
+        raise DataError(subject(name), f" is {received(values)}; expected {expected}")
     array = require_array(name, values)
     if (
         isinstance(values, bytearray | memoryview)
         or array.dtype.kind == "O"
         and any(isinstance(value, NO_NUMBERS[1:]) for value in array.ravel().tolist())
     ):
-        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
+        raise DataError(subject(name), f" is {received(values)}; expected {expected}")
     try:
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
+    raise DataError(subject(name), f" is {received(values)}; expected {expected}")

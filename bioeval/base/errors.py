@@ -4,32 +4,28 @@ Every error derives from :class:`BioevalError`, so that a program (and the comma
 distinguish a problem of the input from a defect of the library. Messages say what was found,
 where, and what was expected.
 
-A message names an argument by :class:`Argument`, in an f-string::
+The message of an error is text with typed parts, its arguments one after the other::
 
-    raise DataError(f"{Argument('max_rank')} is {value!r}; expected an integer >= 1")
+    raise DataError(Argument("max_rank"), f" is {value!r}; expected an integer >= 1")
 
-The error keeps it apart from the text around it: ``str(error)`` has Python's words (``max_rank``,
-``nan="reject"``), and another surface puts its own in their place by :meth:`BioevalError.message`
-(``--max-rank``, ``--nan reject``). Messages of results name arguments in their templates
-(:mod:`bioeval.base.messages`); in plain text an argument is written in backticks, and
-:func:`renamed` is what puts a surface's words in its place.
+``str(error)`` has Python's words (``max_rank``, ``nan="reject"``), and another surface puts its own
+in their place by :meth:`BioevalError.message` (``--max-rank``, ``--nan reject``).
+:attr:`BioevalError.arguments` names the arguments for programs. A part that is made elsewhere is a
+:class:`Words`. Messages of results name arguments in their templates
+(:mod:`bioeval.base.messages`).
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Self, TypeVar, cast, get_args
 
 W = TypeVar("W", bound=str)
 
-# Noncharacters, which Unicode reserves for use inside a program: no label or path has them.
-_START, _VALUE, _END = "\ufdd0", "\ufdd1", "\ufdd2"
-_MARKED = re.compile(f"{_START}([^{_VALUE}]*){_VALUE}([^{_END}]*){_END}")
 _LONG_WORD = re.compile(r"[^\s/\\]{261,}")  # longer than any name of a file
 _LONGEST_LINE = 2000
-_QUOTED = re.compile(r'`([a-z_]+)(?:="([^"`]*)")?`')
 
 
 def printable(text: str) -> str:
@@ -146,7 +142,7 @@ class Argument(NamedTuple):
 
     Examples
     --------
-    >>> print(DataError(f"say {Argument('nan', 'reject')}"))
+    >>> print(DataError("say ", Argument("nan", "reject")))
     say nan="reject"
     """
 
@@ -154,13 +150,86 @@ class Argument(NamedTuple):
     value: object = None
 
     def __str__(self) -> str:
-        """Return the argument between markers, for messages to find it again."""
-        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
-        return f"{_START}{self.name}{_VALUE}{'' if value is None else value}{_END}"
+        """Return the argument in Python's words."""
+        return self.write(python_words)
+
+    def write(self, naming: Naming) -> str:
+        """Return the argument as `naming` writes it."""
+        value = None
+        if self.value is not None:
+            value = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+        return naming(self.name, value)
 
 
-#: How a surface writes an argument: from its name, and its value as text or None.
+#: How a surface writes an argument: from its name, and its value in Python's notation or None.
 Naming = Callable[[str, str | None], str]
+
+
+def python_words(name: str, value: str | None) -> str:
+    """Return an argument, and its value if any, as a call in Python has them."""
+    return name if value is None else f"{name}={value}"
+
+
+class Words:
+    """Text with arguments in it: a part of a message that is made where the rest is not.
+
+    Examples
+    --------
+    >>> advice = Words("; give ", Argument("nan", "exclude"))
+    >>> print(DataError("2 scores are NaN", advice))
+    2 scores are NaN; give nan="exclude"
+    """
+
+    def __init__(self, *parts: Part):
+        self.parts = parts
+
+    def __add__(self, other: Part) -> Words:
+        return Words(*self.parts, other)
+
+    def __radd__(self, other: Part) -> Words:
+        return Words(other, *self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Words) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __str__(self) -> str:
+        return self.write(python_words)
+
+    def write(self, naming: Naming) -> str:
+        """Return the text with its arguments as `naming` writes them."""
+        written = []
+        for part in self.parts:
+            if isinstance(part, Argument | Words):
+                written.append(part.write(naming))
+            else:
+                written.append(str(part))
+        return "".join(written)
+
+    def arguments(self) -> Iterator[Argument]:
+        """Yield the arguments of the text in order."""
+        for part in self.parts:
+            if isinstance(part, Argument):
+                yield part
+            elif isinstance(part, Words):
+                yield from part.arguments()
+
+
+#: A part of a message.
+Part = str | Argument | Words
+
+
+def enumerated(parts: Iterable[Part], last: str = "") -> Words:
+    """Return parts as an enumeration: ``a, b, c``, or with `last` as ``"and"``, ``a, b and c``."""
+    *first, end = parts
+    listed = list[Part]()
+    for part in first:
+        listed += [part, ", "]
+    if listed and last:
+        listed[-1] = f" {last} "
+    return Words(*listed, end)
 
 
 class BioevalError(Exception):
@@ -172,28 +241,22 @@ class BioevalError(Exception):
         `naming` is called with the name of each argument, and with its value in Python's
         notation, or None.
         """
-        text = super().__str__()
-        return printable(_MARKED.sub(lambda match: naming(match[1], match[2] or None), text))
+        return printable(Words(*self.args).write(naming))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that the message has, in order, each once."""
+        return tuple(dict.fromkeys(x.name for x in Words(*self.args).arguments()))
 
     def __str__(self) -> str:
-        return self.message(lambda name, value: name if value is None else f"{name}={value}")
+        return self.message(python_words)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
 
-    def preceded_by(self, where: str) -> Self:
+    def preceded_by(self, *where: Part) -> Self:
         """Return the error with `where` before its message."""
-        return type(self)(where + super().__str__())
-
-
-def renamed(warning: str, naming: Naming) -> str:
-    """Return a warning of a result with the arguments in backticks as `naming` writes them."""
-
-    def named(match: re.Match[str]) -> str:
-        value = f'"{match[2]}"' if match[2] else None
-        return naming(match[1], value)
-
-    return printable(_QUOTED.sub(named, warning))
+        return type(self)(*where, *self.args)
 
 
 class FrozenError(BioevalError, AttributeError):
@@ -277,24 +340,26 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     return ""
 
 
-def subject(input_name: str) -> str:
+def subject(input_name: Part) -> Part:
     """Return the subject of a message: an argument where it is a name, else the text itself."""
-    return str(Argument(input_name)) if input_name.isidentifier() else input_name
+    if isinstance(input_name, str) and input_name.isidentifier():
+        return Argument(input_name)
+    return input_name
 
 
-def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
+def bad_choice(input_name: Part, got: object, choices: Iterable[object]) -> Words:
     """Return the message that `got` is not one of `choices`, with the nearest of them."""
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:
-        return f"{subject(input_name)} is {received(got)}, but there is none."
-    return (
-        f"{subject(input_name)} is {received(got)}; expected one of {listed}."
-        f"{nearest_name(got, choices)}"
+        return Words(subject(input_name), f" is {received(got)}, but there is none.")
+    return Words(
+        subject(input_name),
+        f" is {received(got)}; expected one of {listed}.{nearest_name(got, choices)}",
     )
 
 
-def require_choice(input_name: str, got: object, choices: Any, error: type = DataError) -> None:
+def require_choice(input_name: Part, got: object, choices: Any, error: type = DataError) -> None:
     """Raise :class:`DataError` unless `got` is one of `choices` (perhaps a ``Literal``)."""
     choices = get_args(choices) or list(choices)
     if not isinstance(got, str) or got not in choices:

@@ -75,8 +75,11 @@ def refuse_executor(option: str = "interval") -> None:
     if chosen is not None and chosen.distributes:
         raise EngineError(
             "this evaluation has a step that reads all scores in one process, and cannot be "
-            f"distributed: leave out {Argument('client')}, or the option that takes the step (such "
-            f"as {Argument(option)})"
+            "distributed: leave out ",
+            Argument("client"),
+            ", or the option that takes the step (such as ",
+            Argument(option),
+            ")",
         )
 
 

@@ -10,7 +10,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import SupportsIndex
 
-from bioeval.base.errors import DataError, received, subject
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    received,
+    subject,
+)
 
 _UNITS = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGT", 1):
@@ -38,7 +43,7 @@ def require_memory(needed: int, data_name: str, remedy: str) -> None:
         )
 
 
-def require_bytes(name: str, value: object) -> int:
+def require_bytes(name: Part, value: object) -> int:
     """Return a number of bytes, given as such or as text with a unit.
 
     Examples
@@ -56,9 +61,9 @@ def require_bytes(name: str, value: object) -> int:
             size = operator.index(value)
     if size is None or size < 1:
         raise DataError(
-            f"{subject(name)} is {received(value)}; expected a number of bytes >= 1, or text "
-            "such as "
-            "'2 GiB' or '500 MB'"
+            subject(name),
+            f" is {received(value)}; expected a number of bytes >= 1, or text such as '2 GiB' or "
+            "'500 MB'",
         )
     return size
 

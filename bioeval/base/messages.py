@@ -18,15 +18,17 @@ from bioeval.base.errors import BioevalWarning
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
 
-Severity = Literal["note", "warning", "error"]
+#: A message that is ``"ok"`` says what was looked at without a fault.
+Severity = Literal["ok", "note", "warning", "error"]
 
 
 @dataclass(frozen=True)
 class MessageType:
     """A message of the catalogue: its sentence as a template, and its page in the documentation.
 
-    Arguments of the sentence have their format, as those of :func:`bioeval.document.say`. Meaning
-    and remedy are templates, too, of terms alone.
+    Arguments have their format, as those of :func:`bioeval.document.say`, in the sentence and in
+    the remedy. The meaning is a template, too, of terms alone. Where nothing is to be done, the
+    remedy is empty, or says of what this depends.
     """
 
     code: str
@@ -39,7 +41,10 @@ class MessageType:
 
 @dataclass(frozen=True)
 class Message:
-    """A code with the arguments of its sentence, and the systems or tasks that it is about."""
+    """A code with the arguments of its sentence, and the systems or tasks that it is about.
+
+    Arguments are plain values, and messages that the sentence repeats.
+    """
 
     code: str
     arguments: Mapping[str, Any]
@@ -60,13 +65,28 @@ class Message:
     def entry(self) -> dict[str, Any]:
         """Return the message as plain values: its code, what it is about, and its arguments."""
         about = {"about": list(self.about)} if self.about else {}
-        return {"code": self.code, **about, **self.arguments}
+        arguments = {name: _plain(value) for name, value in self.arguments.items()}
+        return {"code": self.code, **about, **arguments}
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Message:
         """Return the message of :meth:`entry`."""
-        values = dict(entry)
+        values = {name: _with_messages(value) for name, value in entry.items()}
         return cls(values.pop("code"), **values)
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument with its messages as plain values."""
+    if isinstance(value, Message):
+        return value.entry()
+    return list(map(_plain, value)) if isinstance(value, list) else value
+
+
+def _with_messages(value: Any) -> Any:
+    """Return an argument of plain values with its messages."""
+    if isinstance(value, Mapping) and isinstance(value.get("code"), str):
+        return Message.of_entry(value)
+    return list(map(_with_messages, value)) if isinstance(value, list) else value
 
 
 class MessageWarning(BioevalWarning):

@@ -162,15 +162,15 @@ class Scalar(Name):
         name = require_text("name", self.name)
         if not name.isidentifier():
             raise DataError(
-                f"{Argument('name', name)} is no name of a variable; expected as in max_f1"
+                Argument("name", name), " is no name of a variable; expected as in max_f1"
             )
         import xarray as xr
 
         for variable in (x.name for x in self.with_threshold()):
             if variable in taken:
-                raise DataError(f"{Argument('name', name)}: there is a variable {variable} already")
+                raise DataError(Argument("name", name), f": there is a variable {variable} already")
             if hasattr(xr.Dataset, variable):
-                raise DataError(f"{Argument('name', name)}: datasets have a method {variable}")
+                raise DataError(Argument("name", name), f": datasets have a method {variable}")
 
     def checked(self, taken: Container[str]) -> Self:
         """Return the scalar of a script or of another package, its function tried.
@@ -186,9 +186,9 @@ class Scalar(Name):
             require_integer("decimals", self.decimals, low=0)
         bounds = _checked_bounds(self.bounds)
         if self.of_rates is not None and self.quotient is not None:
-            raise DataError(f"expected one of {Argument('of_rates')} and {Argument('quotient')}")
+            raise DataError("expected one of ", Argument("of_rates"), " and ", Argument("quotient"))
         if self.best and self.of_rates is None:
-            raise DataError(f"{Argument('best', self.best)} needs {Argument('of_rates')}")
+            raise DataError(Argument("best", self.best), " needs ", Argument("of_rates"))
         quotient = self.quotient
         if quotient is not None:
             # Of folds alone, a study may count more than verification does.
@@ -241,7 +241,7 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
         low, high = np.nan, np.nan
     if not low < high:
         raise DataError(
-            f"{Argument('bounds')} is {received(bounds)}; expected two increasing numbers"
+            Argument("bounds"), f" is {received(bounds)}; expected two increasing numbers"
         )
     return low, high
 
@@ -256,8 +256,8 @@ def _checked_quotient(quotient: Any, counts: Container[str] | None) -> Quotient:
     if unknown or not above or not below or isinstance(quotient[0], str):
         listed = ", ".join(COUNTS)
         raise DataError(
-            f"{Argument('quotient')} is {received(quotient)}; expected two tuples of the "
-            f"counts {listed}"
+            Argument("quotient"),
+            f" is {received(quotient)}; expected two tuples of the counts {listed}",
         )
     return above, below
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import renamed, wrapped
+from bioeval.base.errors import Words, printable, wrapped
 from bioeval.cli.command import Command, naming, option, progress_shown
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import shared_options, take_reading
@@ -48,7 +48,7 @@ def command(
     if data is None or out is None:
         raise click.UsageError("expected DATA and OUT, or --list")
     reading = take_reading(data, options)
-    from bioeval.scores.formats import load, losses, save
+    from bioeval.scores.formats import load, losses_in_parts, save
 
     place = Path(out)
     form = format_to_write(place)
@@ -61,7 +61,7 @@ def command(
         if not dry_run:
             stages(f"writing {out}")
             save(scores, place)
-    lost = [renamed(text, naming()) for text in losses(scores, place)]
+    lost = [printable(Words(text).write(naming())) for text in losses_in_parts(scores, place)]
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
         show_json({"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run})

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import (
+    Argument,
+    Part,
+    ProtocolError,
+    Words,
+)
 from bioeval.base.kinds import KINDS
 from bioeval.base.studies import hooks
 from bioeval.base.variables import INTERVALS
@@ -430,14 +435,19 @@ def _require_mates(scores: Scores, file: Path) -> None:
         from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern
 
         pattern = subject_pattern([*map(str, scores.gallery_labels)])
-        advice = (
+        advice: Part = Words(
             "If rows and columns are two sets of templates, genuine on the diagonal, give the "
-            f"labels of both: {Argument('probe_labels')} ... {Argument('gallery_labels')} ..."
+            "labels of both: ",
+            Argument("probe_labels"),
+            " ... ",
+            Argument("gallery_labels"),
+            " ...",
         )
         named = pattern != EXAMPLE_PATTERN and file.is_file()
         if named and "subject_from" in recognise(file, ReadOptions()).options:
             advice = f"If the labels are names of templates, give --subject-from '{pattern}'"
         raise ProtocolError(
-            "no subject has two templates, and a template is not compared with itself: there is no "
-            f"genuine attempt. {advice}"
+            "no subject has two templates, and a template is not compared with itself: there is "
+            "no genuine attempt. ",
+            advice,
         )

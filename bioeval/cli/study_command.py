@@ -253,13 +253,23 @@ class StudyCommand:
 
         return table_of(results, naming(), self._terms)
 
+    def messages_of(self, results: Any) -> list[dict[str, Any]]:
+        """Return the messages of results as data; options stand for arguments."""
+        from bioeval.views.registry import sections_of
+        from bioeval.views.writers.data import messages_data
+
+        found = []
+        for section in sections_of(results):
+            found += messages_data(section, naming=naming())
+        return found
+
     def data_of(self, results: Any) -> tuple[dict[str, Any], dict[str, Table]]:
         """Return what a study says of its results as a document, and its tables as CSV.
 
         Both have the lecture's terms, whatever ``--terms`` says, for programs that read them.
         """
         from bioeval.views.registry import sections_of
-        from bioeval.views.writers.data import answer_of, as_data, facts_data, messages_data
+        from bioeval.views.writers.data import answer_of, as_data, facts_data
 
         document: dict[str, Any] = {"bioeval": __version__, "file": self.data}
         sections = sections_of(results)
@@ -270,7 +280,6 @@ class StudyCommand:
         else:
             for section in sections:
                 document |= facts_data(section)
-        messages: list[Any] = []
         csv: dict[str, Table] = {}
         for section in sections:
             if answer := answer_of(section, naming=naming()):
@@ -278,8 +287,7 @@ class StudyCommand:
             tables = as_data(section, naming=naming())
             document |= tables
             csv |= {f"{name}.csv": rows for name, rows in tables.items() if rows}
-            messages += messages_data(section, naming=naming())
-        return {**document, "messages": messages}, csv
+        return {**document, "messages": self.messages_of(results)}, csv
 
     def task(self, ds: xr.Dataset) -> dict[str, Any]:
         """Return the scalars of a task, and its values at FAR targets and at some ranks."""
@@ -355,14 +363,16 @@ class StudyCommand:
             if apart:
                 drawn = list(drawn.values())
             self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
-        if page is None:
-            page = {self.name: drawn}
-        self.write_page(page, *files)
+        if page is None and saved is None:
+            self.write_page(drawn, *files, title=self.name)
+        else:
+            self.write_page(page or {self.name: drawn}, *files)
 
-    def write_page(self, results: Any, *files: str) -> None:
+    def write_page(self, results: Any, *files: str, title: str = "") -> None:
         """Write the page of results, in the terms of ``--terms``, if ``--report`` names it.
 
-        `files` were read for them: the data of the command and its second file unless given.
+        `files` were read for them: the data of the command and its second file unless given. Its
+        title is the names of the systems unless given.
         """
         read = files or (self.data, self._second)
-        self.output.write_page(results, read, self.stages, terms=self._terms)
+        self.output.write_page(results, read, self.stages, terms=self._terms, title=title)

@@ -44,6 +44,7 @@ from bioeval.document.cells import (
 from bioeval.document.message_types import (
     catalogue as catalogue,
     page_of as page_of,
+    remedy_of as remedy_of,
     sentence_of as sentence_of,
 )
 from bioeval.document.results import (

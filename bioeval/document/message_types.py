@@ -41,7 +41,10 @@ def page_of(entry: MessageType) -> MessagePage:
     """Return the page of a message of the catalogue, for its example."""
     arguments = dict(entry.example or {})
     task = _task_of(arguments)
-    meaning, remedy = Phrase(entry.meaning, {}, task), Phrase(entry.remedy, {}, task)
+    meaning = Phrase(entry.meaning, {}, task)
+    remedy: Text = "Nothing."
+    if entry.remedy:
+        remedy = Phrase(entry.remedy, arguments, task)
     return MessagePage(Phrase(entry.sentence, arguments, task), meaning, remedy)
 
 
@@ -49,6 +52,12 @@ def sentence_of(message: Message) -> Text:
     """Return the sentence of a message; an argument `task` says what its rates are of."""
     arguments = message.arguments
     return Phrase(catalogue()[message.code].sentence, arguments, _task_of(arguments))
+
+
+def remedy_of(message: Message) -> Text:
+    """Return what is to be done about a message; empty where that is nothing."""
+    remedy, arguments = catalogue()[message.code].remedy, message.arguments
+    return Phrase(remedy, arguments, _task_of(arguments)) if remedy else ""
 
 
 def _task_of(arguments: Mapping[str, Any]) -> str:

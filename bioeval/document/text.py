@@ -9,7 +9,10 @@ FAR, or FMR or FPIR in a view of ISO/IEC 19795-1, ``{false accepts}`` the errors
 A format in the plural is that of a list, or of values by name: ``{species:counts}`` of ``{"mask":
 3}`` is ``mask (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
 argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
-3,000 pairs``.
+3,000 pairs``. ``{size:spread templates}`` of ``[3, 4, 4]``, the least, the median and the largest
+number, is ``3 to 4 templates each (median 4)``. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
+are numbers, ``{frames:difference}`` is a whole one with its sign, and ``{notes:messages}`` are
+messages one after the other.
 
 ``{arg.nan}`` is the argument ``nan`` of a public function, ``{arg.nan=reject}`` one with a value; a
 command line writes its option. Nothing is translated afterwards, so that a system that is called
@@ -151,6 +154,14 @@ def _typed(value: Any, form: str) -> Text:
         return _first([Label(str(x)) for x in value])
     if kind == "amounts":
         return Enumeration([Count(n, noun=noun) for noun, n in value.items()], "with")
+    if kind == "messages":
+        return Enumeration(value, ";")
+    if kind == "spread":
+        return _spread(value, noun)
+    if kind in ("digits", "decimals"):
+        return Number(value, **{kind: int(noun)})
+    if kind == "difference":
+        return Number(value, decimals=0, difference=True)
     if kind.endswith("s") and kind[:-1] in _FORMATS:
         if isinstance(value, Mapping):
             named = [(Label(str(name)), _typed(x, kind[:-1])) for name, x in value.items()]
@@ -163,6 +174,19 @@ def _typed(value: Any, form: str) -> Text:
     if isinstance(value, int) and not isinstance(value, bool):
         return Count(value)
     raise TypeError(f"{value!r} is no text; give its format, such as {{name:rate}}")
+
+
+def _spread(numbers: Sequence[float], noun: str) -> Text:
+    """Return the least, the median and the largest of the numbers of things that each one has."""
+    least, median, most = numbers
+    if least == most:
+        return say("{number} each", number=Count(most, noun=noun))
+    return say(
+        "{least:count} to {most} each (median {median:digits 6})",
+        least=least,
+        most=Count(most, noun=noun),
+        median=median,
+    )
 
 
 def _first(names: Sequence[Text]) -> Enumeration:

@@ -50,8 +50,10 @@ def drawn_galleries(
     study = offered("galleries", "drawn")
     if study is None:
         raise DataError(
-            f"{Argument('gallery')} is {received(gallery)} and {Argument('sampling')} is "
-            f"{received(sampling)}, but "
-            "no study that draws galleries is installed; leave both out: all templates are enrolled"
+            Argument("gallery"),
+            f" is {received(gallery)} and ",
+            Argument("sampling"),
+            f" is {received(sampling)}, but no study that draws galleries is installed; leave "
+            "both out: all templates are enrolled",
         )
     return study.RandomGalleries.parse(gallery, sampling, random_state)

@@ -209,8 +209,10 @@ def open_set(
         selectivity = thresholds is not None and drawn is None
     if require_flag("selectivity", selectivity) and drawn is not None:
         raise ProtocolError(
-            f"{Argument('selectivity')} is not defined for galleries that are drawn "
-            f"({Argument('gallery', str(gallery))}); leave one of them out"
+            Argument("selectivity"),
+            " is not defined for galleries that are drawn (",
+            Argument("gallery", str(gallery)),
+            "); leave one of them out",
         )
     with rows_reported_to(progress):
         dataset, tally = _identify(planner, options, drawn, limits)

@@ -93,8 +93,9 @@ class EvaluationOptions:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
         if self.those_set("frr_targets") and card.verification is None:
             raise ProtocolError(
-                f"{Argument('frr_targets')} applies to verification only; protocol {card.name} "
-                "has no [verification] section"
+                Argument("frr_targets"),
+                f" applies to verification only; protocol {card.name} has no [verification] "
+                "section",
             )
         unused = self.those_set("far_targets")
         if unused and _searches_only(card):
@@ -105,13 +106,14 @@ class EvaluationOptions:
             )
         if self.normalize is not None and card.gom is None:
             raise ProtocolError(
-                f"{Argument('normalize')} applies to GOM only; protocol {card.name} has no [gom] "
-                "section"
+                Argument("normalize"),
+                f" applies to GOM only; protocol {card.name} has no [gom] section",
             )
         if self.per_query and card.reid is None:
             raise ProtocolError(
-                f"{Argument('per_query')} applies to re-identification only; protocol {card.name} "
-                "has no [reid] section (be.ranks gives the rank of each probe)"
+                Argument("per_query"),
+                f" applies to re-identification only; protocol {card.name} has no [reid] section "
+                "(be.ranks gives the rank of each probe)",
             )
 
     def with_last_rank(self, task: Searches, gallery: int, section: str) -> Searches:

@@ -118,8 +118,10 @@ def at(
             return _counted(result, places, task or "verification", options)
         if task is not None:
             raise DataError(
-                f"{Argument('task')} and {Argument('protocol')} are both given; expected one: a "
-                "protocol has its tasks"
+                Argument("task"),
+                " and ",
+                Argument("protocol"),
+                " are both given; expected one: a protocol has its tasks",
             )
         return _all_counted(result, places, protocol, options)
     of_scores = {"task": task, "protocol": protocol, **options}
@@ -159,8 +161,9 @@ def _chosen(
     """Return the threshold that a rule chooses on all attempts of verification."""
     if protocol is not None or task not in (None, "verification"):
         raise DataError(
-            f"{Argument('threshold', str(rule))} is chosen on attempts of verification; expected "
-            "a number with another task or a protocol, or their result instead of the scores"
+            Argument("threshold", str(rule)),
+            " is chosen on attempts of verification; expected a number with another task or a "
+            "protocol, or their result instead of the scores",
         )
     templates, fusion = options.get("templates", "single"), options.get("fusion", "min")
     threshold = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
@@ -195,7 +198,7 @@ def _all_counted(
 def _with_thresholds(places: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
     if "thresholds" in options:
         raise DataError(
-            f"{Argument('thresholds')} cannot be given: the rates are those at `threshold`"
+            Argument("thresholds"), " cannot be given: the rates are those at `threshold`"
         )
     return {**options, "thresholds": np.unique(places)}
 

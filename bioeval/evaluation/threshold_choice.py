@@ -47,8 +47,9 @@ def chosen_threshold(
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"
         raise ProtocolError(
-            f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, and "
-            f"there is no {lacking} attempt; give a number"
+            Argument("threshold", str(rule)),
+            f" is chosen on genuine and impostor attempts, and there is no {lacking} attempt; "
+            "give a number",
         )
     if rule.name == "frr":
         strictest = attempts.at_frr(rule.values[0])

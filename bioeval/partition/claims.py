@@ -99,8 +99,8 @@ class ClaimSampler(Parameters):
         """
         if not isinstance(scores, Scores) or not scores._labelled:
             raise ProtocolError(
-                f"{subject('claims')} are drawn among labelled templates of a "
-                "matrix; give scores with labels"
+                subject("claims"),
+                " are drawn among labelled templates of a matrix; give scores with labels",
             )
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
@@ -128,12 +128,13 @@ class ClaimSampler(Parameters):
         wanted = round(self.genuine * claims)
         able = inside[_has_mate(scores, inside)] if wanted else inside[:0]
         if wanted > len(able):
+            smaller = ", or a smaller per_probe" if self.per_probe > 1 else ""
             raise DataError(
-                f"{subject('claims')}: {self!r} makes {counted(wanted, 'genuine claims')} of "
-                f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
-                f"and each claims its own subject once; expected genuine at most "
-                f"{np.floor(1000 * len(able) / claims) / 1000:g}"
-                f"{', or a smaller per_probe' if self.per_probe > 1 else ''}"
+                subject("claims"),
+                f": {self!r} makes {counted(wanted, 'genuine claims')} of {claims:,}, but only "
+                f"{counted(len(able), 'probes')} have a mate in the gallery, and each claims its "
+                "own subject once; expected genuine at most "
+                f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}",
             )
         return able[draws.permutation(len(able))[:wanted]]
 
@@ -144,11 +145,11 @@ class ClaimSampler(Parameters):
             most = int(numbers[those].max(initial=0))
             if most > other_subjects:
                 raise DataError(
-                    f"{subject('claims')}: {self!r} makes {counted(most, 'impostor claims')} by "
-                    "one probe, but it has only "
-                    f"{counted(other_subjects, 'other enrolled subjects')} to "
-                    f"claim; expected per_probe at most {max(other_subjects, 1)}, or more enrolled "
-                    "subjects"
+                    subject("claims"),
+                    f": {self!r} makes {counted(most, 'impostor claims')} by one probe, but it "
+                    f"has only {counted(other_subjects, 'other enrolled subjects')} to claim; "
+                    f"expected per_probe at most {max(other_subjects, 1)}, or more enrolled "
+                    "subjects",
                 )
 
 
@@ -227,9 +228,10 @@ def parse_claims(
         enrolled = [scores._codes.values[x] for x in reader.gallery.subjects[:10_000]]
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
-            f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."
-            f"{nearest_name(labels[i], enrolled)} {Argument('unenrolled_claims', 'skip')} leaves "
-            "them out and counts them"
+            f"claim {i}: probe {int(probes[i])} claims "
+            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} ",
+            Argument("unenrolled_claims", "skip"),
+            " leaves them out and counts them",
         )
     probes, groups = probes[~missing], groups[~missing]
     order = np.argsort(probes, kind="stable")

@@ -9,7 +9,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    enumerated,
+    nearest_name,
+    require_choice,
+)
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import SplitInput, Splitter, place_in_subject, require_seed
@@ -198,9 +204,10 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any():
                 raise DataError(
-                    f"{who}: no {name} left: all subjects that could be enrolled "
-                    f"have too few templates, with {Argument('too_few', self.too_few)}; "
-                    f"{_MORE_TEMPLATES}"
+                    f"{who}: no {name} left: all subjects that could be enrolled have too few "
+                    "templates, with ",
+                    Argument("too_few", self.too_few),
+                    f"; {_MORE_TEMPLATES}",
                 )
         return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
 
@@ -269,13 +276,14 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             least = wanted[one] if self.n_gallery is not None else 1
             need = f"{least} to enrol by metadata and another to probe"
             held = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
-        choices = [str(Argument("too_few", x)) for x in TOO_FEW[1:]]  # all but "raise"
-        remedy = f"Choose their treatment: {', '.join(choices[:-1])} or {choices[-1]}"
-        if len(few) == len(who):
-            remedy += f". Better: {_MORE_TEMPLATES}"
+        choices = [Argument("too_few", x) for x in TOO_FEW[1:]]  # all but "raise"
+        better = f". Better: {_MORE_TEMPLATES}" if len(few) == len(who) else ""
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
-            f"({who.show(few)}): each needs {need}, the first one has {held}. {remedy}"
+            f"({who.show(few)}): each needs {need}, the first one has {held}. Choose their "
+            "treatment: ",
+            enumerated(choices, "or"),
+            better,
         )
 
 
@@ -342,9 +350,12 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             shuffling.as_size(who, "enrolled", enrolled)
             if probe_gallery.too_few == "enrol":
                 raise DataError(
-                    f"{who}: {Argument('enrolled')} says who is enrolled, but "
-                    f"{Argument('too_few', 'enrol')} enrols all with too few templates besides; "
-                    "expected 'probe', 'drop' or 'raise'"
+                    f"{who}: ",
+                    Argument("enrolled"),
+                    " says who is enrolled, but ",
+                    Argument("too_few", "enrol"),
+                    " enrols all with too few templates besides; expected 'probe', 'drop' or "
+                    "'raise'",
                 )
         require_integer(f"{who}: n_repeats", n_repeats, low=1)
         require_seed(random_state)
@@ -395,9 +406,11 @@ class EnrolledSplit(Splitter[GalleryProbe]):
             number = shuffling.units_of(size, len(able), up=False)
             if not 1 <= number <= len(able):
                 raise DataError(
-                    f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}: {number} "
-                    f"subjects, but {len(able)} of {len(who)} have templates enough to be "
-                    f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
+                    f"{samples.who}: ",
+                    Argument("enrolled"),
+                    f" is {self.enrolled!r}: {number} subjects, but {len(able)} of {len(who)} "
+                    "have templates enough to be enrolled and to probe; expected 1 to "
+                    f"{len(able)}, or a larger proportion",
                 )
             outside[able[:number]] = False
             unenrolled = outside & ~few if inner.too_few == "drop" else outside

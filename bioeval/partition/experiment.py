@@ -9,7 +9,15 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, counted, received, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    Words,
+    counted,
+    received,
+    require_choice,
+)
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, LabelCodes, SplitInput, place_in_subject, require_seed
@@ -80,13 +88,16 @@ def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
         size = shuffling.as_size(samples.who, "unseen", size)
         number = shuffling.units_of(size, able, up=True)
     if number >= able:
-        asked = ""
+        asked: Part = ""
         if number:
-            asked = f"{Argument('unseen')} is {received(size)}: {counted(number, 'subjects')}; "
+            asked = Words(
+                Argument("unseen"), f" is {received(size)}: {counted(number, 'subjects')}; "
+            )
         raise DataError(
-            f"{samples.who}: {asked}only {able} of {len(samples.subjects)} "
-            "subjects have two templates or more, one to train and one to test; at least one of "
-            "these has to be seen in training"
+            f"{samples.who}: ",
+            asked,
+            f"only {able} of {len(samples.subjects)} subjects have two templates or more, one to "
+            "train and one to test; at least one of these has to be seen in training",
         )
     return number
 
@@ -196,9 +207,12 @@ class _Strata:
             f"{self.samples.who}: {stratum_name} in meta[{self.name!r}] has "
             f"{np.count_nonzero(self.stratum == stratum)} of {len(self.stratum)} templates. A "
             f"training part of {self.chosen.sum()} needs {self.low[stratum]} to "
-            f"{self.high[stratum]} of them; the seen subjects do not have them; expected "
-            f"another {Argument('train')}, fewer {Argument('unseen')} subjects, or no "
-            f"{Argument('stratify')}"
+            f"{self.high[stratum]} of them; the seen subjects do not have them; expected another ",
+            Argument("train"),
+            ", fewer ",
+            Argument("unseen"),
+            " subjects, or no ",
+            Argument("stratify"),
         )
 
 
@@ -329,14 +343,20 @@ class Experiment(Division[ExperimentParts]):
             size = getattr(self, name)
             if not _absent(size) and self._galleries is None:
                 raise DataError(
-                    f"{who}: {Argument(name)} is {received(size)} without "
-                    f"{Argument('gallery_templates')}; give the number of templates of each "
-                    f"subject to enrol: {Argument('gallery_templates', 2)}"
+                    f"{who}: ",
+                    Argument(name),
+                    f" is {received(size)} without ",
+                    Argument("gallery_templates"),
+                    "; give the number of templates of each subject to enrol: ",
+                    Argument("gallery_templates", 2),
                 )
         if self._share is not None and enrolled is not None:
             raise DataError(
-                f"{who}: {Argument('enrolled')} and {Argument('unenrolled')} are both given; "
-                "expected one"
+                f"{who}: ",
+                Argument("enrolled"),
+                " and ",
+                Argument("unenrolled"),
+                " are both given; expected one",
             )
         self._split_of(enrolled)  # refuses what cannot be
         require_integer(f"{who}: repeats", repeats, low=1, of_draws=True)
@@ -349,16 +369,25 @@ class Experiment(Division[ExperimentParts]):
             shuffling.as_size(who, "unseen", self.unseen)
             if self.by_subject:
                 raise DataError(
-                    f"{who}: {Argument('unseen')} is {self.unseen!r}, but a division by subject "
-                    f"tests new subjects alone; give {Argument('by', 'sample')} with it"
+                    f"{who}: ",
+                    Argument("unseen"),
+                    f" is {self.unseen!r}, but a division by subject tests new subjects alone; "
+                    "give ",
+                    Argument("by", "sample"),
+                    " with it",
                 )
         needed = {"by": None if self.by_subject else self.by, "stratify": self.stratify}
         for name, value in needed.items():
             if value is not None and not self.chooses:
                 raise DataError(
-                    f"{who}: {Argument(name)} is {received(value)} without {Argument('train')} or "
-                    f"{Argument('validation')}; give the sizes of these parts, such as "
-                    f"{Argument('train', 0.5)}"
+                    f"{who}: ",
+                    Argument(name),
+                    f" is {received(value)} without ",
+                    Argument("train"),
+                    " or ",
+                    Argument("validation"),
+                    "; give the sizes of these parts, such as ",
+                    Argument("train", 0.5),
                 )
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
@@ -430,10 +459,11 @@ class Experiment(Division[ExperimentParts]):
         rule = self.gallery_templates
         if isinstance(rule, Mapping) and [*rule] == ["quality"] and not samples.has("quality"):
             raise DataError(
-                f"{samples.who}: {Argument('gallery_templates')} is {received(rule)} without "
-                "a number, "
-                "and there is no metadata column 'quality'; give the number of templates to "
-                f"enrol: {{'quality': {rule['quality']!r}, 'number': 2}}"
+                f"{samples.who}: ",
+                Argument("gallery_templates"),
+                f" is {received(rule)} without a number, and there is no metadata column "
+                "'quality'; give the number of templates to enrol: {'quality': "
+                f"{rule['quality']!r}, 'number': 2}}",
             )
         for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
             chosen, share = validation, self._share

@@ -69,7 +69,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
         raise CardError(_clashes()[path])
     if path not in available():
         raise CardError(
-            f"{bad_choice('the protocol', path, available())} The path of a card ends in .toml."
+            bad_choice("the protocol", path, available()), " The path of a card ends in .toml."
         )
     return _load_shipped(path)
 

@@ -47,12 +47,13 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         scores.probe_ids, scores.gallery_ids
     ):
         raise ProtocolError(
-            f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
-            f"scores are {scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
+            Argument("pairs", rule),
+            f" compares each pair of one set of templates once; these scores are {scores.layout}, "
+            f"{scores.shape[0]} x {scores.shape[1]}",
         )
     if not scores._labelled:
         raise ProtocolError(
-            f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
+            Argument("pairs", rule), " needs labels: a mask alone does not identify the subjects"
         )
     codes = scores._codes.gallery
     first = np.full(len(codes), rule == "unordered")

@@ -43,11 +43,11 @@ class RuleOf(int):
             return math.ceil(wanted)
         return MOST_ATTEMPTS
 
-    def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> str:
-        """Return in words what a FAR needs: people, or impostor pairs where these are fewer."""
+    def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> dict[str, int]:
+        """Return numbers that a FAR needs: of people, or of impostor pairs where fewer."""
         if people is not None and people.pairs <= attempts:
             return people.needed(self, far)
-        return f"{self.attempts_for(far):,} impostor pairs"
+        return {"impostor pairs": self.attempts_for(far)}
 
 
 def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
@@ -108,13 +108,13 @@ class ComparedPeople:
     def __str__(self) -> str:
         return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"
 
-    def needed(self, rule: RuleOf, far: float) -> str:
-        """Return in words what a rule needs: people, or pairs of them where people suffice."""
+    def needed(self, rule: RuleOf, far: float) -> dict[str, int]:
+        """Return numbers that a rule needs: of people, or of pairs where people suffice."""
         pairs = rule.attempts_for(far)
         enough = self.least_with(pairs)
         if enough <= self.number:
-            return f"{pairs:,} pairs of people"
-        return f"{enough:,} people with {pairs:,} pairs"
+            return {"pairs of people": pairs}
+        return {"people": enough, "pairs": pairs}
 
 
 def support_messages(

@@ -16,7 +16,13 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import as_float64
-from bioeval.base.errors import Argument, DataError, ProtocolError, counted
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    Words,
+    counted,
+)
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.results.dataset import tree_of
@@ -95,19 +101,19 @@ class ResultThresholds:
             thresholds = at_frr[dataset["frr_target"].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
             given_rule = Argument("threshold", str(rule))
-            wrong = f"{given_rule} is not an operating point of these results; "
+            wrong = Words(given_rule, " is not an operating point of these results; ")
             if rule.name == "far":
-                raise DataError(wrong + self.other_targets(rule.values[0]))
+                raise DataError(wrong, self.other_targets(rule.values[0]))
             listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
             eer = ", eer" if "eer_threshold" in dataset else ""
             raise DataError(
-                f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen "
-                f'on the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES '
-                f"--target {rule}"
+                wrong,
+                f"expected a number{eer}{listed}. The threshold of another rule is chosen on the "
+                f'scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}',
             )
         return float(thresholds[0])
 
-    def other_targets(self, target: float) -> str:
+    def other_targets(self, target: float) -> Words:
         """Return the FAR targets nearest to a missing one, and the remedy."""
         known = np.unique(self.far_targets)
         nearest = [*known[known < target][-1:], *known[known > target][:1]]
@@ -116,9 +122,10 @@ class ResultThresholds:
             near = f"the nearest is far={nearest[0]:g}"
         elif nearest:
             near = f"the nearest are far={nearest[0]:g} and far={nearest[1]:g}"
-        return (
-            f"{near}; evaluate with {Argument('far_targets', [target])} (bioeval run --far "
-            f"{target:g}), or give the scores"
+        return Words(
+            f"{near}; evaluate with ",
+            Argument("far_targets", [target]),
+            f" (bioeval run --far {target:g}), or give the scores",
         )
 
 
@@ -150,16 +157,17 @@ def check_places(threshold: Any) -> np.ndarray:
     try:
         array = np.asarray(threshold)
     except (ValueError, TypeError) as error:
-        raise DataError(f"{name} is not a number: {error}") from None
+        raise DataError(name, f" is not a number: {error}") from None
     if array.dtype.kind not in "iuf" or array.ndim > 1 or not array.size:
         raise DataError(
-            f"{name} has shape {array.shape} and dtype {array.dtype}; expected a number, or a "
-            "one-dimensional array of at least one"
+            name,
+            f" has shape {array.shape} and dtype {array.dtype}; expected a number, or a "
+            "one-dimensional array of at least one",
         )
     places = as_float64("threshold", threshold)
     if (lacking := np.isnan(places)).any():
-        where = f"{name}[{int(np.argmax(lacking))}]" if places.ndim else str(name)
-        raise DataError(f"{where} is NaN; expected a number")
+        where = f"[{int(np.argmax(lacking))}]" if places.ndim else ""
+        raise DataError(name, f"{where} is NaN; expected a number")
     return places
 
 
@@ -289,9 +297,10 @@ def _refuse_unknown(
     if len(places) > _SHOWN:
         listed += ", ..."
     raise DataError(
-        f"{Argument('threshold')} {listed} is {side} the {end} threshold of the results, "
-        f"{grid[place]:g}, and some attempts are accepted there already, so the rates are not "
-        "known: give the scores, or evaluate at the thresholds themselves"
+        Argument("threshold"),
+        f" {listed} is {side} the {end} threshold of the results, {grid[place]:g}, and some "
+        "attempts are accepted there already, so the rates are not known: give the scores, or "
+        "evaluate at the thresholds themselves",
     )
 
 

@@ -9,7 +9,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, counted, cut, received, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    Words,
+    counted,
+    cut,
+    received,
+    require_choice,
+)
 from bioeval.base.kinds import larger_is_closer
 
 
@@ -36,23 +45,24 @@ EnrolledTemplates = Literal["all", "single"] | int
 Sampling = Literal["exact"] | int
 
 
-def as_array(values: Any, input_name: str) -> np.ndarray:
+def as_array(values: Any, input_name: Part) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{input_name} is a masked array ({counted(np.ma.count_masked(values), 'values')} "
-            "masked); give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
+            input_name,
+            f" is a masked array ({counted(np.ma.count_masked(values), 'values')} masked); give "
+            "its data, and mask= (0 ignore, 1 impostor, 2 genuine)",
         )
     try:
         array = in_memory(values, input_name)
     except (ValueError, TypeError, RuntimeError) as error:  # the last of tensors with a gradient
-        raise DataError(f"{input_name} is not an array of numbers: {error}") from None
+        raise DataError(input_name, f" is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(input_name, array)
     return array
 
 
-def in_memory(values: Any, input_name: str) -> np.ndarray:
+def in_memory(values: Any, input_name: Part) -> np.ndarray:
     """Return an array; one of a library is read whole, and raises where a chunk is missing."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
         return np.asarray(values)
@@ -61,10 +71,10 @@ def in_memory(values: Any, input_name: str) -> np.ndarray:
     return read_whole(values, input_name)
 
 
-def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
+def wrong_dtype(input_name: Part, array: np.ndarray) -> DataError:
     """Return the error of values that are not numbers, with the conversion of those that are."""
-    have = "have" if input_name.endswith("s") else "has"
-    wrong = f"{input_name} {have} dtype {array.dtype}; expected an integer or float dtype"
+    have = "have" if str(input_name).endswith("s") else "has"
+    wrong = Words(input_name, f" {have} dtype {array.dtype}; expected an integer or float dtype")
     if array.dtype.kind not in "USO":
         return DataError(wrong)
     for place, value in np.ndenumerate(array):
@@ -72,8 +82,8 @@ def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
             float(value)
         except (TypeError, ValueError):
             shown = str(value) if isinstance(value, str) else value
-            return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
-    return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
+            return DataError(wrong, f". {cut(repr(shown), 80)} at {list(place)} is not a number")
+    return DataError(wrong, ". They are numbers as text or objects: give values.astype(float)")
 
 
 def rows_of(values: Any) -> str:
@@ -149,7 +159,7 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     return probe, gallery, not mixed
 
 
-def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
+def as_index(index: Any, length: int, input_name: Part) -> np.ndarray:
     """Return indices, a boolean choice or a slice as int64 indices from 0."""
     if isinstance(index, slice):
         index = np.arange(length)[index]
@@ -157,21 +167,22 @@ def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
     if array.dtype == bool:
         if array.shape != (length,):
             raise DataError(
-                f"{input_name} is a boolean choice of shape {array.shape}; expected ({length},)"
+                input_name, f" is a boolean choice of shape {array.shape}; expected ({length},)"
             )
         array = np.nonzero(array)[0]
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise DataError(
-            f"{input_name} has shape {array.shape} and dtype {array.dtype}; expected a list of "
-            "indices"
+            input_name,
+            f" has shape {array.shape} and dtype {array.dtype}; expected a list of indices",
         )
     if array.size == 0:
-        raise DataError(f"{input_name} is empty; expected at least one index")
+        raise DataError(input_name, " is empty; expected at least one index")
     wrong = (array < -length) | (array >= length)
     if wrong.any():
         raise DataError(
-            f"{input_name} has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
-            f"{int(array[np.argmax(wrong)])}"
+            input_name,
+            f" has {int(wrong.sum())} indices outside 0..{length - 1}, the first is "
+            f"{int(array[np.argmax(wrong)])}",
         )
     array = array.astype(np.int64)
     return np.where(array < 0, array + length, array)
@@ -301,7 +312,7 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
         raise DataError(
-            f"{Argument('fusion')} is {received(fusion)}; expected kth:K, K a whole number >= 1"
+            Argument("fusion"), f" is {received(fusion)}; expected kth:K, K a whole number >= 1"
         )
     require_choice("fusion", fusion, FUSIONS)
     return fusion, 0

@@ -25,7 +25,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numba
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    ProtocolError,
+)
 from bioeval.base.executors import refuse_executor
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import in_words, memory_limited
@@ -139,9 +144,10 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
             "fewer groups need less, and HDF5 much less"
         )
     raise DataError(
-        f"{Argument('memory_limit')} is {in_words(scores._memory_limit)}, too little for "
-        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): "
-        f"expected at least {in_words(least)}{less}"
+        Argument("memory_limit"),
+        f" is {in_words(scores._memory_limit)}, too little for {scores.shape[0]:,} x "
+        f"{scores.shape[1]:,} {scores.dtype.name} scores ({why}): expected at least "
+        f"{in_words(least)}{less}",
     )
 
 
@@ -699,8 +705,11 @@ class BlockReader:
         assert first is not None  # the caller has seen one
         raise DataError(
             f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; choose "
-            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts at an "
-            f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
+            "how to treat failed comparisons: ",
+            Argument("nan", "reject"),
+            " (as attempts at an infinite distance) or ",
+            Argument("nan", "exclude"),
+            " (no attempt)",
         )
 
 
@@ -724,16 +733,17 @@ def _writable_copy(values: np.ndarray, raw: np.ndarray) -> np.ndarray:
     return values.copy() if np.may_share_memory(values, raw) else values
 
 
-def require_subjects(scores: Scores, input_name: str) -> None:
+def require_subjects(scores: Scores, input_name: Part) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
-            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
-            "verification alone"
+            input_name,
+            " needs a matrix of scores with labels; these are fixed pairs, for verification alone",
         )
     if not scores._labelled:
         raise ProtocolError(
-            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
-            "subjects of the templates. Give labels"
+            input_name,
+            " needs the subjects of probes and gallery; a mask does not give the subjects of the "
+            "templates. Give labels",
         )
     scores._require_matrix()

@@ -20,7 +20,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    counted,
+)
 
 #: What to do with chunks that are not in the file.
 MissingChunks = Literal["raise", "fill"]
@@ -30,7 +35,7 @@ _METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
 _CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*|c")
 
 
-def require_chunks(array: Any, input_name: str) -> Any:
+def require_chunks(array: Any, input_name: Part) -> Any:
     """Return an array of a library that raises where a chunk is missing; else the same array.
 
     Of an array in zarr a chunk is missed when it is read, since a store at an address may not list
@@ -47,14 +52,15 @@ def require_chunks(array: Any, input_name: str) -> Any:
         plain = zarr.open_array(store, path=array.path, mode="r")
         if (plain.shape, plain.dtype, plain.chunks) != (array.shape, array.dtype, array.chunks):
             raise DataError(
-                f"{input_name}: its own metadata ({plain.shape} {plain.dtype}) contradict those of "
-                f"its group ({array.shape} {array.dtype}); write the scores again"
+                input_name,
+                f": its own metadata ({plain.shape} {plain.dtype}) contradict those of its group "
+                f"({array.shape} {array.dtype}); write the scores again",
             )
         return plain
     return array
 
 
-def read_whole(array: Any, input_name: str, fill: bool = False) -> np.ndarray:
+def read_whole(array: Any, input_name: Part, fill: bool = False) -> np.ndarray:
     """Read a whole array of a library; raise where a chunk is missing, or fill it."""
     with settled():
         return np.asarray((array if fill else require_chunks(array, input_name))[...])
@@ -88,14 +94,16 @@ def without_noise(record: logging.LogRecord) -> bool:
     return not any("zarr" in text for text in texts)
 
 
-def _missing(input_name: str, problem: str, fill: Any) -> DataError:
+def _missing(input_name: Part, problem: str, fill: Any) -> DataError:
     return DataError(
-        f"{input_name}: {problem}; write the scores again or, if all values of such chunks are the "
-        f"fill value {fill!s:.40}, read the file with {Argument('missing_chunks', 'fill')}"
+        input_name,
+        f": {problem}; write the scores again or, if all values of such chunks are the fill value "
+        f"{fill!s:.40}, read the file with ",
+        Argument("missing_chunks", "fill"),
     )
 
 
-def _require_hdf5(dataset: Any, input_name: str) -> None:
+def _require_hdf5(dataset: Any, input_name: Part) -> None:
     """Raise unless every chunk of a dataset was written."""
     if not dataset.size:
         return
@@ -108,7 +116,7 @@ def _require_hdf5(dataset: Any, input_name: str) -> None:
         raise _missing(input_name, lost, dataset.fillvalue)
 
 
-def _refuse_more_chunks(array: Any, input_name: str) -> None:
+def _refuse_more_chunks(array: Any, input_name: Part) -> None:
     """Raise if a folder has more chunks than the shape of its array."""
     root = getattr(array.store, "root", None)
     if root is None:
@@ -122,8 +130,9 @@ def _refuse_more_chunks(array: Any, input_name: str) -> None:
         stored += sum(bool(_CHUNK.fullmatch(f"{inner}/{name}".strip("/"))) for name in names)
     if stored > count:
         raise DataError(
-            f"{input_name}: {stored:,} chunks contradict its metadata, of shape {array.shape} in "
-            f"{count:,} chunks; write the scores again"
+            input_name,
+            f": {stored:,} chunks contradict its metadata, of shape {array.shape} in {count:,} "
+            "chunks; write the scores again",
         )
 
 
@@ -133,7 +142,7 @@ def _complete_store() -> Any:
     from zarr.storage import WrapperStore
 
     class CompleteStore(WrapperStore):
-        def __init__(self, store: Any, input_name: str = "", fill: Any = None):
+        def __init__(self, store: Any, input_name: Part = "", fill: Any = None):
             super().__init__(store)
             self.input_name, self.fill = input_name, fill
 

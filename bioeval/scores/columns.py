@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+    Part,
+)
 from bioeval.scores.labels import Codes, as_labels
 
 #: Bytes of a column that are held in memory; more are written to a temporary file and mapped.
@@ -121,7 +124,7 @@ class CodedSides:
         self.values, self.a, self.b = list(values), a, b
 
     @classmethod
-    def of(cls, names: np.ndarray, input_name: str) -> CodedSides:
+    def of(cls, names: np.ndarray, input_name: Part) -> CodedSides:
         """Return names given as an array, (p, 2)."""
         a, b = names.T.tolist()
         coded = Codes(as_labels(a, input_name), as_labels(b, input_name), input_name)

@@ -35,7 +35,15 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_text
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    counted,
+    nearest_name,
+    received,
+    require_choice,
+)
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
@@ -80,13 +88,13 @@ MOST_OF_TILES = 8
 _TILE_ROWS, _TILE_COLUMNS = 64, 192
 
 
-def as_embeddings(values: Any, input_name: str) -> np.ndarray:
+def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
         hidden = counted(np.ma.count_masked(values), "values")
         raise DataError(
-            f"{input_name} is a masked array ({hidden} masked); fill it (NaN marks a failed "
-            "template)"
+            input_name,
+            f" is a masked array ({hidden} masked); fill it (NaN marks a failed template)",
         )
     array = require_array(
         input_name, in_memory(values, input_name) if is_stored(values) else values
@@ -95,8 +103,8 @@ def as_embeddings(values: Any, input_name: str) -> np.ndarray:
         raise wrong_dtype(input_name, array)
     if array.ndim != 2 or 0 in array.shape:
         raise DataError(
-            f"{input_name} has shape {array.shape}; expected (templates, features), neither of "
-            "them 0"
+            input_name,
+            f" has shape {array.shape}; expected (templates, features), neither of them 0",
         )
     return array
 
@@ -161,8 +169,10 @@ class EmbeddingSource:
             require_text("metric_name", metric_name)
             if not callable(metric):
                 raise DataError(
-                    f"{Argument('metric_name')} is the name of a metric that is a function, but "
-                    f"{Argument('metric', metric)}; leave it out"
+                    Argument("metric_name"),
+                    " is the name of a metric that is a function, but ",
+                    Argument("metric", metric),
+                    "; leave it out",
                 )
         require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
@@ -636,17 +646,20 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     if callable(metric):
         if kind is None:
             raise DataError(
-                f"{Argument('metric')} is a function, and does not say whether smaller or larger "
-                f"scores are closer; give {Argument('kind', 'distance')} or "
-                f"{Argument('kind', 'similarity')}"
+                Argument("metric"),
+                " is a function, and does not say whether smaller or larger scores are closer; "
+                "give ",
+                Argument("kind", "distance"),
+                " or ",
+                Argument("kind", "similarity"),
             )
         require_choice("kind", kind, VALUED)
         return kind
     if kind is not None and not (isinstance(kind, str) and kind == "distance"):
         raise DataError(
-            f"{Argument('kind')} is {received(kind)}, but the metric {metric!r} gives "
-            "distances; leave "
-            "the kind out, or give a function as metric"
+            Argument("kind"),
+            f" is {received(kind)}, but the metric {metric!r} gives distances; leave the kind "
+            "out, or give a function as metric",
         )
     return "distance"
 
@@ -666,7 +679,7 @@ def own_metric(metric: Metric, metric_name: str | None = None) -> str:
     return metric if isinstance(metric, str) and metric_name is None else ""
 
 
-def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
+def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -> np.ndarray:
     """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
     wide = np.float64 if dtype == np.float64 or not small else np.float32
@@ -679,14 +692,16 @@ def _plain(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) ->
     infinite = np.isinf(checked).any(axis=1)
     if infinite.any():
         raise DataError(
-            f"{input_name}: {int(infinite.sum())} rows hold infinite values, the first is row "
-            f"{int(np.argmax(infinite))}; mark failed templates with NaN"
+            input_name,
+            f": {int(infinite.sum())} rows hold infinite values, the first is row "
+            f"{int(np.argmax(infinite))}; mark failed templates with NaN",
         )
     if metric == "bhattacharyya" and (plain < 0).any():
         row = int(np.argmax((plain < 0).any(axis=1)))
         raise DataError(
-            f"{input_name}: row {row} has negative values; the Bhattacharyya distance is defined "
-            "for non-negative features (histograms)"
+            input_name,
+            f": row {row} has negative values; the Bhattacharyya distance is defined for "
+            "non-negative features (histograms)",
         )
     return plain
 

@@ -13,7 +13,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+    Part,
+)
 from bioeval.base.messages import Message
 from bioeval.scores.labels import NOT_ENROLLED, plain
 
@@ -57,7 +60,7 @@ def _read(value: Any) -> int | float | np.datetime64 | None:
         return None
 
 
-def _microseconds(column: np.ndarray, input_name: str) -> np.ndarray:
+def _microseconds(column: np.ndarray, input_name: Part) -> np.ndarray:
     """Return dates to the microsecond; finer ones are refused."""
     times = column.astype("datetime64[us]")
     if np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
@@ -65,14 +68,14 @@ def _microseconds(column: np.ndarray, input_name: str) -> np.ndarray:
         if inexact.any():
             row = int(np.argmax(inexact))
             raise DataError(
-                f"{input_name}: row {row} is {column[row]}; expected whole microseconds"
+                input_name, f": row {row} is {column[row]}; expected whole microseconds"
             )
     return times
 
 
-def _refuse(column: np.ndarray, row: int, input_name: str, why: str = _EXPECTED) -> NoReturn:
+def _refuse(column: np.ndarray, row: int, input_name: Part, why: str = _EXPECTED) -> NoReturn:
     """Raise :class:`DataError` with the row of a time and its value."""
-    raise DataError(f"{input_name}: row {row} is {plain(column[row])!r}; {why}")
+    raise DataError(input_name, f": row {row} is {plain(column[row])!r}; {why}")
 
 
 class EnrolmentTimes:
@@ -125,7 +128,7 @@ class EnrolmentTimes:
             )
 
     @staticmethod
-    def parsed(column: np.ndarray, input_name: str) -> np.ndarray:
+    def parsed(column: np.ndarray, input_name: Part) -> np.ndarray:
         """Return a column of times as int64, float64 or datetime64[us]; NaN or NaT where missing.
 
         `input_name` is its name in messages, which also name the row.
@@ -139,7 +142,7 @@ class EnrolmentTimes:
         if column.dtype.kind == "M":
             return _microseconds(column, input_name)
         if column.dtype.kind not in "UO":
-            raise DataError(f"{input_name} has dtype {column.dtype}; {_EXPECTED}")
+            raise DataError(input_name, f" has dtype {column.dtype}; {_EXPECTED}")
         read = [*map(_read, column.tolist())]
         times = np.full(len(read), "NaT", dtype="datetime64[us]")
         for row, value in enumerate(read):

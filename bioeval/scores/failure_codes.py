@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -55,12 +55,6 @@ class EndValue:
     value: float
     how: str  # how it differs from the others
     accepted: bool  # whether it is at the end that is accepted
-
-    #: What to do, as a template of a document.
-    REMEDY: ClassVar[str] = (
-        "if comparisons failed there, make these scores NaN and give {arg.nan=exclude} (no "
-        "attempt) or {arg.nan=reject}, or mask them"
-    )
 
     @property
     def severity(self) -> str:
@@ -131,8 +125,6 @@ class FailureCodeWatch:
     `self_columns` is the column of each probe itself, -1 for none, and `positions` the position of
     each column in a block.
     """
-
-    REMEDY = EndValue.REMEDY
 
     def __init__(self, scores: LabelledMatrix, self_columns: np.ndarray, positions: np.ndarray):
         self.scores, self.itself, self.positions = scores, self_columns, positions

@@ -230,8 +230,8 @@ class LabelledMatrix:
             )
         else:
             self._set(
-                probe_labels=as_labels(probe_labels, str(Argument("probe_labels")), m),
-                gallery_labels=as_labels(gallery_labels, str(Argument("gallery_labels")), n),
+                probe_labels=as_labels(probe_labels, Argument("probe_labels"), m),
+                gallery_labels=as_labels(gallery_labels, Argument("gallery_labels"), n),
                 probe_ids=np.arange(n, n + m, dtype=np.int64),
                 gallery_ids=np.arange(n, dtype=np.int64),
             )
@@ -310,9 +310,11 @@ class LabelledMatrix:
             )
         if gallery_meta is not None:
             raise DataError(
-                f"gallery_meta without {Argument('gallery_labels')}; probe_meta serves both sides"
+                "gallery_meta without ",
+                Argument("gallery_labels"),
+                "; probe_meta serves both sides",
             )
-        labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
+        labels = as_labels(probe_labels, Argument("probe_labels"), m)
         ids = np.arange(n, dtype=np.int64)
         self._set(probe_labels=labels, gallery_labels=labels, probe_ids=ids, gallery_ids=ids)
 
@@ -320,12 +322,14 @@ class LabelledMatrix:
         """Take as subjects what a mask says of each cell."""
         if self._mask is None:
             raise DataError(
-                f"{Argument('probe_labels')} is missing; labels can be left out only with a mask"
+                Argument("probe_labels"), " is missing; labels can be left out only with a mask"
             )
         if gallery_labels is not None:
             raise DataError(
-                f"{Argument('gallery_labels')} is given without {Argument('probe_labels')}; "
-                "expected both"
+                Argument("gallery_labels"),
+                " is given without ",
+                Argument("probe_labels"),
+                "; expected both",
             )
         m, n = self._base.shape
         square = m == n and not self._mask.diagonal().any()

@@ -18,7 +18,11 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.distribution import how_to_install
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+)
 
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
 NOT_ENROLLED = "not-enrolled"
@@ -42,20 +46,22 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 _PIECE = 1 << 20  # numbers of a digest
 
 
-def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
+def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
     array = fixed(one_dimensional(labels, input_name), labels)
     if length is not None and len(array) != length:
-        side = "rows" if "probe" in input_name else "columns"
+        side = "rows" if "probe" in str(input_name) else "columns"
         raise DataError(
-            f"{input_name} has {len(array)} labels, but the scores have {length} {side}; expected "
-            "one label for each"
+            input_name,
+            f" has {len(array)} labels, but the scores have {length} {side}; expected one label "
+            "for each",
         )
     missing = missing_values(array)
     if missing.any():
         raise DataError(
-            f"{input_name} has {int(missing.sum())} missing labels (None or NaN), the first at "
-            f"position {int(np.argmax(missing))}; every template needs a subject"
+            input_name,
+            f" has {int(missing.sum())} missing labels (None or NaN), the first at position "
+            f"{int(np.argmax(missing))}; every template needs a subject",
         )
     return array
 
@@ -68,12 +74,12 @@ def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
     return array
 
 
-def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
+def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
     """Return labels as a 1-D array of hashable values; `input_name` is their name in messages."""
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
-        raise DataError(f"{input_name} is {type(labels).__name__}; expected a sequence of labels")
+        raise DataError(input_name, f" is {type(labels).__name__}; expected a sequence of labels")
     if hasattr(labels, "__array__"):
         array = require_array(input_name, labels)
         if array.dtype.kind == "O" and array.ndim == 1:
@@ -85,19 +91,19 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
         if len(kinds) == 1 and kinds <= _NARROW.keys():
             array = _narrow(array)
     if array.ndim != 1:
-        raise DataError(f"{input_name} has shape {array.shape}; expected one dimension")
+        raise DataError(input_name, f" has shape {array.shape}; expected one dimension")
     is_complex = array.dtype.kind == "O" and any(
         issubclass(kind, complex | np.complexfloating) for kind in set(map(type, array.tolist()))
     )
     if array.dtype.kind not in "biufSUOMm" or is_complex:
         held = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
         raise DataError(
-            f"{input_name} has {held}; expected hashable labels, such as real numbers or text"
+            input_name, f" has {held}; expected hashable labels, such as real numbers or text"
         )
     return array
 
 
-def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
+def _single_values(labels: Sequence[Any], input_name: Part) -> np.ndarray:
     """Return labels as an array of objects, each of them one hashable value."""
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):
@@ -108,7 +114,7 @@ def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
         try:
             array[i] = _single_value(label)
         except DataError as error:
-            raise error.preceded_by(f"{input_name}: the value at position {i} is ") from None
+            raise error.preceded_by(input_name, f": the value at position {i} is ") from None
     return array
 
 
@@ -193,7 +199,7 @@ def _is_nan(value: Any) -> bool:
 class Codes:
     """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label."""
 
-    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: str = "labels"):
+    def __init__(self, probe: np.ndarray, gallery: np.ndarray, input_name: Part = "labels"):
         """Number the labels of both sides together; one array for both stays one."""
         same = probe is gallery
         if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
@@ -267,7 +273,7 @@ def plain(label: Any) -> Any:
     return label
 
 
-def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
+def _factorize(labels: list, input_name: Part) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels and the code of each."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
@@ -276,31 +282,31 @@ def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
             codes[i] = numbers.setdefault(plain(label), len(numbers))
         except TypeError:
             raise DataError(
-                f"{input_name}: the label {label!r} is a {type(label).__name__}; expected a "
-                "hashable label"
+                input_name,
+                f": the label {label!r} is a {type(label).__name__}; expected a hashable label",
             ) from None
     values = np.empty(len(numbers), dtype=object)
     values[:] = list(numbers)
     return values, codes
 
 
-def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
+def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: Part) -> dict[str, np.ndarray]:
     """Return metadata columns as arrays of the right length."""
     if meta is None:
         return {}
     named = columns_of(meta)
     if named is None:
         raise DataError(
-            f"{input_name} is {type(meta).__name__}; expected a mapping of name to column, or a "
-            "table"
+            input_name,
+            f" is {type(meta).__name__}; expected a mapping of name to column, or a table",
         )
     columns = {}
     for name, column in named.items():
-        array = one_dimensional(column, f"{input_name}[{name!r}]")
+        array = one_dimensional(column, Words(input_name, f"[{name!r}]"))
         if len(array) != length:
             raise DataError(
-                f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
-                "template"
+                input_name,
+                f"[{name!r}] has {len(array)} values; expected {length}, one per template",
             )
         columns[str(name)] = fixed(array, column)
     return columns
@@ -354,7 +360,7 @@ def labels_of_table(table: Any) -> tuple[Labelled, Labelled] | None:
     return rows, _levels(columns, "columns")
 
 
-def _levels(index: Any, input_name: str) -> Labelled:
+def _levels(index: Any, input_name: Part) -> Labelled:
     """Return the level of an index that holds labels, and the others by name."""
     names = [*index.names]
     if len(names) == 1:
@@ -362,8 +368,10 @@ def _levels(index: Any, input_name: str) -> Labelled:
     present = [name for name in LABEL_COLUMNS if name in names]
     if not present:
         raise DataError(
-            f"the {input_name} of the table has the levels {', '.join(map(repr, names))}; expected "
-            f"one called {', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}"
+            "the ",
+            input_name,
+            f" of the table has the levels {', '.join(map(repr, names))}; expected one called "
+            f"{', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}",
         )
     values = [np.asarray(index.get_level_values(i)) for i in range(len(names))]
     place = names.index(present[0])

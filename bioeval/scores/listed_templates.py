@@ -15,7 +15,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_flag, require_list
-from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Words,
+    counted,
+    require_choice,
+)
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
@@ -62,8 +68,10 @@ class ListRules:
             require_choice("keep", word, KEEP)
         if unordered and "repeated" in kept:
             raise DataError(
-                f"{Argument('unordered')} counts each pair once, and {Argument('keep', 'repeated')}"
-                " counts it as often as it is listed; leave one of the two out"
+                Argument("unordered"),
+                " counts each pair once, and ",
+                Argument("keep", "repeated"),
+                " counts it as often as it is listed; leave one of the two out",
             )
         return cls(kept, unordered)
 
@@ -132,8 +140,9 @@ class ListedTemplates:
             notes.append(Message(code, comparisons=tally.itself))
         if not tally.keep.any():
             raise DataError(
-                "every pair compares a template with itself, and this is not an attempt; give "
-                f"{Argument('keep', 'self')} to count them"
+                "every pair compares a template with itself, and this is not an attempt; give ",
+                Argument("keep", "self"),
+                " to count them",
             )
         notes += _notes_on_orders(tally, tally.distinct - same_template, rules)
         return (None if tally.keep.all() else tally.keep), notes
@@ -310,14 +319,17 @@ class ListedTemplates:
                     f"{number} both genuine and impostor: {self._examples(trouble)}; give each "
                     "pair of templates one class"
                 )
-            advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
+            advice = Words("give ", Argument("keep", "repeated"), " if these are separate attempts")
             if rules.unordered:
-                advice = f"leave out {Argument('unordered')}, so that a-b and b-a are two attempts"
+                advice = Words(
+                    "leave out ", Argument("unordered"), ", so that a-b and b-a are two attempts"
+                )
             raise DataError(
                 f"{number} listed more than once with different scores: "
-                f"{self._examples(trouble, scores=True)}; list each pair once, or {advice}. Where "
-                "the names are those of subjects, call their columns subject_a and subject_b in a "
-                "first line"
+                f"{self._examples(trouble, scores=True)}; list each pair once, or ",
+                advice,
+                ". Where the names are those of subjects, call their columns subject_a and "
+                "subject_b in a first line",
             )
 
     def _examples(self, trouble: _Trouble, scores: bool = False) -> str:

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+    Part,
+)
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import Mask, as_index, named_sides
@@ -342,12 +345,13 @@ class Scores(LabelledMatrix):
         if len(i) != len(j):
             raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
 
-        def refuse(wrong: np.ndarray, input_name: str) -> None:
+        def refuse(wrong: np.ndarray, input_name: Part) -> None:
             if wrong.any():
                 first = int(np.argmax(wrong))
                 raise DataError(
-                    f"{int(wrong.sum())} pairs {input_name}, the first is pair {first} (row "
-                    f"{i[first]}, column {j[first]})"
+                    f"{int(wrong.sum())} pairs ",
+                    input_name,
+                    f", the first is pair {first} (row {i[first]}, column {j[first]})",
                 )
 
         refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
@@ -423,12 +427,13 @@ def codes_of(scores: Scores) -> Codes:
     return scores._agreeing_codes if are_pairs(scores) else scores._codes
 
 
-def require_scores(scores: Any, input_name: str = "scores") -> None:
+def require_scores(scores: Any, input_name: Part = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
-            f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, "
-            "probe_labels, gallery_labels), with the kind of the values"
+            input_name,
+            f" is {type(scores).__name__}; expected bioeval.Scores(values, probe_labels, "
+            "gallery_labels), with the kind of the values",
         )
 
 

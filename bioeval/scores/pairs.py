@@ -9,7 +9,12 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    ProtocolError,
+)
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.panels import panel
@@ -162,8 +167,10 @@ class PairScores(Scores):
         if self.nan == "raise":
             raise DataError(
                 f"the scores hold {int(failed.sum())} NaN, the first at position "
-                f"{int(np.argmax(failed))}; choose how to treat failed comparisons: "
-                f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
+                f"{int(np.argmax(failed))}; choose how to treat failed comparisons: ",
+                Argument("nan", "reject"),
+                " or ",
+                Argument("nan", "exclude"),
             )
         return np.where(failed, distances.dtype.type(np.inf), distances)
 
@@ -204,14 +211,16 @@ class PairScores(Scores):
             return super()._subject_pattern
         return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
 
-    def _require_subjects(self, input_name: str, instead: str = "") -> None:
+    def _require_subjects(self, input_name: Part, instead: Part = "") -> None:
         """Raise :class:`ProtocolError` unless the subjects of the pairs are known."""
         if not self._knows_subjects:
             raise ProtocolError(
-                f"{input_name} needs the subjects of both sides of each pair: in a file, the "
-                "columns subject_a and subject_b (.csv) or the array subjects (.npz), or "
-                f"--subject-from '{self._subject_pattern}' where the names of templates hold them; "
-                f"in Python, subjects= to Scores.from_pairs{instead}"
+                input_name,
+                " needs the subjects of both sides of each pair: in a file, the columns subject_a "
+                "and subject_b (.csv) or the array subjects (.npz), or --subject-from "
+                f"'{self._subject_pattern}' where the names of templates hold them; in Python, "
+                f"subjects= to Scores.from_pairs",
+                instead,
             )
 
     @cached_property
@@ -337,8 +346,9 @@ class PairScores(Scores):
             notes += more
         elif rules.unordered:
             raise DataError(
-                f"{Argument('unordered')} needs the names of the templates of both sides of each "
-                "pair, such as columns template_a and template_b"
+                Argument("unordered"),
+                " needs the names of the templates of both sides of each pair, such as columns "
+                "template_a and template_b",
             )
         return keep, notes
 
@@ -350,7 +360,7 @@ def _both_sides(names: Any, input_name: str, length: int) -> Any:
     array = require_array(input_name, names)
     if array.shape != (length, 2):
         raise DataError(
-            f"{input_name} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
+            input_name, f" has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
     if array.dtype.kind == "O":
         array = one_dimensional(array.ravel(), input_name).reshape(array.shape)

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, counted, nearest_name, received
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    counted,
+    nearest_name,
+    received,
+)
 from bioeval.scores.labels import missing_values, one_dimensional
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -32,8 +38,9 @@ def template_columns(scores: Scores, columns: Any, input_name: str, gallery: boo
         sides = _values(columns[0], input_name, m), _values(columns[1], input_name, n)
     elif are_pairs(scores) or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
-            f"{Argument(input_name)} is {type(columns).__name__}; expected the name of a metadata "
-            f"column, or a pair of arrays: {_lengths(scores)}"
+            Argument(input_name),
+            f" is {type(columns).__name__}; expected the name of a metadata column, or a pair of "
+            f"arrays: {_lengths(scores)}",
         )
     else:
         column = _values(columns, input_name, scores.shape[0])
@@ -54,9 +61,9 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
     """Return a metadata column of both sides; the error names those there are."""
     if are_pairs(scores):
         raise DataError(
-            f"{Argument(input_name)} is {received(name)}, but a list of pairs has no metadata; in "
-            "Python, give a "
-            f"pair of arrays: {_lengths(scores)}"
+            Argument(input_name),
+            f" is {received(name)}, but a list of pairs has no metadata; in Python, give a pair "
+            f"of arrays: {_lengths(scores)}",
         )
     probe, gallery = scores.probe_meta, scores.gallery_meta
     known = [column for column in probe if column in gallery]
@@ -72,8 +79,10 @@ def _column(scores: Scores, name: str, input_name: str) -> Sides:
     else:
         side = "the"
     raise DataError(
-        f"{Argument(input_name)} is {received(name)}, but {side} metadata have no such column; "
-        f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
+        Argument(input_name),
+        f" is {received(name)}, but {side} metadata have no such column; "
+        f"{there}.{nearest_name(name, known)} Metadata are read with ",
+        Argument("meta"),
     )
 
 
@@ -85,10 +94,10 @@ def _lengths(scores: Scores) -> str:
 
 
 def _values(array: Any, input_name: str, length: int) -> np.ndarray:
-    values = one_dimensional(array, str(Argument(input_name)))
+    values = one_dimensional(array, Argument(input_name))
     if len(values) != length:
         raise DataError(
-            f"{Argument(input_name)} has {len(values)} values; expected {length}, one per template"
+            Argument(input_name), f" has {len(values)} values; expected {length}, one per template"
         )
     return values
 
@@ -101,7 +110,8 @@ def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(
-            f"{Argument(input_name)}: {counted(int(missing.sum()), 'missing values')}{column} "
-            f"(None, NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave "
-            "those templates out, or give them a separate value"
+            Argument(input_name),
+            f": {counted(int(missing.sum()), 'missing values')}{column} (None, NaN or empty), the "
+            f"first that of {side} {int(np.argmax(missing))}; leave those templates out, or give "
+            "them a separate value",
         )

@@ -115,17 +115,17 @@ class TopKScores(Scores):
     ):
         """Check the lists and their distances."""
         self._set_words(kind, "raise", name)
-        enrolled = as_labels(gallery_labels, str(Argument("gallery_labels")))
+        enrolled = as_labels(gallery_labels, Argument("gallery_labels"))
         n = len(enrolled)
         if n == 0:
-            raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
+            raise DataError("the gallery is empty: ", Argument("gallery_labels"), " has no entries")
         lists = _as_lists(indices, n)
         q = len(lists)
-        searched = as_labels(probe_labels, str(Argument("probe_labels")))
+        searched = as_labels(probe_labels, Argument("probe_labels"))
         if len(searched) != q:
             raise DataError(
-                f"{Argument('probe_labels')} has {len(searched)} labels for {q} lists; expected "
-                "one per query"
+                Argument("probe_labels"),
+                f" has {len(searched)} labels for {q} lists; expected one per query",
             )
         self._set(
             indices=lists,
@@ -154,9 +154,10 @@ class TopKScores(Scores):
             begins_gallery = np.array_equal(self._codes.probe, self._codes.gallery[:q])
             if by_place and not begins_gallery:
                 raise DataError(
-                    f"{Argument('leave_out_query')} is True, but the labels of the {q:,} queries "
-                    "are not those of the first gallery entries, and the two sides have no column "
-                    "of template names in common; expected query i to be entry i, or such a column"
+                    Argument("leave_out_query"),
+                    f" is True, but the labels of the {q:,} queries are not those of the first "
+                    "gallery entries, and the two sides have no column of template names in "
+                    "common; expected query i to be entry i, or such a column",
                 )
             entry = np.arange(q)
             first = int((self.indices[:, 0] == entry).sum())
@@ -282,8 +283,8 @@ class TopKScores(Scores):
     def _as_columns(self, exclude: Sequence[str]) -> NoReturn:
         """Raise: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
         raise ProtocolError(
-            f"{Argument('exclude')} has no meaning for top-K lists; give removed= to bioeval.top_k "
-            "instead"
+            Argument("exclude"),
+            " has no meaning for top-K lists; give removed= to bioeval.top_k instead",
         )
 
     def _listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
@@ -295,7 +296,9 @@ class TopKScores(Scores):
         if self.distances is None:
             raise ProtocolError(
                 f"{task} compares distances with a threshold, and these top-K lists have none; "
-                f"give {Argument('distances')}, in the order of the lists"
+                "give ",
+                Argument("distances"),
+                ", in the order of the lists",
             )
         values = as_distances(self.distances, self.kind).astype(np.float64)
         listed = self.indices >= 0

@@ -28,7 +28,7 @@ class TransactionReader(BlockReader):
 
     def __init__(self, scores: Scores, column: str, fusion: str = "min"):
         """Put the probes of each transaction side by side."""
-        require_subjects(scores, str(Argument("attempts")))
+        require_subjects(scores, Argument("attempts"))
         super().__init__(scores)
         first, number = _transactions(scores, column)
         shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
@@ -92,8 +92,10 @@ def reader_of(scores: Scores, attempts: str, fusion: str, claims: object = None)
     """
     if claims is not None:
         raise ProtocolError(
-            f"{Argument('claims')} are of probes, and {Argument('attempts', attempts)} makes one "
-            "attempt of several; leave one of the two out"
+            Argument("claims"),
+            " are of probes, and ",
+            Argument("attempts", attempts),
+            " makes one attempt of several; leave one of the two out",
         )
     return TransactionReader(scores, attempts, fusion)
 
@@ -104,15 +106,17 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(column, str) or column not in known:
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise DataError(
-            f"{Argument('attempts')} names {column!r}, but the probe metadata have no such "
-            f"column; {listed}.{nearest_name(str(column), known)}"
+            Argument("attempts"),
+            f" names {column!r}, but the probe metadata have no such column; "
+            f"{listed}.{nearest_name(str(column), known)}",
         )
     values = scores.probe_meta[column]
     missing = missing_values(values)
     if missing.any():
         raise DataError(
-            f"{Argument('attempts')}: {int(missing.sum())} probes have no value in {column!r}, the "
-            f"first is probe {int(np.argmax(missing))}; give each its transaction"
+            Argument("attempts"),
+            f": {int(missing.sum())} probes have no value in {column!r}, the first is probe "
+            f"{int(np.argmax(missing))}; give each its transaction",
         )
     subject, value = scores._codes.probe, Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value

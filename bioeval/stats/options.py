@@ -79,8 +79,9 @@ class IntervalOptions:
             require_choice("interval", interval, METHODS)
         if band != BANDS[0] and interval not in BOOTSTRAPS:
             raise DataError(
-                f"{Argument('band', band)} needs the replicates of a subject bootstrap; give "
-                f"{Argument('interval', BOOTSTRAPS[0])}"
+                Argument("band", band),
+                " needs the replicates of a subject bootstrap; give ",
+                Argument("interval", BOOTSTRAPS[0]),
             )
         if interval is None:
             return None

@@ -9,7 +9,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import (
+    Argument,
+    Part,
+    ProtocolError,
+    Words,
+)
 from bioeval.base.executors import executor
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
@@ -186,24 +191,25 @@ class SubjectAttempts:
 
         `method` is that of an interval, for the message; None for the comparison of two systems.
         """
-        purpose = "comparing two systems"
+        purpose: Part = "comparing two systems"
         if method is not None:
-            purpose = str(Argument("interval", method))
+            purpose = Argument("interval", method)
 
-        def instead(attempts: str) -> str:
-            wilson = Argument("interval", "wilson")
-            taking = f"; or give {wilson} to take all {attempts} as independent"
+        def instead(attempts: str) -> Part:
             if method is None:
                 return ""
-            return taking
+            wilson = Argument("interval", "wilson")
+            return Words("; or give ", wilson, f" to take all {attempts} as independent")
 
         if scores._knows_subjects:
             return
         if are_pairs(scores):
             scores._require_subjects(purpose, instead("pairs"))
         raise ProtocolError(
-            f"{purpose} needs the subjects of probes and gallery; a mask does not give the "
-            f"subjects of the templates. Give labels{instead('attempts')}"
+            purpose,
+            " needs the subjects of probes and gallery; a mask does not give the subjects of the "
+            "templates. Give labels",
+            instead("attempts"),
         )
 
     def __init__(self, counter: VerificationCounter, numbers: np.ndarray | None = None):

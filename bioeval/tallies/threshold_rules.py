@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import as_float64, number_in
-from bioeval.base.errors import DataError, nearest_name, received, subject
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+    nearest_name,
+    received,
+    subject,
+)
 from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
 from bioeval.tallies.threshold_search import Attempts
@@ -86,7 +93,7 @@ class Rule:
         return cls(name, tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
-    def parse(cls, threshold: Any, input_name: str = "threshold") -> Rule:
+    def parse(cls, threshold: Any, input_name: Part = "threshold") -> Rule:
         """Return the rule that `threshold` is; `input_name` is its name in messages.
 
         A number is a given threshold, in the units of the scores. A rule is its name, in any case,
@@ -105,26 +112,26 @@ class Rule:
             name, *parts = threshold
         elif _is_real(threshold):
             name, parts = "fixed", [threshold]
-        wrong = f"{subject(input_name)} is {received(threshold)}"
+        wrong = Words(subject(input_name), f" is {received(threshold)}")
         if isinstance(name, str):
             name = name.strip().lower()
         if not isinstance(name, str) or name not in RULES:
-            raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
+            raise DataError(wrong, f"; {_EXPECTED}{_meant(threshold)}")
         read = cls.rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (TypeError, ValueError, ArithmeticError):
-            raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}") from None
+            raise DataError(wrong, f"; {_EXPECTED}{_meant(threshold)}") from None
         expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
         if len(values) != expected:
-            raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
+            raise DataError(wrong, f"; {_EXPECTED}{_meant(threshold)}")
         if name in TARGETS and not 0 <= values[0] <= 1:
-            raise DataError(f"{wrong}; expected a rate in [0, 1]")
+            raise DataError(wrong, "; expected a rate in [0, 1]")
         if name == "cost":
             check_costs(values)
         if name == "fixed" and math.isnan(values[0]):
             raise DataError(
-                f"{subject(input_name)} is NaN; expected a number, in the units of the scores"
+                subject(input_name), " is NaN; expected a number, in the units of the scores"
             )
         if name == "fixed" and not isinstance(parts[0], str):
             as_float64(input_name, parts[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import xarray as xr
@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, MessageWarning, messages_of
 from bioeval.document import messages_of_result
+from bioeval.views.show import Shown
 from bioeval.views.tasks import datasets
 from bioeval.views.writers.lines import Lines
 
@@ -30,8 +31,9 @@ def messages(result: Any) -> list[ResultMessage]:
 
     Parameters
     ----------
-    result : xarray.Dataset or xarray.DataTree
-        What a function of bioeval returned, or a result that was loaded from a file.
+    result : xarray.Dataset, xarray.DataTree or DataCheck
+        What a function of bioeval returned, or a result that was loaded from a file. Of a check of
+        data the messages are its findings but for those without a fault.
 
     Returns
     -------
@@ -58,13 +60,19 @@ def messages(result: Any) -> list[ResultMessage]:
         )
     lines = Lines()
     listed = {}
-    for _, dataset in datasets(result):
-        for message in messages_of_result(dataset):
-            sentence = lines.message(message)
-            listed[message] = ResultMessage(
-                message.code, message.arguments, sentence, message.about
-            )
+    for message in _messages_in(result):
+        sentence = lines.message(message)
+        listed[message] = ResultMessage(message.code, message.arguments, sentence, message.about)
     return list(listed.values())
+
+
+def _messages_in(result: Any) -> Iterator[Message]:
+    """Yield the messages of a result."""
+    if isinstance(result, Shown):
+        yield from result.messages
+        return
+    for _, dataset in datasets(result):
+        yield from messages_of_result(dataset)
 
 
 def sentences(dataset: xr.Dataset | xr.DataTree) -> list[str]:

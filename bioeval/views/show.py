@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
+    from bioeval.base.messages import Message
     from bioeval.views.writers.terminal import Form
 
 #: Columns of a table that goes to a file or into a pipe.
@@ -135,7 +136,7 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
-            raise DataError(f"{Argument('measures')} has {name!r}; expected labels of measures")
+            raise DataError(Argument("measures"), f" has {name!r}; expected labels of measures")
     return paper_table(results, names).marked_up(form)
 
 
@@ -169,7 +170,12 @@ class _Printable:
 
 
 class Shown:
-    """A result that is its table in print, and in a notebook."""
+    """A result that is its table in print, and in a notebook; some have messages."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of the result."""
+        return ()
 
     def __str__(self) -> str:
         from bioeval.views.registry import table_of

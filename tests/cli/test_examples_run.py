@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 import scipy.io
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 from optional import optional_import
 
 import bioeval as be
+from bioeval.base.studies import shipped_manifests
 from bioeval.cli.examples import EXAMPLES
 from bioeval.cli.lazy_group import root
 
@@ -206,6 +209,82 @@ def test_example_runs(
     run(*words, *SMALLER.get(words[0], []))
 
 
-def run(*words: str) -> None:
+def run(*words: str) -> str:
     done = CliRunner().invoke(root, [*words])
     assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout
+
+
+# ------------------------------------------------------------------------- forms of output
+
+#: Commands of studies that have no result, but write files that others read.
+WITHOUT_RESULT = ("report", "tally", "best-mates")
+
+#: What every command that has results prints and writes.
+OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--terms", "--out"}
+
+
+def with_results() -> list[str]:
+    """The commands of studies that have results, and that of an evaluation."""
+    names = ["run"]
+    for manifest in shipped_manifests().values():
+        names += [subcommand.name for subcommand in manifest.commands]
+    return [name for name in names if name not in WITHOUT_RESULT]
+
+
+@pytest.mark.parametrize("name", with_results())
+def test_each_command_has_the_same_outputs(name: str) -> None:
+    command = root.get_command(click.Context(root), name)
+    assert command is not None
+    options = {word for param in command.params for word in param.opts}
+    assert options >= OUTPUTS
+    said = run(name, "--help")
+    assert all(word in said for word in OUTPUTS)
+
+
+def plain_examples() -> list[object]:
+    """The first example of each command that writes no file."""
+    lines = []
+    for name in with_results():
+        plain = [line for _, line in EXAMPLES[name] if not WRITES.search(line)]
+        lines += [pytest.param(line, id=line) for line in plain[:1]]
+    return lines
+
+
+WRITES = re.compile(
+    "--(out|report|json|latex|markdown|plot|save|workers|union|mates)|results|https"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", plain_examples())
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+def test_each_command_has_the_same_content_in_each_form(
+    line: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "here"
+    shutil.copytree(folder, place, copy_function=os.link)
+    monkeypatch.chdir(place)
+    _, *words = shlex.split(line)
+    words += SMALLER.get(words[0], [])
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = run(*words)
+    assert [x for x in narrow.splitlines() if len(x) > 60 or "…" in x] == []
+    if words[0] not in ("compare", "plan"):  # with rates in sentences, and with measured times
+        monkeypatch.setenv("COLUMNS", "1000")
+        cut = numbers_of(narrow) - numbers_of(run(*words))
+        assert not cut, cut
+    out = [] if words[0] in ("fuse", "merge") else ["--out", "made"]  # a file of scores, of counts
+    document = json.loads(run(*words, "--json", "--report", "made.html", *out))
+    assert all(message["code"] for message in document["messages"])
+    assert Path("made.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    if out:
+        assert [*Path("made").glob("*.csv")]
+    for form in ("--latex", "--markdown"):
+        assert run(*words, form, "--terms", "iso")
+
+
+def numbers_of(text: str) -> set[str]:
+    """The words of a table that have a digit."""
+    words = (word.strip("()[],;:.*") for word in text.split())
+    return {word for word in words if re.search(r"\d", word)}

@@ -206,3 +206,24 @@ def test_what_data_frames_hold_is_exact():
     assert isinstance(ds, xr.Dataset) and list(be.to_frame(ds)) == list(be.to_frame(ds, "errors"))
     with pytest.raises(be.DataError, match="'errors'"):
         be.to_frame(ds, "error")
+
+
+#: Results whose tables on a page are the page's own, or that a page cannot show.
+OF_THE_PAGE = (
+    *("evaluate", "verification", "open_set", "closed_set", "reid", "gom", "gom_from_curves"),
+    *("top_k", "mean_over_galleries", "with_failures", "at", "tally", "refine_tally", "summary"),
+    *("cross_evaluate", "repeat"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+@pytest.mark.parametrize("name", [name for name in SHOWN if name not in OF_THE_PAGE])
+def test_a_page_has_each_table_of_a_study(name, tmp_path):
+    import bioeval as be
+
+    text = be.report(SHOWN[name][0](), tmp_path / "page.html").read_text(encoding="utf-8")
+    for section in sections(name):
+        for table in tables(section):
+            if any(any(column.texts) for column in printed_columns(table, Lines(), "page")):
+                assert re.search(rf'data-name="[^"]*{table.id}"', text), table.id

@@ -91,7 +91,7 @@ def test_every_place_gives_the_same_number_of_people():
     assert (few["people"], few["pairs"], few["rule"]) == (9, 36, 3)
     assert (few["needed"], few["needed_people"]) == ([300], [25])
     found = be.check_data(scores, far_targets=[0.01], read_scores=False)["people"]
-    assert "25 people with 300 pairs (rule of 3)" in found.remedy
+    assert found.found.arguments["needed"] == {"people": 25, "pairs": 300}
 
 
 def test_further_templates_are_no_people():

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from named_arguments import about
 from scipy.stats import t as student
 
 from bioeval.base.errors import DataError
@@ -47,7 +48,7 @@ def test_empty_folds_are_left_out():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(DataError, match="train_size"):
+    with pytest.raises(DataError, check=about("train_size")):
         nadeau_bengio([0.1, 0.2], 1, 0)
-    with pytest.raises(DataError, match="confidence is 95"):
+    with pytest.raises(DataError, check=about("confidence")):
         nadeau_bengio([0.1, 0.2], 1, 3, confidence=95)

@@ -132,12 +132,14 @@ def _kept_option(name: str, value: Any) -> Any:
     try:
         return plain_option(value)
     except RecursionError:
-        raise DataError(f"{Argument(name)} contains itself; expected plain values") from None
+        raise DataError(Argument(name), " contains itself; expected plain values") from None
     except _UnknownError as error:
         raise DataError(
-            f"{Argument(name)} is or holds {error}, and a checkpoint cannot find out in another "
-            "process whether it is the same; give plain values, arrays, or objects that can be "
-            f"pickled, or leave out {Argument('checkpoint')}"
+            Argument(name),
+            f" is or holds {error}, and a checkpoint cannot find out in another process whether "
+            "it is the same; give plain values, arrays, or objects that can be pickled, or leave "
+            "out ",
+            Argument("checkpoint"),
         ) from None
 
 
@@ -273,7 +275,7 @@ class Checkpoint:
     ):
         """Open the folder; refuse that of another evaluation."""
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
-            raise DataError(f"{Argument('checkpoint')} is {received(folder)}; expected a folder")
+            raise DataError(Argument("checkpoint"), f" is {received(folder)}; expected a folder")
         self.folder = Path(folder)
         self.passes = 0
         self._scores_of_call = list(scores.values())
@@ -308,7 +310,8 @@ class Checkpoint:
         except BlockingIOError:
             raise CheckpointError(
                 f"{self.folder}: is in use by another run; wait for its end, or give another "
-                f"folder as {Argument('checkpoint')}"
+                "folder as ",
+                Argument("checkpoint"),
             ) from None
         if path.exists():
             known = _read_manifest(path)
@@ -316,7 +319,9 @@ class Checkpoint:
             if differing:
                 raise CheckpointError(
                     f"{self.folder}: is the checkpoint of another evaluation: {differing}. Give "
-                    f"another folder as {Argument('checkpoint')}, or remove this one"
+                    "another folder as ",
+                    Argument("checkpoint"),
+                    ", or remove this one",
                 )
             for part in self.folder.glob(".*.part"):  # of a process that was killed
                 part.unlink(missing_ok=True)
@@ -356,10 +361,13 @@ class Checkpoint:
             write_file(path, digest)
         elif known != digest:
             raise CheckpointError(
-                f"{self.folder}: is the checkpoint of other folds, of other parts of the data (are "
-                f"they drawn anew each time?), or of another key. Give a whole number as "
-                f"{Argument('random_state')}, the same {Argument('key')}, or another folder as "
-                f"{Argument('checkpoint')}"
+                f"{self.folder}: is the checkpoint of other folds, of other parts of the data "
+                "(are they drawn anew each time?), or of another key. Give a whole number as ",
+                Argument("random_state"),
+                ", the same ",
+                Argument("key"),
+                ", or another folder as ",
+                Argument("checkpoint"),
             )
 
 
@@ -407,8 +415,9 @@ class KeptPass:
             if digest != self._digest(low, high):
                 raise CheckpointError(
                     f"{self.folder}: is the checkpoint of other data: the scores of rows {low} to "
-                    f"{high} differ. Give another folder as {Argument('checkpoint')}, or remove "
-                    "this one"
+                    f"{high} differ. Give another folder as ",
+                    Argument("checkpoint"),
+                    ", or remove this one",
                 )
             yield part
 

@@ -221,8 +221,9 @@ def _failed(where: str, error: BaseException) -> EngineError:
 
 def _lost(how: str) -> EngineError:
     return EngineError(
-        f"the scheduler of the cluster {how}: the evaluation cannot continue. Start it again "
-        f"({Argument('checkpoint')} keeps finished work)"
+        f"the scheduler of the cluster {how}: the evaluation cannot continue. Start it again (",
+        Argument("checkpoint"),
+        " keeps finished work)",
     )
 
 
@@ -243,10 +244,10 @@ def require_client(client: Any) -> Client:
 
     if not isinstance(client, Client):
         raise DataError(
-            f"{Argument('client')} is {type(client).__name__}; expected a dask.distributed.Client"
+            Argument("client"), f" is {type(client).__name__}; expected a dask.distributed.Client"
         )
     if client.asynchronous:
-        raise DataError(f"{Argument('client')} is asynchronous; expected one that is not")
+        raise DataError(Argument("client"), " is asynchronous; expected one that is not")
     if client.status != "running":
-        raise EngineError(f"{Argument('client')} is {client.status}: it has no scheduler")
+        raise EngineError(Argument("client"), f" is {client.status}: it has no scheduler")
     return client

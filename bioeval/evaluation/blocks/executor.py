@@ -134,7 +134,8 @@ def executor_of_call(
     if workers.distributes and any(x.layout in ("pairs", "top-k") for x in scores.values()):
         raise EngineError(
             "lists of pairs and top-K lists are counted in one process, and cannot be "
-            f"distributed: leave out {Argument('client')}"
+            "distributed: leave out ",
+            Argument("client"),
         )
     if checkpoint is None or not scores:  # nothing to keep: the function refuses what is no scores
         return BlockExecutor(workers)

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import BioevalError, DataError
+from bioeval.base.errors import (
+    BioevalError,
+    DataError,
+    Part,
+)
 from bioeval.base.kinds import Kind
 from bioeval.scores.chunks import MissingChunks
 from bioeval.scores.embeddings import Metric
@@ -258,7 +262,12 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     >>> losses(scores, "x.csv")
     ['the matrix becomes a list of pairs, for verification alone']
     """
-    lost = []
+    return list(map(str, losses_in_parts(scores, path)))
+
+
+def losses_in_parts(scores: Scores, path: str | os.PathLike[str]) -> list[Part]:
+    """List what :func:`losses` does, with the arguments that a sentence names as typed parts."""
+    lost = list[Part]()
     form = registry.format_to_write(Path(path))
     kept = scores._keeps_embeddings and form.holds_arrays
     if scores._origin and not isinstance(scores, PairScores) and not kept:

@@ -14,7 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    Words,
+)
 from bioeval.base.kinds import PlainKind
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, guarded, replacing_all
@@ -78,8 +83,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     values, kind, lists = _open(path, b"MF", "a matrix of scores (.mtx)")
     if options.kind not in (None, kind):
         raise DataError(
-            f"{path}: declares {kind} scores in its first line; {say('kind', options.kind)} "
-            "contradicts it"
+            f"{path}: declares {kind} scores in its first line; ",
+            say("kind", options.kind),
+            " contradicts it",
         )
     mask = None
     if options.mask is not None:
@@ -89,9 +95,14 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         both, rows, columns = _sigsets(path, lists)
         if not (both or rows):
             raise DataError(
-                f"{path}: has no labels; give {say('mask')}, a file that marks genuine cells, "
-                f"or {say('probe_labels')} and {say('gallery_labels')}, such as the sigset "
-                f"files {' and '.join(map(repr, lists))} named in its first lines"
+                f"{path}: has no labels; give ",
+                say("mask"),
+                ", a file that marks genuine cells, or ",
+                say("probe_labels"),
+                " and ",
+                say("gallery_labels"),
+                f", such as the sigset files {' and '.join(map(repr, lists))} named in its first "
+                "lines",
             )
         options = replace(options, labels=both, probe_labels=rows, gallery_labels=columns)
     probe = gallery = None
@@ -195,13 +206,16 @@ def _mask_of(path: Path) -> Path:
     return path.with_suffix(".mask")
 
 
-def _losses(scores: Scores) -> list[str]:
-    lost = ["labels and metadata are left out: only the mask marks genuine cells"]
+def _losses(scores: Scores) -> list[Part]:
+    lost: list[Part] = ["labels and metadata are left out: only the mask marks genuine cells"]
     if scores.dtype != np.float32:
         lost.append(f"{scores.dtype} scores are rounded to float32")
     if scores.nan != "raise":
         lost.append(
-            f'what a failed comparison means is not said: read it with `nan="{scores.nan}"`'
+            Words(
+                "what a failed comparison means is not said: read it with ",
+                Argument("nan", scores.nan),
+            )
         )
     return lost
 

@@ -115,7 +115,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
             f"{f' ({shown})' if shown else ''}; expected the folder of one"
         )
     if options.kind not in (None, "similarity", "llr"):
-        raise DataError(f"{path}: BSSR1 has similarities, not {say('kind', options.kind)}")
+        raise DataError(f"{path}: BSSR1 has similarities, not ", say("kind", options.kind))
     ((folder, sets),) = matrices
     users, probes = _signatures(sets / _SIDES[0])
     enrollees, gallery = _signatures(sets / _SIDES[1])

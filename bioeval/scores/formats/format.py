@@ -17,7 +17,14 @@ from bioeval.base.arguments import (
     require_path,
     require_text,
 )
-from bioeval.base.errors import Argument, DataError, received, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    enumerated,
+    received,
+    require_choice,
+)
 from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.scores.chunks import MISSING_CHUNKS, MissingChunks
@@ -119,11 +126,17 @@ class ReadOptions:
         if options.first_index is not None:
             require_integer("first_index", options.first_index, low=0, high=1)
         if options.pairs_key is not None and options.pairs is not None:
-            raise DataError(f"{say('pairs_key')} and {say('pairs')} are both given; expected one")
+            raise DataError(
+                say("pairs_key"), " and ", say("pairs"), " are both given; expected one"
+            )
         if options.missing_pairs is not None and options.pairs is None and options.trials is None:
             raise DataError(
-                f"{say('missing_pairs')} is about a list of pairs by name; expected "
-                f"{say('pairs')} or {say('trials')} with it"
+                say("missing_pairs"),
+                " is about a list of pairs by name; expected ",
+                say("pairs"),
+                " or ",
+                say("trials"),
+                " with it",
             )
         for name, example in _PATTERNS.items():
             pattern = getattr(options, name)
@@ -133,12 +146,13 @@ class ReadOptions:
                 groups = re.compile(pattern).groups
             except re.error as error:
                 raise DataError(
-                    f"{say(name, pattern)} is not a regular expression: {error}"
+                    say(name, pattern), f" is not a regular expression: {error}"
                 ) from None
             if groups != 1:
                 raise DataError(
-                    f"{say(name, pattern)} has {groups} groups; expected one, the "
-                    f"{name.removesuffix('_from')}, as in {example!r}"
+                    say(name, pattern),
+                    f" has {groups} groups; expected one, the {name.removesuffix('_from')}, as in "
+                    f"{example!r}",
                 )
         return options
 
@@ -166,10 +180,9 @@ class ReadOptions:
         names = list(names)
         for name in self.in_use():
             if name not in names:
-                accepted = ", ".join(map(say, names))
+                accepted = enumerated(map(say, names)) if names else "no options"
                 raise DataError(
-                    f"{say(name)} has no meaning for {input_name}; it accepts "
-                    f"{accepted or 'no options'}"
+                    say(name), f" has no meaning for {input_name}; it accepts ", accepted
                 )
 
     def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
@@ -184,8 +197,9 @@ class ReadOptions:
             stated = self.kind
             if declared != "order" and larger_is_closer(stated) != larger_is_closer(declared):
                 raise DataError(
-                    f"{where}: declares the kind {declared}; {say('kind', stated)} contradicts "
-                    "it; leave it out, or mend this word of the file if it is wrong"
+                    f"{where}: declares the kind {declared}; ",
+                    say("kind", stated),
+                    " contradicts it; leave it out, or mend this word of the file if it is wrong",
                 )
             return stated, (f"taken as {stated}; the file declares {declared}",)
         kind = self.kind or cast(Kind, declared)
@@ -218,8 +232,10 @@ class ReadOptions:
             if guess and not (from_0 or from_1):
                 raise DataError(
                     f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                    "gallery entries do not show whether the first entry is 0 or 1; give "
-                    f"{say('first_index', 0)} or {say('first_index', 1)}"
+                    "gallery entries do not show whether the first entry is 0 or 1; give ",
+                    say("first_index", 0),
+                    " or ",
+                    say("first_index", 1),
                 )
             first_index = int(guess and from_1 and not from_0)
         if first_index and (listed == 0).any():
@@ -236,7 +252,7 @@ def _columns(meta: Any) -> dict[str, str]:
         return {}
     words = [*meta.keys(), *meta.values()] if isinstance(meta, Mapping) else [0]
     if not all(isinstance(word, str) for word in words):
-        raise DataError(f"{say('meta')} is {received(meta)}; expected names and columns, as text")
+        raise DataError(say("meta"), f" is {received(meta)}; expected names and columns, as text")
     return dict(meta)
 
 
@@ -272,9 +288,9 @@ _CHOICES = {
 }
 
 
-def say(name: str, value: object = None) -> str:
+def say(name: str, value: object = None) -> Argument:
     """Return an option as an argument of :func:`bioeval.load`, for a message."""
-    return str(Argument(name, value))
+    return Argument(name, value)
 
 
 @dataclass(frozen=True)
@@ -301,7 +317,7 @@ class FileFacts:
             return file.read(1 << 10).startswith(start)
 
 
-def keeps_everything(scores: Scores) -> list[str]:
+def keeps_everything(scores: Scores) -> list[Part]:
     """Return no losses: the file keeps everything of scores that it can hold."""
     return []
 
@@ -312,7 +328,7 @@ class Written:
 
     endings: tuple[str, ...]
     write: Callable[[Scores, Path], None]
-    losses: Callable[[Scores], list[str]]
+    losses: Callable[[Scores], list[Part]]
 
 
 @dataclass(frozen=True)
@@ -367,13 +383,13 @@ class Format:
     recognised_by: str = ""
     first_line: Callable[[FileFacts], bool] = lambda file: False
     suffixes: tuple[str, ...] = ()
-    needs: str = ""
+    needs: Part = ""
     written: str = ""
     cannot_hold: str = ""
     written_as: tuple[str, ...] = ()
     otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
-    losses: Callable[[Scores], list[str]] | None = None
+    losses: Callable[[Scores], list[Part]] | None = None
     files: Callable[[Path], list[Path]] = lambda path: [path]
     check: Callable[[Path], Path] = check_target
     package: str = ""
@@ -406,7 +422,7 @@ class Format:
         return self
 
 
-def metadata_losses(scores: Scores) -> list[str]:
+def metadata_losses(scores: Scores) -> list[Part]:
     """Say which metadata columns a format leaves out."""
     names = sorted({*scores.probe_meta, *scores.gallery_meta})
     statement = "columns {} are" if len(names) > 1 else "column {} is"
@@ -415,7 +431,7 @@ def metadata_losses(scores: Scores) -> list[str]:
     return [f"the metadata {statement.format(', '.join(names))} left out"]
 
 
-def text_losses(columns: Sequence[np.ndarray], input_name: str) -> list[str]:
+def text_losses(columns: Sequence[np.ndarray], input_name: str) -> list[Part]:
     """Return the loss that `input_name`, as ``"labels"``, becomes text, if not all are."""
     for column in columns:
         if column.dtype.kind != "U" and {*map(type, column.reshape(-1).tolist())} - {str}:

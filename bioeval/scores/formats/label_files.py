@@ -20,7 +20,14 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.csv_cells import as_cell, from_cell
-from bioeval.base.errors import DataError, counted, nearest_name, require_choice
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+    counted,
+    nearest_name,
+    require_choice,
+)
 from bioeval.scores.enrolment_times import COLUMNS as TIMES
 from bioeval.scores.formats.archive import open_array, require_text
 from bioeval.scores.formats.files import (
@@ -88,7 +95,9 @@ class Labels:
                 f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
                 "'label'"
             )
-        raise DataError(f"{self.path}: {len(self.label)} labels for {count} {input_name}.{hint}")
+        raise DataError(
+            f"{self.path}: {len(self.label)} labels for {count} ", input_name, f".{hint}"
+        )
 
 
 def side_arguments(probe: Labels | None, gallery: Labels | None) -> dict[str, Any]:
@@ -111,7 +120,7 @@ def read_table(path: str | Path) -> TextTable:
     kind = content(path)
     if kind != "text":
         input_name = {"npy": "a NumPy array", "zip": "a zip or .npz file"}.get(kind, kind)
-        raise DataError(f"{path}: is {input_name}; expected CSV text in UTF-8")
+        raise DataError(f"{path}: is ", input_name, "; expected CSV text in UTF-8")
     text = io.StringIO(decode(read_bounded(path), path), newline="")
     first = text.readline()
     text.seek(0)
@@ -201,20 +210,25 @@ def first_numbers(path: Path) -> tuple[int, str | None]:
     return len(cells), mark
 
 
-def matrix_advice(path: Path) -> str:
+def matrix_advice(path: Path) -> Part:
     """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
     count, mark = first_numbers(path)
     if count < 3:
         return ""  # a list without its header, more likely
     part = f", delimiter={mark!r}" if mark is not None else ""
     target = str(path.with_suffix(".npy"))
-    return (
+    return Words(
         "begins with a line of numbers, as a matrix does (in a list of pairs, write the names "
-        "of the columns in a first line, such as 'genuine template_a template_b score'); a matrix "
-        f"of scores needs {say('labels')}, or {say('probe_labels')} and {say('gallery_labels')}, "
-        f"and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file. To make one: "
-        'python -c "import numpy as np; '
-        f'np.save({target!r}, np.loadtxt({str(path)!r}{part}))"'
+        "of the columns in a first line, such as 'genuine template_a template_b score'); a "
+        "matrix of scores needs ",
+        say("labels"),
+        ", or ",
+        say("probe_labels"),
+        " and ",
+        say("gallery_labels"),
+        f", and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file. To make "
+        f'one: python -c "import numpy as np; np.save({target!r}, '
+        f'np.loadtxt({str(path)!r}{part}))"',
     )
 
 
@@ -246,8 +260,9 @@ def check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:
             raise DataError(
-                f"{named}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
-                ".npz file"
+                f"{named}: ",
+                input_name,
+                f" {row} is {text!r}; CSV would change this text; save to a .npz file",
             )
 
 
@@ -300,15 +315,18 @@ def read_side(
     first = str(labels.label[0])
     if not labels.has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
-            f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
-            f"subject; give the pairs of templates as {say('trials')}, or labels with the columns "
-            "label, template and media"
+            f"{path}: its first line, {first!r}, has an image, its template and its medium, and "
+            "no subject; give the pairs of templates as ",
+            say("trials"),
+            ", or labels with the columns label, template and media",
         )
     pattern = looks_like(first)
     if pattern is not None:
         raise DataError(
             f"{path}: its labels are names of images in the form of {pattern}, each a different "
-            f"label; give {say('names_of', pattern)} to read the identities"
+            "label; give ",
+            say("names_of", pattern),
+            " to read the identities",
         )
     return labels
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+)
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
@@ -308,15 +310,18 @@ def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> Kind:
     kind = options.kind or layout.kind
     if kind is None:
         raise DataError(
-            f"{path}: does not state whether its scores are distances or similarities; give "
-            f"{say('kind', 'distance')} or {say('kind', 'similarity')}, or name the column "
-            f"distance or similarity{misspelt(layout.names)}"
+            f"{path}: does not state whether its scores are distances or similarities; give ",
+            say("kind", "distance"),
+            " or ",
+            say("kind", "similarity"),
+            f", or name the column distance or similarity{misspelt(layout.names)}",
         )
     if layout.kind and options.kind and layout.kind != options.kind:
         name = layout.names[layout.score or 0]
         raise DataError(
-            f"{path}: the column {name!r} declares the kind {layout.kind}; "
-            f"{say('kind', options.kind)} contradicts it"
+            f"{path}: the column {name!r} declares the kind {layout.kind}; ",
+            say("kind", options.kind),
+            " contradicts it",
         )
     return kind
 
@@ -341,8 +346,8 @@ def pairs_of_columns(
     listed = listed._with(attack=_attacks(pairs))
     if options.as_ == "matrix" and listed.attack is not None:
         raise DataError(
-            f"{table.path}: has attack presentations; a matrix has no place for them; leave "
-            f"out {say('as_', 'matrix')}"
+            f"{table.path}: has attack presentations; a matrix has no place for them; leave out ",
+            say("as_", "matrix"),
         )
     bona_fide = _has_classes(pairs) and listed.attack is None
     rules = _rules(options)
@@ -367,7 +372,7 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
     """Return scores in the order of a list of pairs in LFW's form."""
     for option in ("trials", "impostor", "subject_from", "labels", "as_"):
         if getattr(options, option) is not None:
-            raise DataError(f"{say(option)} has no meaning with {say('pairs')}; leave it out")
+            raise DataError(say(option), " has no meaning with ", say("pairs"), "; leave it out")
     known = ""
     if layout.genuine is not None:
         known = "marks genuine pairs"
@@ -375,8 +380,11 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Ki
         known = "names its templates"
     if known:
         raise DataError(
-            f"{table.path}: {known}; {say('pairs')} needs one score per line, in the order of its "
-            f"pairs; leave out {say('pairs')}, or write the scores alone"
+            f"{table.path}: {known}; ",
+            say("pairs"),
+            " needs one score per line, in the order of its pairs; leave out ",
+            say("pairs"),
+            ", or write the scores alone",
         )
     return scores_in_order(table.path, table.numbers[layout.score or 0], kind, options)
 
@@ -385,13 +393,17 @@ def _rules(options: ReadOptions) -> ListRules:
     """Return the rules for lines of a list that are not attempts of their own."""
     if options.session_from is not None and options.as_ != "matrix":
         raise DataError(
-            f"{say('session_from')} needs metadata, and a list of pairs has none; give "
-            f"{say('as_', 'matrix')}, too, or leave the pairs of one session out of the list"
+            say("session_from"),
+            " needs metadata, and a list of pairs has none; give ",
+            say("as_", "matrix"),
+            ", too, or leave the pairs of one session out of the list",
         )
     if options.as_ == "matrix" and options.keep:
         raise DataError(
-            f"{say('keep', options.keep[0])} has no meaning with {say('as_', 'matrix')}: a matrix "
-            "has one cell for each pair, and none for a template with itself"
+            say("keep", options.keep[0]),
+            " has no meaning with ",
+            say("as_", "matrix"),
+            ": a matrix has one cell for each pair, and none for a template with itself",
         )
     return ListRules.parse(options.keep, options.unordered)
 
@@ -471,9 +483,11 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _PairRow
             both = _all_names(table, layout)
             pattern = subject_pattern(both) if both else None
             raise DataError(
-                f"{path}: does not mark genuine pairs; give the list of trials as "
-                f"{say('trials')}, or the part of a name that is its subject as "
-                f"{say('subject_from', pattern)}{misspelt(layout.names)}"
+                f"{path}: does not mark genuine pairs; give the list of trials as ",
+                say("trials"),
+                ", or the part of a name that is its subject as ",
+                say("subject_from", pattern),
+                f"{misspelt(layout.names)}",
             )
         genuine = _same(*subjects)
     return _PairRows(table, layout, None, genuine, subjects, reading=reading)
@@ -483,11 +497,12 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedT
     """Return the classes of a table's pairs from the list of trials."""
     path = table.path
     if layout.templates is None:
-        raise DataError(f"{path}: has no names of templates; {say('trials')} needs them")
+        raise DataError(f"{path}: has no names of templates; ", say("trials"), " needs them")
     if layout.genuine is not None:
         raise DataError(
-            f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
-            f"{say('trials')}, or name the columns in a first line"
+            f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out ",
+            say("trials"),
+            ", or name the columns in a first line",
         )
     assert options.trials is not None
     return join(table, layout, options.trials, options)
@@ -509,11 +524,11 @@ def _subjects(
         if getattr(options, option) is None:
             continue
         if layout.templates is None or len(layout.templates) != 2:
-            wrong = f"{table.path}: has no names of templates for {say(option)}"
-            raise DataError(f"{wrong}{misspelt(layout.names)}")
+            wrong = f"{table.path}: has no names of templates for "
+            raise DataError(wrong, say(option), misspelt(layout.names))
         if layout.subjects is not None:
             raise DataError(
-                f"{table.path}: names the subjects of both sides; leave out {say(option)}"
+                f"{table.path}: names the subjects of both sides; leave out ", say(option)
             )
     first, second = layout.templates or (0, 0)
     if options.subject_from is None:
@@ -564,10 +579,11 @@ def sessions_of(path: Path, names: Sequence[str], options: ReadOptions) -> np.nd
     sessions = [subject_in(name, pattern) for name in names]
     if None in sessions:
         raise DataError(
-            f"{path}: {say('session_from', pattern)} does not match the template "
-            f"{names[sessions.index(None)]!r}, as {sessions.count(None):,} of "
-            f"{len(names):,} do not; "
-            "expected a regular expression with one group, the session"
+            f"{path}: ",
+            say("session_from", pattern),
+            f" does not match the template {names[sessions.index(None)]!r}, as "
+            f"{sessions.count(None):,} of {len(names):,} do not; expected a regular expression "
+            "with one group, the session",
         )
     return np.array(sessions, dtype=object)
 
@@ -589,9 +605,11 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
         if subject is None:
             row = int(np.argmax(column.codes == code))
             raise DataError(
-                f"{table.at(row)}: {say('subject_from', pattern)} does not match "
-                f"{layout.names[number]} {name!r}; expected a regular expression with one group, "
-                f"the subject, such as '{subject_pattern(_all_names(table, layout))}'"
+                f"{table.at(row)}: ",
+                say("subject_from", pattern),
+                f" does not match {layout.names[number]} {name!r}; expected a regular expression "
+                "with one group, the subject, such as "
+                f"'{subject_pattern(_all_names(table, layout))}'",
             )
         subjects.append(subject)
     return column.renamed(subjects)
@@ -616,8 +634,10 @@ def _matrix(pairs: _PairRows, options: ReadOptions, how: dict[str, Any]) -> Scor
     table, layout = pairs.table, pairs.layout
     if layout.templates is None or len(layout.templates) != 2:
         raise DataError(
-            f"{table.path}: has no names of templates; {say('as_', 'matrix')} needs them; "
-            f"expected two columns such as template_a and template_b{misspelt(layout.names)}"
+            f"{table.path}: has no names of templates; ",
+            say("as_", "matrix"),
+            " needs them; expected two columns such as template_a and "
+            f"template_b{misspelt(layout.names)}",
         )
     sides = []
     for i, number in enumerate(layout.templates):

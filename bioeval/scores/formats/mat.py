@@ -22,7 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+    Part,
+)
 from bioeval.scores.chunks import read_whole
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.files import HDF5, guarded, replacing
@@ -618,7 +621,7 @@ def _write(scores: Scores, path: Path) -> None:
         savemat(file, out.arrays)
 
 
-def _losses(scores: Scores) -> list[str]:
+def _losses(scores: Scores) -> list[Part]:
     """Say what MATLAB files cannot hold."""
     return ["float16 scores become float32"] if scores.dtype == np.float16 else []
 

@@ -32,7 +32,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+    require_choice,
+)
 from bioeval.base.kinds import Kind
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.format import ReadOptions, say
@@ -135,9 +140,12 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
         distances = matrices[0] if matrices else ""
         if features and distances:
             raise DataError(
-                f"{file.path}: holds both {distances} and {features[0]}; choose by "
-                f"{say('scores_key', distances)}, or by {say('embeddings_key', features[0])} with "
-                f"{say('gallery_embeddings_key', features[1])}"
+                f"{file.path}: holds both {distances} and {features[0]}; choose by ",
+                say("scores_key", distances),
+                ", or by ",
+                say("embeddings_key", features[0]),
+                " with ",
+                say("gallery_embeddings_key", features[1]),
             )
         if features:
             keys = {"embeddings_key": features[0], "gallery_embeddings_key": features[1]}
@@ -163,8 +171,11 @@ def _with_sides(
         if labels is None and keys:
             raise DataError(
                 f"{file.path}: has {' and '.join(keys.values())} and no labels; expected "
-                f"{' and '.join(REID_LABELS[0])}, or CSV files as {say('probe_labels')} and "
-                f"{say('gallery_labels')}. It holds: {file.listing()}"
+                f"{' and '.join(REID_LABELS[0])}, or CSV files as ",
+                say("probe_labels"),
+                " and ",
+                say("gallery_labels"),
+                f". It holds: {file.listing()}",
             )
         if labels is not None:
             keys[f"{side}_key"] = labels[i]
@@ -251,7 +262,9 @@ class NamedArrays:
         option = self.options.in_use()
         for name in names:
             if name in option:
-                raise DataError(f"{self.file.path}: {say(name)} has no meaning for {input_name}")
+                raise DataError(
+                    f"{self.file.path}: ", say(name), f" has no meaning for {input_name}"
+                )
 
     def labels(
         self, side: str, count: int, input_name: str, *native: str, square: bool = False
@@ -264,15 +277,20 @@ class NamedArrays:
         named_options = [name for name in names if getattr(options, name)]
         if len(named_options) > 1:
             raise DataError(
-                f"{say(named_options[0])} and {say(named_options[1])} are both given; expected one"
+                say(named_options[0]),
+                " and ",
+                say(named_options[1]),
+                " are both given; expected one",
             )
         if named_options and not named_options[0].endswith("_key"):
             path = getattr(options, named_options[0])
             if str(path) in self.file and not path.exists():
                 raise DataError(
-                    f"{self.file.path}: {say(named_options[0], str(path))} is a file, and there is "
-                    f"no such file; {str(path)!r} is an array in the file: name it with "
-                    f"{say(named_options[0] + '_key', str(path))}"
+                    f"{self.file.path}: ",
+                    say(named_options[0], str(path)),
+                    f" is a file, and there is no such file; {str(path)!r} is an array in the "
+                    "file: name it with ",
+                    say(named_options[0] + "_key", str(path)),
                 )
             labels = read_side(path, options, options.meta if square else None)
             labels.expect(count, input_name)
@@ -359,8 +377,9 @@ class NamedArrays:
                 self.file.require("meta", key)
                 raise DataError(
                     f"{self.file.path}: {key!r} is given for {name!r}, but probes and gallery "
-                    f"differ; say probe_{name}={key} and gallery_{name}=... "
-                    f"({say('meta')})"
+                    f"differ; say probe_{name}={key} and gallery_{name}=... (",
+                    say("meta"),
+                    ")",
                 )
         for side, column, where in places:
             self.file.require("meta", where if where in self.file else key)
@@ -438,7 +457,7 @@ class NamedArrays:
 # ---------------------------------------------------------------- what is missing
 
 
-def no_arrays_message(file: Arrays) -> str:
+def no_arrays_message(file: Arrays) -> Part:
     """Return the error of a file without scores, and which arrays could be meant."""
     shapes = file.headers
     if "header" in shapes and shapes["header"].dtype == np.uint8:
@@ -446,7 +465,7 @@ def no_arrays_message(file: Arrays) -> str:
             f"{file.path}: is a saved tally, as it seems; expected scores or embeddings. "
             "bioeval merge, or bioeval.Tally.load, reads tallies"
         )
-    hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
+    hint = Words("name the array to use with ", say("scores_key"), " or ", say("embeddings_key"))
     wide = []
     for key, header in shapes.items():
         if len(header.shape) == 2 and header.dtype.kind in "iuf" and key not in ("pairs", "mask"):
@@ -461,20 +480,24 @@ def no_arrays_message(file: Arrays) -> str:
         option = "embeddings_key"
         if per_row and (m == n or per_column):
             option = "scores_key"
-        hint = f"say, for instance, {say(option, key)}"
+        hint = Words("say, for instance, ", say(option, key))
         if option == "scores_key" and m != n:
-            hint += (
-                f" with {say('probe_labels_key', per_row[0])} and "
-                f"{say('gallery_labels_key', per_column[0])}"
+            hint += Words(
+                " with ",
+                say("probe_labels_key", per_row[0]),
+                " and ",
+                say("gallery_labels_key", per_column[0]),
             )
         elif per_row and option == "scores_key":
-            hint += f" with {_of_both_sides(file, per_row[0])}"
+            hint += Words(" with ", _of_both_sides(file, per_row[0]))
         elif per_row:
-            hint += f" with {say('labels_key', per_row[0])}"
-    return f"{file.path}: no array 'scores' or 'embeddings'; {hint}. It holds: {file.listing()}"
+            hint += Words(" with ", say("labels_key", per_row[0]))
+    return Words(
+        f"{file.path}: no array 'scores' or 'embeddings'; ", hint, f". It holds: {file.listing()}"
+    )
 
 
-def _of_both_sides(file: Arrays, key: str) -> str:
+def _of_both_sides(file: Arrays, key: str) -> Part:
     """Return the options that name the labels of a square matrix of scores.
 
     With one template a subject, rows and columns are two sets: else no probe has a mate.
@@ -482,10 +505,10 @@ def _of_both_sides(file: Arrays, key: str) -> str:
     labels = file.read(key)
     if len(set(labels.tolist())) < len(labels):
         return say("labels_key", key)
-    return f"{say('probe_labels_key', key)} and {say('gallery_labels_key', key)}"
+    return Words(say("probe_labels_key", key), " and ", say("gallery_labels_key", key))
 
 
-def no_labels(file: Arrays, m: int, n: int | None) -> str:
+def no_labels(file: Arrays, m: int, n: int | None) -> Words:
     """Return the error of a matrix without labels, with the arrays that could be labels."""
     rows, columns = [], []
     for key, header in file.headers.items():
@@ -496,20 +519,25 @@ def no_labels(file: Arrays, m: int, n: int | None) -> str:
                 columns.append(key)
     if "probe" in rows and "gallery" in columns:
         # They are coordinates of named dimensions.
-        hint = f"say {say('probe_labels_key', 'probe')} and {say('gallery_labels_key', 'gallery')}"
+        hint = Words(
+            "say ", say("probe_labels_key", "probe"), " and ", say("gallery_labels_key", "gallery")
+        )
     elif n == m and rows:
-        hint = f"say {_of_both_sides(file, rows[0])}"
+        hint = Words("say ", _of_both_sides(file, rows[0]))
     elif n is None or n == m:
         if rows:
-            hint = f"say {say('labels_key', rows[0])}"
+            hint = Words("say ", say("labels_key", rows[0]))
         else:
-            hint = f"give {say('labels')} a CSV"
+            hint = Words("give ", say("labels"), " a CSV")
     elif rows and columns:
-        hint = f"say {say('probe_labels_key', rows[0])} and {say('gallery_labels_key', columns[0])}"
+        hint = Words(
+            "say ", say("probe_labels_key", rows[0]), " and ", say("gallery_labels_key", columns[0])
+        )
     else:
-        hint = f"give CSV files with {say('probe_labels')} and {say('gallery_labels')}"
-    return (
-        f"{file.path}: no labels, the subject of each of {m} rows"
-        f"{'' if n is None or n == m else f' and {n} columns'}; {hint}. "
-        f"It holds: {file.listing()}"
+        hint = Words("give CSV files with ", say("probe_labels"), " and ", say("gallery_labels"))
+    return Words(
+        f"{file.path}: no labels, the subject of each of {m} "
+        f"rows{'' if n is None or n == m else f' and {n} columns'}; ",
+        hint,
+        f". It holds: {file.listing()}",
     )

@@ -17,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+    require_choice,
+)
 from bioeval.base.json_text import parse_json
 from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import (
@@ -73,10 +78,10 @@ def matrix_labels(
     square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
     if square and (probe or gallery):
         side = "probe_labels" if probe else "gallery_labels"
-        raise DataError(f"{say('labels')} labels both sides, so it goes without {say(side)}")
+        raise DataError(say("labels"), " labels both sides, so it goes without ", say(side))
     if bool(probe) != bool(gallery):
         missing = "gallery_labels" if probe else "probe_labels"
-        raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
+        raise DataError(f"{path}: ", say(missing), " is missing; expected both, or ", say("labels"))
     if not (square or probe):
         both = sibling(path, "labels.csv")
         sides = [sibling(path, "probe.csv"), sibling(path, "gallery.csv")]
@@ -86,8 +91,12 @@ def matrix_labels(
         if both in present and len(present) > 1:
             names = " and ".join(place.name for place in present)
             raise DataError(
-                f"{path}: there are {names}; choose by "
-                f"{say('labels')}, or by {say('probe_labels')} and {say('gallery_labels')}"
+                f"{path}: there are {names}; choose by ",
+                say("labels"),
+                ", or by ",
+                say("probe_labels"),
+                " and ",
+                say("gallery_labels"),
             )
         if present == [both]:
             square = both
@@ -101,15 +110,24 @@ def matrix_labels(
                 expected += f" (only {present[0].name} is there)"
             raise DataError(
                 f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
-                f"{expected}, or CSV files given by {say('labels')} or {say('probe_labels')} and "
-                f"{say('gallery_labels')}"
+                f"{expected}, or CSV files given by ",
+                say("labels"),
+                " or ",
+                say("probe_labels"),
+                " and ",
+                say("gallery_labels"),
             )
     if square:
         if m != n:
             raise DataError(
-                f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
-                f"do; give {say('probe_labels')} and {say('gallery_labels')}, or {say('metric')} "
-                "if the rows are embeddings"
+                f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not do; "
+                "give ",
+                say("probe_labels"),
+                " and ",
+                say("gallery_labels"),
+                ", or ",
+                say("metric"),
+                " if the rows are embeddings",
             )
         labels = read_side(square, options, options.meta, m)
         labels.expect(m, "rows")
@@ -154,8 +172,9 @@ def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) 
         place = sibling(path, "labels.csv")
         if not place.exists():
             raise DataError(
-                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
-                f"it, or {say(option)}"
+                f"{path}: the labels of its {count} rows are missing; expected {place.name} "
+                "beside it, or ",
+                say(option),
             )
     if option == "labels":
         meta = options.meta
@@ -171,13 +190,13 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     media = read_media(options.labels or Path())
     count = len(media.templates)
     if values.shape != (count, count):
-        features = ""
+        features: Part = ""
         if values.shape[0] != values.shape[1]:
-            features = f"; features need {say('metric')}"
+            features = Words("; features need ", say("metric"))
         raise DataError(
-            f"{path}: has shape {values.shape}, and {options.labels} names {count:,} "
-            "templates; expected a row and a column for each, in the order in which they are first "
-            f"named{features}"
+            f"{path}: has shape {values.shape}, and {options.labels} names {count:,} templates; "
+            "expected a row and a column for each, in the order in which they are first named",
+            features,
         )
     pairs = read_template_pairs(media, options)
     who = media.subjects()
@@ -202,7 +221,8 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if options.labels is None:
         raise DataError(
             f"{path}: the templates of its {len(values):,} rows are missing; give the list of "
-            f"images with their templates and media as {say('labels')}"
+            "images with their templates and media as ",
+            say("labels"),
         )
     features = as_embeddings(values, str(path))
     media = read_media(options.labels)
@@ -213,8 +233,8 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if names:
         if names[0] != "template":
             raise DataError(
-                f"{say('average', names[0])}: the pairs are of templates; expected 'template' "
-                "first, as in template,media"
+                say("average", names[0]),
+                ": the pairs are of templates; expected 'template' first, as in template,media",
             )
         features, _ = average_embeddings(features, media.columns, names, "template")
     metric = options.metric or "cosine"
@@ -243,20 +263,21 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
 def _expect_rows(path: Path, count: int, listed: MediaList, names: tuple[str, ...]) -> None:
     """Raise unless there is a row for each image or, with no average, for each template."""
     images, templates = len(listed.columns["template"]), len(listed.templates)
-    advice = ""
+    advice: Part = ""
     if names:
         row, expected = "image", images
         if count == templates:
-            advice = f"; its rows are templates, so leave out {say('average')}"
+            advice = Words("; its rows are templates, so leave out ", say("average"))
     else:
         row, expected = "template", templates
         if count == images:
             every = ",".join(name for name in ("template", "media") if name in listed.columns)
-            advice = f"; its rows are images, so say {say('average', every)}"
+            advice = Words("; its rows are images, so say ", say("average", every))
     if count != expected:
         raise DataError(
             f"{path}: has {count:,} rows, and {listed.path} names {images:,} images of "
-            f"{templates:,} templates; expected a row for each {row}{advice}"
+            f"{templates:,} templates; expected a row for each {row}",
+            advice,
         )
 
 
@@ -308,7 +329,8 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
         raise DataError(
             f"{path}: has shape {values.shape}; expected one score per trial, or a matrix of "
-            f"templates with a table of their subjects as {say('labels')}"
+            "templates with a table of their subjects as ",
+            say("labels"),
         )
     kind = _require_kind(path, options)
     assert options.trials is not None
@@ -322,8 +344,10 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
 def _require_kind(path: Path, options: ReadOptions) -> Kind:
     if options.kind is None:
         raise DataError(
-            f"{path}: does not state whether its scores are distances or similarities; give "
-            f"{say('kind', 'distance')} or {say('kind', 'similarity')}"
+            f"{path}: does not state whether its scores are distances or similarities; give ",
+            say("kind", "distance"),
+            " or ",
+            say("kind", "similarity"),
         )
     return options.kind
 
@@ -394,13 +418,15 @@ def _checked(path: Path, values: Any) -> Any:
     """Return the array of a file; raise unless it is a matrix."""
     if values.ndim == 2:
         return values
-    hint = ""
+    hint: Part = ""
     if values.ndim == 1:
-        hint = (
-            f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
-            "and genuine, or a CSV file with the columns score and genuine"
+        hint = Words(
+            "; give the list of their trials as ",
+            say("trials"),
+            ", or write a .npz file with scores and genuine, or a CSV file with the columns "
+            "score and genuine",
         )
-    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
+    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery)", hint)
 
 
 # ---------------------------------------------------------------- embeddings
@@ -487,7 +513,7 @@ def _write(scores: Scores, path: Path) -> None:
             write_npy(file, (m, n), scores.dtype, scores._read_rows)
 
 
-def _losses(scores: Scores) -> list[str]:
+def _losses(scores: Scores) -> list[Part]:
     """Return the loss of labels and metadata that are no text."""
     columns = []
     if are_pairs(scores):

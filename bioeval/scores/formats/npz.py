@@ -67,14 +67,16 @@ def _read_named(named: NamedArrays) -> Scores:
     named.refuse("anything but a top-K list", ["first_index"])
     if options.embeddings_key is not None and options.scores_key is not None:
         raise DataError(
-            f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
+            say("scores_key"), " and ", say("embeddings_key"), " are both given; expected one"
         )
     has_scores = options.scores_key is not None or "scores" in file
     has_embeddings = options.embeddings_key is not None or "embeddings" in file
     if has_scores and has_embeddings and not (options.scores_key or options.embeddings_key):
         raise DataError(
-            f"{file.path}: holds both scores and embeddings; choose by "
-            f"{say('scores_key', 'scores')} or {say('embeddings_key', 'embeddings')}"
+            f"{file.path}: holds both scores and embeddings; choose by ",
+            say("scores_key", "scores"),
+            " or ",
+            say("embeddings_key", "embeddings"),
         )
     if options.embeddings_key is not None or not has_scores and has_embeddings:
         return _read_embeddings(named)
@@ -109,7 +111,9 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
     if gallery is None and m != n and probe is not None:
         raise DataError(
             f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; "
-            f"name them with {say('gallery_labels_key')}. It holds: {file.listing()}"
+            "name them with ",
+            say("gallery_labels_key"),
+            f". It holds: {file.listing()}",
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
     probe_meta, gallery_meta = named.metadata(sides, plain=sides.square)
@@ -202,8 +206,11 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
             file.require("gallery_labels_key", side)
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
-            f"entry, listed or not, as {say('gallery_labels_key')} or a CSV file by "
-            f"{say('gallery_labels')}. It holds: {file.listing()}"
+            "entry, listed or not, as ",
+            say("gallery_labels_key"),
+            " or a CSV file by ",
+            say("gallery_labels"),
+            f". It holds: {file.listing()}",
         )
     return prod(file.headers[side].shape)
 
@@ -268,8 +275,9 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     if genuine is None:
         raise DataError(
             f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
-            f"classes; name the array of 0 and 1 with {say('genuine_key')}. It holds: "
-            f"{file.listing()}"
+            "classes; name the array of 0 and 1 with ",
+            say("genuine_key"),
+            f". It holds: {file.listing()}",
         )
     pairs = Scores.from_pairs(
         file.read(key),
@@ -335,15 +343,17 @@ def _pairs_to_evaluate(
         return _read_pairs(array, where, sides)
     if not sides.square:
         raise DataError(
-            f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
-            "has a separate gallery"
+            f"{file.path}: ",
+            say("pairs"),
+            " needs the same templates on both sides, but this file has a separate gallery",
         )
     listed = read_lfw_pairs(options.pairs)
     if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
         raise DataError(
-            f"{file.path}: {listed.path.name} numbers the images of each subject, but there are no "
-            f"whole numbers called {IMAGE_NUMBER!r}; name them with "
-            f"{say('meta', f'{IMAGE_NUMBER}=KEY')}. It holds: {file.listing()}"
+            f"{file.path}: {listed.path.name} numbers the images of each subject, but there are "
+            f"no whole numbers called {IMAGE_NUMBER!r}; name them with ",
+            say("meta", f"{IMAGE_NUMBER}=KEY"),
+            f". It holds: {file.listing()}",
         )
     names = named.names_of_subjects(labels)
     return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
@@ -417,8 +427,8 @@ def _read_embeddings(named: NamedArrays) -> Scores:
     named.refuse("embeddings in one file", refused)
     if named.options.kind not in (None, "distance"):
         raise DataError(
-            f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
-            "by distances"
+            say("kind", named.options.kind),
+            " has no meaning for embeddings; they are compared by distances",
         )
     key = named.key("embeddings_key", "embeddings") or ""
     other = named.key("gallery_embeddings_key", "gallery_embeddings")

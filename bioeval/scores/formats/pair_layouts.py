@@ -153,9 +153,9 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         several = [cell for cell in cells if folded(cell) in names]
         if option and key is None and len(several) > 1:
             raise DataError(
-                f"{shape.path}: line {shape.skipped + 1}: {' and '.join(map(repr, several))} could "
-                f"each be the column of {option.removesuffix('_key')}; "
-                f"say {say(option, several[0])}"
+                f"{shape.path}: line {shape.skipped + 1}: {' and '.join(map(repr, several))} "
+                f"could each be the column of {option.removesuffix('_key')}; say ",
+                say(option, several[0]),
             )
         if not key:
             for name in names:
@@ -326,8 +326,11 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         names = ", ".join(map(repr, shape.cells[0]))
         raise DataError(
             f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
-            f"known; give {say('scores_key', shape.cells[0][layout.score])} and "
-            f"{say('genuine_key')}, or call them score and genuine"
+            "known; give ",
+            say("scores_key", shape.cells[0][layout.score]),
+            " and ",
+            say("genuine_key"),
+            ", or call them score and genuine",
         )
     return layout
 
@@ -349,14 +352,18 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
             raise DataError(
                 f"{shape.path}: is not a list of trials; expected two names and a word such as "
                 "target or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
-                f"(impostor scores are {say('impostor')})"
+                "(impostor scores are ",
+                say("impostor"),
+                ")",
             )
         return PairLayout(names=_numbered_columns(shape), genuine=truths[0] if truths else None)
     if layout.genuine is None and shape.columns > 2:
         raise DataError(
             f"{shape.path}: no column marks genuine trials; its columns are "
             f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or label, "
-            f"or another that {say('genuine_key')} names"
+            "or another that ",
+            say("genuine_key"),
+            " names",
         )
     return layout
 
@@ -367,11 +374,13 @@ def unknown_layout(shape: Shape) -> DataError:
         return unnamed
     first = shape.mark.join(shape.cells[0])[:80]
     return DataError(
-        f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known list; "
-        "expected a first line with the names of the columns, such as 'distance,genuine' or "
-        f"'similarity,subject_a,subject_b' (others by {say('scores_key')} and "
-        f"{say('genuine_key')}). A matrix of scores is read from .npy or .npz"
-        f"{misspelt(shape.cells[0])}"
+        f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known "
+        "list; expected a first line with the names of the columns, such as 'distance,genuine' or "
+        "'similarity,subject_a,subject_b' (others by ",
+        say("scores_key"),
+        " and ",
+        say("genuine_key"),
+        f"). A matrix of scores is read from .npy or .npz{misspelt(shape.cells[0])}",
     )
 
 

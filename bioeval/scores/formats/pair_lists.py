@@ -11,7 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+)
 from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
 from bioeval.scores.formats.format import (
@@ -182,28 +186,35 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
             yield row, columns, block[row - low][columns], genuine[columns]
 
 
-def pair_losses(scores: Scores) -> list[str]:
+def pair_losses(scores: Scores) -> list[Part]:
     """List what a list of pairs cannot hold of scores."""
     if are_pairs(scores):
         known = {"labels": scores.pair_subjects, "folds": scores.pair_folds}
         if scores._templates is not None:
             known["names of templates"] = np.array(scores._templates.values, dtype=object)
-        lost = []
+        lost = list[Part]()
         for input_name, values in known.items():
             if values is not None:
                 lost += text_losses([values], input_name)
     else:
         lost = []
         if scores._labelled:
-            lost = text_losses([scores.probe_labels, scores.gallery_labels], "labels")
+            lost += text_losses([scores.probe_labels, scores.gallery_labels], "labels")
         lost.append("the matrix becomes a list of pairs, for verification alone")
         lost += metadata_losses(scores)
     if scores.kind == "order":
-        lost.append('a list of pairs does not record the kind order: read it with `kind="order"`')
+        lost.append(
+            Words(
+                "a list of pairs does not record the kind order: read it with ",
+                say("kind", "order"),
+            )
+        )
     if scores.nan != "raise":
         lost.append(
-            "what a failed comparison means is not said in a list: read it with "
-            f'`nan="{scores.nan}"`'
+            Words(
+                "what a failed comparison means is not said in a list: read it with ",
+                say("nan", scores.nan),
+            )
         )
     return lost
 
@@ -216,9 +227,12 @@ def _recognise(file: FileFacts) -> bool:
     if options.probe_labels or options.gallery_labels:
         if file.suffix == ".csv":
             raise DataError(
-                f"{file.path}: is text with other first cells than numbers; "
-                f"{say('probe_labels')} and {say('gallery_labels')} label the rows and columns of "
-                "a matrix of numbers alone, without names of rows and columns"
+                f"{file.path}: is text with other first cells than numbers; ",
+                say("probe_labels"),
+                " and ",
+                say("gallery_labels"),
+                " label the rows and columns of a matrix of numbers alone, without names of rows "
+                "and columns",
             )
         return False
     listed: object = options.scores_key or options.trials or options.subject_from
@@ -277,15 +291,19 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
         if not layout.header:
             raise DataError(
                 f"{shape.path}: is a list of trials without scores; give the file with the "
-                f"scores, and this one as {say('trials')}"
+                "scores, and this one as ",
+                say("trials"),
             )
         columns = ", ".join(map(repr, layout.names))
         raise DataError(
             f"{shape.path}: no column {options.scores_key or 'score'!r}; its columns are "
             f"{columns}. A list of pairs has a column score, distance or similarity (name others "
-            f"with {say('scores_key')}). A CSV file of labels goes with a .npy matrix: give the "
-            f"matrix, and the CSV file as {say('labels')}. A matrix of scores is read from .npy "
-            f"or .npz{misspelt(layout.names)}"
+            "with ",
+            say("scores_key"),
+            "). A CSV file of labels goes with a .npy matrix: give the matrix, and the CSV file "
+            "as ",
+            say("labels"),
+            f". A matrix of scores is read from .npy or .npz{misspelt(layout.names)}",
         )
     how = how_read(path, layout, options)
     alone = layout.genuine is None and shape.columns == 1 and options.pairs is None
@@ -349,14 +367,16 @@ def _two_files(
     """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:
         raise DataError(
-            f"{shape.path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
-            f"{say('impostor')}"
+            f"{shape.path}: {layout.names[layout.genuine]} marks genuine pairs; leave out ",
+            say("impostor"),
         )
     if options.impostor is None and options.trials is None:
         raise DataError(
             f"{shape.path}: holds one number per line; if these are genuine scores, give the file "
-            f"of the impostor scores as {say('impostor')}; if they are in the order of a list of "
-            f"trials, give that as {say('trials')}"
+            "of the impostor scores as ",
+            say("impostor"),
+            "; if they are in the order of a list of trials, give that as ",
+            say("trials"),
         )
     if options.impostor is None:
         alone = scores_alone(shape, layout)

@@ -8,7 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.errors import BioevalError, DataError, PluginError
+from bioeval.base.errors import (
+    BioevalError,
+    DataError,
+    PluginError,
+    Words,
+)
 from bioeval.base.plugins import (
     ProgramEndedError,
     call_plugin,
@@ -129,7 +134,7 @@ def _guarded(package: str, form: Format) -> Format:
         return scores
 
     def returning(
-        name: str, function: Callable[..., Any], expected: type[Any], members: type[Any] = object
+        name: str, function: Callable[..., Any], expected: type[Any], *members: type[Any]
     ) -> Callable[..., Any]:
         """Return a function whose result is of a type, or a list of members of a type."""
 
@@ -139,7 +144,7 @@ def _guarded(package: str, form: Format) -> Format:
             if not isinstance(answer, expected) or (
                 expected is list and not all(isinstance(member, members) for member in answer)
             ):
-                wanted = f"list of {members.__name__}" if expected is list else expected.__name__
+                wanted = f"list of {members[0].__name__}" if expected is list else expected.__name__
                 raise PluginError(
                     f"{package}: {name} {of_format} returned {type(answer).__name__}; expected a "
                     f"{wanted}"
@@ -159,12 +164,14 @@ def _guarded(package: str, form: Format) -> Format:
         first_line=looking(form.first_line),
         read=read,
         write=writing(form.write),
-        losses=form.losses and returning("losses", form.losses, list, str),
+        losses=form.losses and returning("losses", form.losses, list, str, Words),
         files=returning("files", form.files, list, Path),
         check=returning("check", form.check, Path),
         otherwise=tuple(
             replace(
-                way, write=writing(way.write), losses=returning("losses", way.losses, list, str)
+                way,
+                write=writing(way.write),
+                losses=returning("losses", way.losses, list, str, Words),
             )
             for way in form.otherwise
         ),

@@ -14,7 +14,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.errors import DataError, nearest_name, printable, require_choice
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    nearest_name,
+    printable,
+    require_choice,
+)
 from bioeval.base.studies import shipped_manifests
 from bioeval.scores.formats.files import (
     COMPRESSED,
@@ -122,12 +128,13 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     if file.content == "text" and not promised:
         from bioeval.scores.formats.label_files import matrix_advice
 
-        needs = "; ".join(filter(None, (form.needs for form in formats())))
-        message = f"{path}: is text; expected {listed}; {needs}"
-        advice = matrix_advice(path)
-        if advice:
-            message += f". It {advice}"
-        raise DataError(message)
+        parts: list[Part] = [f"{path}: is text; expected {listed}"]
+        for form in formats():
+            if form.needs:
+                parts += ["; ", form.needs]
+        if advice := matrix_advice(path):
+            parts += [". It ", advice]
+        raise DataError(*parts)
     actual = _recognised_by(formats(), file) if file.content not in COMPRESSED else None
     if not promised or actual is None and file.content != "text":
         raise DataError(f"{path}: is {file.content}; expected {listed}")

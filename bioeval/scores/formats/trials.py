@@ -10,7 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, received
+from bioeval.base.errors import (
+    DataError,
+    Part,
+    Words,
+    counted,
+    received,
+)
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import PIECE, places_among, release, united
@@ -182,7 +188,7 @@ def _match(wanted: _Pairs, listed: _Pairs, genuine: np.ndarray, skip: bool) -> J
 def _left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
     """Return a message on lines that are left out; raise where they may not be, or are all."""
     if not skip or missing.all():
-        advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
+        advice = Words("; to leave them out say ", say("missing_pairs", "skip"))
         _refuse(missing, file, f"has {have}", advice)
     if not missing.any():
         return []
@@ -204,14 +210,15 @@ def _numbered(
     return _Pairs(table, left), _Pairs(trials, right)
 
 
-def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: str) -> None:
+def _refuse(wrong: np.ndarray, file: Columns, input_name: str, advice: Part) -> None:
     rows = np.flatnonzero(wrong)
     if not len(rows):
         return
     lines = ", ".join(map(str, file.lines(rows[:_EXAMPLES].tolist())))
     raise DataError(
         f"{file.path}: {len(rows):,} of {len(wrong):,} {file.noun}s: each {input_name}; the first "
-        f"on {file.noun} {lines}{advice}"
+        f"on {file.noun} {lines}",
+        advice,
     )
 
 
@@ -244,8 +251,9 @@ def refuse_same(path: Path, values: np.ndarray, other: Path, other_values: np.nd
     )
     if path.samefile(other) or same:
         raise DataError(
-            f"{path}: has the same scores as {other}, the file of {say('impostor')}; expected "
-            "genuine scores in one file and impostor scores in another"
+            f"{path}: has the same scores as {other}, the file of ",
+            say("impostor"),
+            "; expected genuine scores in one file and impostor scores in another",
         )
 
 
@@ -367,7 +375,9 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
     elif "subject" not in listed.columns:
         raise DataError(
             f"{options.trials}: does not mark genuine pairs, and {listed.path} has no subjects; "
-            f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id"
+            "expected 1 or 0 after the two templates, or ",
+            say("labels"),
+            " with subject_id",
         )
     return FoundPairs(a, b, genuine)
 
@@ -524,13 +534,14 @@ def find_pairs(
         image, other = listed.images[first]
         if image in place:
             image = other
-        advice = ""
+        advice: Part = ""
         if there.any():
-            advice = f"; to leave such pairs out say {say('missing_pairs', 'skip')}"
+            advice = Words("; to leave such pairs out say ", say("missing_pairs", "skip"))
         raise DataError(
             f"{listed.path}: of {int((~there).sum()):,} of {len(there):,} pairs an image is not "
             f"among the {len(names):,} templates, the first on line {listed.lines[first]}: "
-            f"{image[0]!r}, {image[1]}{advice}"
+            f"{image[0]!r}, {image[1]}",
+            advice,
         )
     a, b = index[there].T
     return FoundPairs(a, b, listed.same[there], listed.fold[there], int((~there).sum()))

@@ -15,7 +15,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import DataError
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    Part,
+    Words,
+)
 from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.formats.format import (
     FileFacts,
@@ -100,13 +105,17 @@ def wide_scores(
     )
     if options.as_ == "pairs":
         raise DataError(
-            f"{path}: is a matrix, not a list of pairs; leave out {say('as_', 'pairs')}, or "
-            "convert it to a list"
+            f"{path}: is a matrix, not a list of pairs; leave out ",
+            say("as_", "pairs"),
+            ", or convert it to a list",
         )
     if options.kind is None:
         raise DataError(
             f"{path}: is a matrix, and does not state whether its scores are distances or "
-            f"similarities; give {say('kind', 'distance')} or {say('kind', 'similarity')}"
+            "similarities; give ",
+            say("kind", "distance"),
+            " or ",
+            say("kind", "similarity"),
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
     rows, columns = _TableSide(labels), _TableSide(names)
@@ -172,9 +181,10 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
     first = templates[subjects.index(None)]
     if options.subject_from is not None:
         raise DataError(
-            f"{path}: {say('subject_from', options.subject_from)} does not match the template "
-            f"{first!r}; expected a regular expression with one group, the subject, such as "
-            f"'{subject_pattern(templates)}'"
+            f"{path}: ",
+            say("subject_from", options.subject_from),
+            f" does not match the template {first!r}; expected a regular expression with one "
+            f"group, the subject, such as '{subject_pattern(templates)}'",
         )
     raise DataError(
         f"{path}: the template {first!r} is not in {options.labels}, as "
@@ -241,7 +251,16 @@ FORMAT = Format(
     expected="a text of numbers alone, a matrix of scores",
     recognised_by="numbers in its first line, and `--labels` or those of both sides",
     recognise=_recognise,
-    needs=(f"a matrix needs {say('labels')}, or {say('probe_labels')} and {say('gallery_labels')}"),
+    needs=(
+        Words(
+            "a matrix needs ",
+            say("labels"),
+            ", or ",
+            say("probe_labels"),
+            " and ",
+            say("gallery_labels"),
+        )
+    ),
     read=_read,
     options=_BARE,
 )
@@ -318,15 +337,23 @@ def write_wide_arrow(scores: Scores, path: Path) -> None:
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 
-def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[str]:
+def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[Part]:
     """List what a table cannot hold of a matrix; `kept` are the dtypes that it can hold."""
     lost = text_losses([scores.probe_labels, scores.gallery_labels], "labels")
     lost += metadata_losses(scores)
     if scores.dtype.name not in kept:
         lost.append(f"{scores.dtype} scores become float64")
-    lost.append(f'a table does not record the kind of scores: read it with `kind="{scores.kind}"`')
+    lost.append(
+        Words(
+            "a table does not record the kind of scores: read it with ",
+            Argument("kind", scores.kind),
+        )
+    )
     if scores.nan != "raise":
         lost.append(
-            f'what a failed comparison means is not said: read it with `nan="{scores.nan}"`'
+            Words(
+                "what a failed comparison means is not said: read it with ",
+                Argument("nan", scores.nan),
+            )
         )
     return lost

@@ -17,7 +17,7 @@ def _probabilities(name: str, value: Any) -> np.ndarray:
     """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
     array = require_numbers(name, value)
     if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise DataError(f"{Argument(name)} is {received(value)}; expected numbers in [0, 1]")
+        raise DataError(Argument(name), f" is {received(value)}; expected numbers in [0, 1]")
     return array
 
 

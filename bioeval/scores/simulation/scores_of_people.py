@@ -49,12 +49,12 @@ def parse_attacks(attacks: Any) -> dict[str, float]:
             attacks = None
         if attacks is None or len(attacks) < len(parts):
             raise DataError(
-                f"{Argument('attacks')} names a species twice, or no number; {expected}"
+                Argument("attacks"), f" names a species twice, or no number; {expected}"
             )
     if not isinstance(attacks, Mapping) or not attacks:
-        raise DataError(f"{Argument('attacks')} is {received(attacks)}; {expected}")
+        raise DataError(Argument("attacks"), f" is {received(attacks)}; {expected}")
     if (species_of(np.array([*attacks], dtype=object), "attacks") == "").any():
-        raise DataError(f"{Argument('attacks')} has a species without a name; {expected}")
+        raise DataError(Argument("attacks"), f" has a species without a name; {expected}")
     strengths = {}
     for name, strength in attacks.items():
         strengths[str(name)] = require_number("attacks", strength, low=0.0, high=1.0)
@@ -79,7 +79,7 @@ class AttackRows:
         each = require_integer("presentations", presentations, low=1)
         if enrolled < 2:
             raise DataError(
-                f"{Argument('attacks')} needs two enrolled subjects, an attacker and a target"
+                Argument("attacks"), " needs two enrolled subjects, an attacker and a target"
             )
         number = enrolled * each
         target = np.tile(np.repeat(np.arange(enrolled), each), len(attacks))
@@ -305,12 +305,12 @@ def simulate(
     for name, value in refused.items():
         if value is not None:
             raise DataError(
-                f"{Argument(name)} is {received(value)}, an option of model {other!r}, not of "
-                f"{model!r}"
+                Argument(name),
+                f" is {received(value)}, an option of model {other!r}, not of {model!r}",
             )
     rows = None
     if attacks is None and presentations is not None:
-        raise DataError(f"{Argument('presentations')} is given without {Argument('attacks')}")
+        raise DataError(Argument("presentations"), " is given without ", Argument("attacks"))
     random_state = seed_sequence(random_state)
     if attacks is not None:
         each = PRESENTATIONS if presentations is None else presentations
@@ -332,9 +332,9 @@ def simulate(
         return rows.of_scores(scores, truth)
     if kind != "distance":
         raise DataError(
-            f"{Argument('kind')} is {received(kind)}; embeddings are compared by distances. "
-            "Expected "
-            f"'distance', or {Argument('model', 'gaussian-scores')}"
+            Argument("kind"),
+            f" is {received(kind)}; embeddings are compared by distances. Expected 'distance', or ",
+            Argument("model", "gaussian-scores"),
         )
     options_given.pop("metric", None)
     population = simulate_embeddings(

@@ -15,6 +15,7 @@ from bioeval import BioevalWarning, DataError, ProtocolError, Scores
 from bioeval.base import (
     Argument,
     Name,
+    Words,
     reported_to,
     require_choice,
     require_integer,
@@ -352,8 +353,8 @@ def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
     confidence = IntervalOptions.check_confidence(assure, "assure")
     if rule.name != "far" or not 0 < rule.values[0] < 1:
         raise DataError(
-            f"{Argument('target')} is {rule}; what can be assured is a FAR above 0 and below 1, "
-            "such as far=0.01"
+            Argument("target"),
+            f" is {rule}; what can be assured is a FAR above 0 and below 1, such as far=0.01",
         )
     return confidence
 
@@ -461,7 +462,7 @@ def check_claim(
     claims = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
     if len(claims) != 1:
         raise DataError(
-            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(claims)} given"
+            "give one claim, ", Argument("far"), " or ", Argument("frr"), f": {len(claims)} given"
         )
     ((name, claim),) = claims.items()
     claim = _proportion(name, claim)
@@ -525,7 +526,7 @@ def _proportion(name: str, value: Any) -> float:
     rate = require_number(name, value, above=0.0, high=1.0)
     if rate == 1:
         raise DataError(
-            f"{Argument(name)} is 1, a rate that no threshold exceeds; expected less than 1"
+            Argument(name), " is 1, a rate that no threshold exceeds; expected less than 1"
         )
     return rate
 
@@ -535,27 +536,29 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
     if isinstance(threshold, xr.Dataset):
         if "unenrolled_people" in threshold:
             raise DataError(
-                f"{Argument('threshold')} is an open-set study, and its FAR is per search; a "
-                "claim is about the FAR per comparison"
+                Argument("threshold"),
+                " is an open-set study, and its FAR is per search; a claim is about the FAR per "
+                "comparison",
             )
         name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
         if name not in threshold:
-            raise DataError(f"{Argument('threshold')} is a dataset without a threshold")
+            raise DataError(Argument("threshold"), " is a dataset without a threshold")
         chosen_on, value = threshold.attrs.get("data_digest"), threshold[name].item()
     elif isinstance(threshold, xr.DataArray):
         chosen_on, value = threshold.attrs.get("data_digest"), threshold.values
     else:
         chosen_on, value = None, threshold
     if chosen_on is not None and chosen_on == _digest(scores):
-        message = (
-            f"{Argument('threshold')} was chosen on these same data, so the claim would be "
-            "optimistic; give data of other people"
+        message = Words(
+            Argument("threshold"),
+            " was chosen on these same data, so the claim would be optimistic; give data of "
+            "other people",
         )
         if not same_data:
             raise DataError(
-                f"{message}, or {Argument('same_data', True)} to evaluate it nevertheless"
+                message, ", or ", Argument("same_data", True), " to evaluate it nevertheless"
             )
-        warnings.warn(message, BioevalWarning, stacklevel=3)
+        warnings.warn(str(message), BioevalWarning, stacklevel=3)
     return require_number("threshold", value)
 
 

@@ -70,9 +70,10 @@ def current_look(
     if number > looks:
         raise DataError(
             f"this is look {number} at the claim, because people of these data are in "
-            f"{counted(number - 1, 'earlier results')}, and {Argument('looks')} is {looks}: no "
-            "error is left for it. Plan the number of looks before the first one, or give data of "
-            "other people"
+            f"{counted(number - 1, 'earlier results')}, and ",
+            Argument("looks"),
+            f" is {looks}: no error is left for it. Plan the number of looks before the first "
+            "one, or give data of other people",
         )
     return Look(number, looks, elsewhere)
 
@@ -87,9 +88,9 @@ def _result(previous: Any) -> xr.Dataset:
         with guarded(file, expected="a result of be.check_claim"):
             previous = xr.load_dataset(file, engine="h5netcdf")
     if not isinstance(previous, xr.Dataset):
-        raise DataError(f"{Argument('previous')} has {type(previous).__name__}; {expected}")
+        raise DataError(Argument("previous"), f" has {type(previous).__name__}; {expected}")
     if "verdict" not in previous or "person_digest" not in previous:
-        raise DataError(f"{Argument('previous')} has a dataset without a verdict; {expected}")
+        raise DataError(Argument("previous"), f" has a dataset without a verdict; {expected}")
     return previous
 
 
@@ -104,12 +105,15 @@ def _require_same(claim: dict[str, Any], earlier: xr.Dataset, looks: int) -> Non
     for name, value in claim.items():
         if before[name] != value:
             raise DataError(
-                f"{Argument('previous')} has a result whose {name} is {before[name]}, and here it "
-                f"is {value}; expected earlier looks at the same claim"
+                Argument("previous"),
+                f" has a result whose {name} is {before[name]}, and here it is {value}; expected "
+                "earlier looks at the same claim",
             )
     planned = int(earlier.attrs["looks"])
     if planned != looks:
         raise DataError(
-            f"{Argument('previous')} has a result of {counted(planned, 'planned looks')}, and "
-            f"{Argument('looks')} is {looks}; expected the number planned before the first look"
+            Argument("previous"),
+            f" has a result of {counted(planned, 'planned looks')}, and ",
+            Argument("looks"),
+            f" is {looks}; expected the number planned before the first look",
         )

@@ -296,8 +296,9 @@ def find_points(
             defined = defined and not math.isnan(points.equal_error.eer)
         if not defined:
             raise ProtocolError(
-                f"{Argument('threshold', str(rule))} is chosen on genuine and impostor "
-                "attempts, but they do not define it; give a number"
+                Argument("threshold", str(rule)),
+                " is chosen on genuine and impostor attempts, but they do not define it; give a "
+                "number",
             )
     return ClassCounts(bona_fide, attacks, points, sasv_eer, cheap, weights), float(at)
 
@@ -347,12 +348,12 @@ def with_attack_intervals(
     """
     if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(bona_fide.tally.missed):
         raise ProtocolError(
-            f"{Argument('interval')} needs a matrix with labels, without {Argument('detection')}"
+            Argument("interval"), " needs a matrix with labels, without ", Argument("detection")
         )
     if not options.resamples:
         raise ProtocolError(
-            f"{Argument('interval', options.method)} takes attempts as independent; expected one "
-            f"of {', '.join(get_args(Bootstrap))}"
+            Argument("interval", options.method),
+            f" takes attempts as independent; expected one of {', '.join(get_args(Bootstrap))}",
         )
     people = SubjectAttempts(bona_fide.counter)
     wanted = {}

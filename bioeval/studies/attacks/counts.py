@@ -147,9 +147,9 @@ class DetectionRule:
         except (TypeError, ValueError, ArithmeticError):
             pass
         raise DataError(
-            f"{Argument('threshold')} is {received(threshold)}; expected a number, d_eer, "
-            "apcer=X or "
-            'bpcer=X with a rate from 0 to 1, such as ("apcer", 0.05)'
+            Argument("threshold"),
+            f" is {received(threshold)}; expected a number, d_eer, apcer=X or bpcer=X with a rate "
+            'from 0 to 1, such as ("apcer", 0.05)',
         )
 
     def __str__(self) -> str:
@@ -199,18 +199,18 @@ def _within(species: Sequence[str], potential: Any) -> np.ndarray:
         levels, most = potential
         for x in species:
             if x not in levels:
-                raise DataError(f"{name} has no level of the species {x!r}")
+                raise DataError(name, f" has no level of the species {x!r}")
         within = np.array([bool(levels[x] <= most) for x in species])
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(
-            f"{name} is {received(potential)}; expected the level of each species as a "
-            "mapping, and the "
-            'largest one, such as ({"print": 1, "mask": 3}, 2)'
+            name,
+            f" is {received(potential)}; expected the level of each species as a mapping, and the "
+            'largest one, such as ({"print": 1, "mask": 3}, 2)',
         ) from None
     if not within.any():
-        raise DataError(f"{name}: no species has a level of at most {most!r}")
+        raise DataError(name, f": no species has a level of at most {most!r}")
     return within
 
 
@@ -324,8 +324,11 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
             f"failed (NaN), the first at row {int(attacks._base_rows(row[i : i + 1])[0])}, column "
             f"{int(attacks._base_columns(column[i : i + 1])[0])}; choose how to treat failed "
-            f"comparisons: {Argument('nan', 'reject')} (as attempts at an infinite distance) or "
-            f"{Argument('nan', 'exclude')} (no attempt)"
+            "comparisons: ",
+            Argument("nan", "reject"),
+            " (as attempts at an infinite distance) or ",
+            Argument("nan", "exclude"),
+            " (no attempt)",
         )
     if attacks.nan == "reject":
         values = np.where(failed, values.dtype.type(np.inf), values)

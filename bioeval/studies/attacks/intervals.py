@@ -44,8 +44,11 @@ def presentation_limits(
     """
     if not units:
         raise DataError(
-            f"{Argument('interval', options.method)} resamples people or objects; give "
-            f"{Argument('subjects')} or {Argument('instrument')}"
+            Argument("interval", options.method),
+            " resamples people or objects; give ",
+            Argument("subjects"),
+            " or ",
+            Argument("instrument"),
         )
     curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
     every = np.unique(np.concatenate([[np.nan], places, curve]))

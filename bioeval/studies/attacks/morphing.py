@@ -230,7 +230,8 @@ def _systems(scores: Any) -> tuple[dict[str, Scores], bool]:
         if one.layout != "probe-against-gallery":
             raise ProtocolError(
                 f"morphing compares probes with morphed images, but the layout is {one.layout}; "
-                f"give the names of the morphs as {Argument('gallery_labels')}"
+                "give the names of the morphs as ",
+                Argument("gallery_labels"),
             )
         require_subjects(one, "morphing")
         same_probes = np.array_equal(one.probe_labels, first.probe_labels)
@@ -257,15 +258,17 @@ def _contributors(scores: Scores, contributor_lists: Any) -> list[list[str]]:
         columns = _numbered_columns(scores.gallery_meta, "contributor")
         if not columns:
             raise DataError(
-                f"who contributed to the morphs is not known; give {Argument('contributors')}, or "
-                "gallery metadata columns contributor_1 and contributor_2"
+                "who contributed to the morphs is not known; give ",
+                Argument("contributors"),
+                ", or gallery metadata columns contributor_1 and contributor_2",
             )
         contributor_lists = [*zip(*columns, strict=True)]
     rows = require_list("contributors", contributor_lists)
     if len(rows) != len(morphs):
         raise DataError(
-            f"{Argument('contributors')} has {counted(len(rows), 'tuples')} for "
-            f"{counted(len(morphs), 'morphs')}; expected one for each column"
+            Argument("contributors"),
+            f" has {counted(len(rows), 'tuples')} for {counted(len(morphs), 'morphs')}; expected "
+            "one for each column",
         )
     contributors = []
     for morph, row in zip(morphs, rows, strict=True):
@@ -294,16 +297,17 @@ def _bona_fide(bona_fide: Any, systems: Mapping[str, Scores], single: bool) -> d
         return {}
     name = Argument("bona_fide")
     if single == isinstance(bona_fide, Mapping):
-        raise DataError(f"{name}: expected {'Scores' if single else 'a mapping'}, as scores are")
+        raise DataError(name, f": expected {'Scores' if single else 'a mapping'}, as scores are")
     by_system = _by_name(bona_fide)
     for system, one in systems.items():
         if system not in by_system:
-            raise DataError(f"{name} has no scores of the system {system!r}")
+            raise DataError(name, f" has no scores of the system {system!r}")
         require_scores(by_system[system], "bona_fide")
         if by_system[system].kind != one.kind:
             raise DataError(
-                f"{name} are of kind {by_system[system].kind}, the attempts against morphs of "
-                f"{one.kind}; one threshold holds for both"
+                name,
+                f" are of kind {by_system[system].kind}, the attempts against morphs of "
+                f"{one.kind}; one threshold holds for both",
             )
     return by_system
 
@@ -361,14 +365,14 @@ def _used(
     by_system = threshold if isinstance(threshold, Mapping) else dict.fromkeys(systems, threshold)
     for system, scores in systems.items():
         if system not in by_system:
-            raise DataError(f"{name} has no threshold of the system {system!r}")
+            raise DataError(name, f" has no threshold of the system {system!r}")
         rule = Rule.parse(by_system[system])
         if rule.name == "fixed":
             thresholds[system] = rule.as_distance(scores.kind).values[0]
         elif rule.name != "far":
-            raise DataError(f"{name} is {received(threshold)}; expected a number or far=X")
+            raise DataError(name, f" is {received(threshold)}; expected a number or far=X")
         elif system not in bona_fide:
-            raise DataError(f"{name} = far=X needs the impostors of {Argument('bona_fide')}")
+            raise DataError(name, " = far=X needs the impostors of ", Argument("bona_fide"))
         else:
             ds = verification(bona_fide[system], far_targets=rule.values)
             thresholds[system] = float(to_user(float(ds["threshold_at_far"][0]), scores.kind))

@@ -151,7 +151,9 @@ def pad(
     data = presentations_of(values, attack, kind, non_response, potential)
     rule = DetectionRule.parse(threshold) if threshold is not None else None
     if dev is not None and (rule is None or rule.name == "fixed"):
-        raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
+        raise DataError(
+            Argument("dev"), " needs a rule as ", Argument("threshold"), ", such as d_eer"
+        )
     if interval is not None:
         require_choice("interval", interval, get_args(RateBootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
@@ -299,7 +301,7 @@ def _chosen(
         chosen_on = "given"
     elif dev is not None:
         if not isinstance(dev, (tuple, list)) or len(dev) != 2:
-            raise DataError(f"{Argument('dev')}: expected two arrays, scores and species")
+            raise DataError(Argument("dev"), ": expected two arrays, scores and species")
         scores, species = dev
         source = presentations_of(scores, species, kind, data.non_response, potential, "dev: ")
         chosen_on = "the development set"
@@ -350,8 +352,9 @@ def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.
         labels = require_array(name, values)
         if labels.shape != data.codes.shape:
             raise DataError(
-                f"{Argument(name)} has shape {labels.shape}; expected {data.codes.shape}, one for "
-                "each presentation"
+                Argument(name),
+                f" has shape {labels.shape}; expected {data.codes.shape}, one for each "
+                "presentation",
             )
         units[name] = np.unique(labels.astype(str), return_inverse=True)[1]
     return units

@@ -80,8 +80,8 @@ def _score(cells: Cells, key: str | None) -> int:
         columns = cells.scores
         if len(columns) != 1:
             raise DataError(
-                f"{cells.path}: {len(columns)} columns of scores among {listed}; name one with "
-                f"{Argument('scores_key')}"
+                f"{cells.path}: {len(columns)} columns of scores among {listed}; name one with ",
+                Argument("scores_key"),
             )
         return columns[0]
     if not cells.numbers:

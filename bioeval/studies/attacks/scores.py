@@ -63,10 +63,10 @@ def column_of(scores: Scores, name: str, input_name: str = "scores") -> np.ndarr
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            f"{Argument('attack')} is {received(name)}, but the probe metadata of {input_name} "
-            "have no such "
-            f"column; {there}.{nearest_name(str(name), [*meta])} Expected the column with the "
-            "attack instrument species of each row"
+            Argument("attack"),
+            f" is {received(name)}, but the probe metadata of {input_name} have no such column; "
+            f"{there}.{nearest_name(str(name), [*meta])} Expected the column with the attack "
+            "instrument species of each row",
         )
     return species_of(meta[name], f"column {name!r} of {input_name}")
 
@@ -94,7 +94,8 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
             raise DataError(
                 f"there is no attack presentation: column {attack!r} of the probes is empty or "
                 f"bona fide in all {counted(len(species), 'rows')}; expected the species of each "
-                f"attack there, or {Argument('attacks')}"
+                "attack there, or ",
+                Argument("attacks"),
             )
         if len(rows) == len(species):
             raise DataError(
@@ -110,17 +111,20 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
         _require_labels(scores)
         if attack in _row_meta(scores):
             raise DataError(
-                f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
-                "one of both: drop the column, or give one matrix"
+                "there are ",
+                Argument("attacks"),
+                f" and a column {attack!r} of the scores; expected one of both: drop the column, "
+                "or give one matrix",
             )
         _require_same_gallery(scores, attacks)
         attacks, notes = _with_species(attacks)
         species = column_of(attacks, attack, "attacks")
         if (species == "").any():
             raise DataError(
-                f"{counted(int((species == '').sum()), 'rows')} of {Argument('attacks')} are bona "
-                f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
-                "expected the attack instrument species of each"
+                f"{counted(int((species == '').sum()), 'rows')} of ",
+                Argument("attacks"),
+                f" are bona fide by column {attack!r}, the first is row "
+                f"{int(np.argmax(species == ''))}; expected the attack instrument species of each",
             )
         columns = _kept_columns(scores, attack)
         bona_fide = without_attacks(scores, attack)
@@ -143,8 +147,10 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
     rows = np.flatnonzero(~attacks.genuine)
     if not len(rows):
         raise DataError(
-            f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
-            "expected attacks, as spoof, or with the species of each in a column 'attack'"
+            f"all {counted(len(attacks.genuine), 'pairs')} of ",
+            Argument("attacks"),
+            " are genuine; expected attacks, as spoof, or with the species of each in a column "
+            "'attack'",
         )
     genuine, spoofs = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
     assert isinstance(spoofs, PairScores)
@@ -193,30 +199,34 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
     """Raise :class:`DataError` unless attacks have the kind and the gallery of the scores."""
     if scores.kind != attacks.kind:
         raise DataError(
-            f"{Argument('attacks')} holds {attacks.kind} scores, and the bona fide presentations "
-            f"{scores.kind} scores; expected one kind"
+            Argument("attacks"),
+            f" holds {attacks.kind} scores, and the bona fide presentations {scores.kind} scores; "
+            "expected one kind",
         )
     if are_pairs(scores) or are_pairs(attacks):
         return
     require_subjects(attacks, "a vulnerability")
     if attacks.probe_ids is attacks.gallery_ids:
         raise DataError(
-            f"{Argument('attacks')} is all-against-all: attack presentations cannot be the "
-            "gallery. Give the gallery labels of the scores"
+            Argument("attacks"),
+            " is all-against-all: attack presentations cannot be the gallery. Give the gallery "
+            "labels of the scores",
         )
     mine, theirs = scores.gallery_labels, attacks.gallery_labels
     if len(mine) != len(theirs):
         raise DataError(
-            f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
-            f"have {len(mine):,}; expected the same gallery"
+            Argument("attacks"),
+            f" has {counted(len(theirs), 'gallery templates')} and the scores have {len(mine):,}; "
+            "expected the same gallery",
         )
     differs = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
     if differs.any():
         j = int(np.argmax(differs))
         raise DataError(
-            f"{counted(int(differs.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
-            f"those of the scores, the first is column {j}: {plain(theirs[j])!r} instead of "
-            f"{plain(mine[j])!r}; expected the same gallery"
+            f"{counted(int(differs.sum()), 'gallery labels')} of ",
+            Argument("attacks"),
+            f" differ from those of the scores, the first is column {j}: {plain(theirs[j])!r} "
+            f"instead of {plain(mine[j])!r}; expected the same gallery",
         )
 
 

@@ -77,7 +77,7 @@ def check_priors(priors: Any) -> np.ndarray:
         lambda array: len(array) and ((array > 0) & (array < 1)).all(),
     )
     if len(np.unique(array)) < len(array):
-        raise DataError(f"{Argument('priors')} is {received(priors)}; expected each prior once")
+        raise DataError(Argument("priors"), f" is {received(priors)}; expected each prior once")
     return array
 
 
@@ -317,11 +317,11 @@ def calibration(
     """
     checked, pair = check_priors(priors), check_costs(costs)
     if not isinstance(scores, Scores):
-        raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
+        raise DataError(Argument("scores"), f" is {type(scores).__name__}; expected bioeval.Scores")
     if equalise is not None:
         if not isinstance(equalise, str):
             raise DataError(
-                f"{Argument('equalise')} is {received(equalise)}; expected a column's name"
+                Argument("equalise"), f" is {received(equalise)}; expected a column's name"
             )
         values, _ = template_columns(scores, equalise, "equalise", gallery=False)
     wanted, shifts = np.empty(0), None

@@ -28,5 +28,6 @@ bioeval check reid.npz --protocol market1501
 # Check tracks against their ground truth
 bioeval check gt.txt tracker.txt
 """,
+    messages="messages.MESSAGES",
     views=(View((), "section", of="DataCheck"),),
 )

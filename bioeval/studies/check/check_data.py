@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -14,10 +14,7 @@ import xarray as xr
 from bioeval import PairScores, Protocol, Scores
 from bioeval.base import larger_is_closer, noun_of, require_flag, rows_reported_to
 from bioeval.document import (
-    Count,
-    Enumeration,
-    Number,
-    Score,
+    Message,
     Text,
     as_json,
     is_doubt,
@@ -41,7 +38,6 @@ from bioeval.studies.check.findings import (
     SEVERITIES,
     DataCheck,
     Finding,
-    is_or_are,
     listed,
     place_in_words,
 )
@@ -86,9 +82,10 @@ def check_data(
     Returns
     -------
     DataCheck
-        Its ``findings``, one for each check, with ``check severity message count where remedy``:
-        ``samples layout labels names metadata people``, and of the scores ``failed sentinels
-        duplicates zero-distance symmetry kind ties label-errors``. ``misleads`` says whether any is
+        Its ``findings``, one for each check, with ``check severity code message count where
+        remedy``: ``samples layout labels names metadata people``, and of the scores ``failed
+        sentinels duplicates zero-distance symmetry kind ties label-errors``. ``be.messages`` lists
+        their codes with arguments and sentences. ``misleads`` says whether any is
         an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
         ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
 
@@ -151,10 +148,9 @@ def with_kind_finding(
         return tree
     if finding.severity == "ok":
         return tree
-    assert finding.verdict is not None
     for node in doubtful:
         known = messages_of(node.attrs)
-        found = [finding.verdict if is_doubt(message) else message for message in known]
+        found = [finding.found if is_doubt(message) else message for message in known]
         node.attrs = {**node.attrs, "messages": as_json(found)}
     return tree
 
@@ -165,7 +161,7 @@ def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
         return ""
     for read in (False, True):
         for finding in check_data(scores, protocol, read_scores=read).of("error"):
-            return "; ".join(filter(None, (finding.message, finding.remedy)))
+            return f"{finding.message}. {finding.remedy}"
     return ""
 
 
@@ -319,35 +315,17 @@ def duplicates_finding(scores: Scores, scanned: DataScan, copies: Copies) -> Fin
     if near and not mixed:
         return _near_duplicates(scores, near, copies.limit)
     if not groups:
-        return Finding("duplicates", "ok", "no two rows are equal")
+        return Finding("duplicates", "ok", Message("no-equal-rows"))
     extra = sum(len(lines.places) - 1 for lines in groups)
     where = listed(lines.in_words(scores) for lines in mixed or groups)
-    message = say(
-        "{extra:count templates} {are} there more than once (equal rows or columns)",
-        extra=extra,
-        are=is_or_are(extra),
-    )
     if mixed and knows_people(scores):
         side, places = mixed[0]
         labels = {"row": scores.probe_labels, "column": scores.gallery_labels}[side][places]
         whose = list(dict.fromkeys(repr(plain(label)) for label in labels))
-        return Finding(
-            "duplicates",
-            "error",
-            say("{message}, under different labels: {labels:names}", message=message, labels=whose),
-            count=extra,
-            places=where,
-            advice="correct the labels, or leave the copies out: they count as the nearest "
-            "impostors",
-        )
-    return Finding(
-        "duplicates",
-        "warning",
-        message,
-        count=extra,
-        places=where,
-        advice="leave the copies out: they are compared with each other, and flatter the system",
-    )
+        found = Message("templates-repeated-under-different-labels", templates=extra, labels=whose)
+        return Finding("duplicates", "error", found, extra, where)
+    found = Message("templates-repeated", templates=extra)
+    return Finding("duplicates", "warning", found, extra, where)
 
 
 def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) -> Finding:
@@ -361,12 +339,10 @@ def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) 
     return Finding(
         "duplicates",
         "error",
-        say(
-            "{pairs:count pairs} of templates {have} equal rows but for {limit}, under different "
-            "labels: {labels:names}",
+        Message(
+            "templates-nearly-repeated-under-different-labels",
             pairs=len(pairs),
-            have=_have(len(pairs)),
-            limit=Number(2 * limit, digits=3),
+            limit=float(2 * limit),
             labels=[repr(label), repr(other_label)],
         ),
         count=len(pairs),
@@ -374,7 +350,6 @@ def _near_duplicates(scores: Scores, cells: set[tuple[int, int]], limit: float) 
             say("rows {rows}", rows=listed(place_in_words(i, scores.probe_meta) for i in pair))
             for pair in ordered
         ),
-        advice="correct the labels, or leave the copies out: they count as the nearest impostors",
     )
 
 
@@ -405,62 +380,36 @@ def genuine_copies(
     scores: Scores, number: int, copies: Copies, where: Text, detail: str, fault: bool
 ) -> Finding:
     """Return the finding about genuine comparisons at the distance of a copy, or near it."""
-    return Finding(
-        "zero-distance",
-        "warning" if fault else "note",
-        say(
-            "{number:count genuine comparisons}{detail} {at_distance}",
-            number=number,
-            detail=detail,
-            at_distance=_at_distance(
-                scores, number, copies.genuine_limit if copies.near_genuine else None
-            ),
-        ),
-        count=number,
-        places=where,
-        advice="leave copies of a template out; they are not attempts",
-    )
+    about: dict[str, Any] = {"comparisons": number, "of": detail, "copy": _copy_in_words(scores)}
+    found = Message("genuine-copies", **about)
+    if copies.near_genuine:
+        found = Message("genuine-near-copies", **about, limit=float(copies.genuine_limit))
+    return Finding("zero-distance", "warning" if fault else "note", found, number, where)
 
 
-def _at_distance(scores: Scores, number: int, limit: float | None) -> Text:
-    """Return the verb of comparisons at the distance of a copy, or within a limit of it."""
-    copy = "distance 0" if scores.kind == "distance" else "similarity 1"
-    if limit is None:
-        return f"{_have(number)} {copy}"
-    within = Number(limit, digits=3)
-    return say("{are} within {limit} of {copy}", are=is_or_are(number), limit=within, copy=copy)
+def _copy_in_words(scores: Scores) -> str:
+    """Return the score of a copy in words."""
+    return "distance 0" if scores.kind == "distance" else "similarity 1"
 
 
 def copy_finding(scores: Scores, copies: Copies, compared: int, where: Text) -> Finding:
     """Return the finding about impostor comparisons at the distance of a copy."""
     number = copies.exact + len(copies.near)
     if math.isnan(copies.limit):
-        return Finding("zero-distance", "ok", "not checked: the score of a copy is not known")
+        return Finding("zero-distance", "ok", Message("score-of-copy-unknown"))
     if not number:
-        return Finding("zero-distance", "ok", "no two templates are at the distance of a copy")
-    equal = ""
+        return Finding("zero-distance", "ok", Message("no-score-of-copy"))
+    about: dict[str, Any] = {"comparisons": number, "compared": compared}
+    about["copy"] = _copy_in_words(scores)
+    code = "impostor-copies"
+    if copies.near:
+        code = "impostor-near-copies"
+        about["limit"] = float(copies.limit)
     if copies.proven:
-        nearly = "" if copies.exact else "nearly "
-        equal = f", and their rows are {nearly}equal: copies of one template"
-    return Finding(
-        "zero-distance",
-        "error" if copies.proven else "warning",
-        say(
-            "{number:count} of {compared:count impostor comparisons} {at_distance}{equal}",
-            number=number,
-            compared=compared,
-            at_distance=_at_distance(scores, number, copies.limit if copies.near else None),
-            equal=equal,
-        ),
-        count=number,
-        places=where,
-        advice="inspect these templates: their labels differ, but their scores are those of one "
-        "person; be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
-    )
-
-
-def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
+        code = f"proven-{code}"
+        about["equal"] = "equal" if copies.exact else "nearly equal"
+    severity = "error" if copies.proven else "warning"
+    return Finding("zero-distance", severity, Message(code, **about), number, where)
 
 
 def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[Text]:
@@ -520,9 +469,9 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     places = np.concatenate([np.empty(0, int), *hits])
     yield end_finding(
         zip(ends, map(len, hits), strict=True),
-        Count(len(values), noun="pairs"),
+        {"pairs": len(values)},
         _listed_pairs(places),
-    ) or Finding("sentinels", "ok", "no value at an end is shared by many")
+    ) or Finding("sentinels", "ok", Message("no-shared-end-value"))
     if scores.kind == "order":
         return
     distances = sign * values
@@ -559,7 +508,7 @@ def pair_checks(scores: PairScores) -> Iterator[Finding]:
     classes = distances[known & scores.genuine], distances[known & ~scores.genuine]
     yield kind_finding(scores, *classes, 0, all_read=bool(known.all()))
     yield ties_finding(finite)
-    yield Finding("label-errors", "ok", "not looked for in a list of pairs: it takes a matrix")
+    yield Finding("label-errors", "ok", Message("labels-of-pairs-not-compared"))
 
 
 def _listed_pairs(places: Iterable[int]) -> Text:
@@ -587,15 +536,15 @@ def kind_finding(
 ) -> Finding:
     """Return the finding about the kind of the scores, of all of them or of a sample."""
     if not len(genuine) or not len(impostor):
-        message = f"{noun_of(scores.kind, plural=True)}; not checked without both classes"
-        return Finding("kind", "ok", message)
+        found = Message("kind-not-checked", scores=noun_of(scores.kind, plural=True))
+        return Finding("kind", "ok", found)
     number = len(genuine) + len(impostor)
     genuine = genuine[:: max(1, len(genuine) // _MOST_JUDGED)]
     impostor = impostor[:: max(1, len(impostor) // _MOST_JUDGED)]
     in_sample: Text = ""
     if not all_read or len(genuine) + len(impostor) < number:
         in_sample = say(
-            "; the sample has {genuine:count} genuine and {impostor:count} impostor scores, and an "
+            "a sample of {genuine:count} genuine and {impostor:count} impostor scores; an "
             "evaluation counts all",
             genuine=len(genuine),
             impostor=len(impostor),
@@ -611,59 +560,33 @@ def kind_finding(
         sample=bool(in_sample),
     )
     count = len(genuine) + len(impostor) if eer > 0.5 else 0
-    return Finding(
-        "kind",
-        verdict.severity,
-        say("{verdict}{in_sample}", verdict=verdict.message, in_sample=in_sample),
-        count=count,
-        verdict=verdict.message,
-    )
+    return Finding("kind", verdict.severity, verdict.message, count, places=in_sample)
 
 
 def ties_finding(sample: np.ndarray) -> Finding:
     """Return the finding about scores that several comparisons share."""
     values, counts = np.unique(sample, return_counts=True)
     if len(values) < 2:
-        return Finding("ties", "ok", "too few scores to look for ties")
+        return Finding("ties", "ok", Message("too-few-scores-for-ties"))
     tied = float(counts[counts > 1].sum() / counts.sum())
-    message = say(
-        "{tied:rate} of {number:count scores} share their value with another",
-        tied=tied,
-        number=len(sample),
-    )
+    ties = Message("few-ties", tied=tied, scores=len(sample))
     if tied <= _TIED:
-        return Finding("ties", "ok", message)
+        return Finding("ties", "ok", ties)
     top = int(np.argmax(counts))
     where = say(
         "{value:score} is {share:rate} of them",
         value=float(values[top]),
         share=float(counts[top] / counts.sum()),
     )
-    message = say("{message}, {number:count distinct scores}", message=message, number=len(values))
-    advice = say(
-        "ties change ranks and thresholds: choose their treatment with {arg.ties} (pessimistic "
-        "by default)"
-    )
+    severity, about = "note", {"ties": ties, "values": len(values)}
+    found = Message("many-ties", **about)
     if step := lattice_step(values, LEAST_LATTICE):
-        message = say("{message} in steps of {step:score}", message=message, step=step)
+        found = Message("ties-in-equal-steps", **about, step=float(step))
     elif values[0] >= 0 and lattice_step(values, LEAST_LATTICE, 2):
-        message = say("{message}, square roots of equal steps", message=message)
+        found = Message("ties-in-square-roots", **about)
     elif len(values) < min(_COARSE, len(sample) // 4):
-        advice = say(
-            "quantised scores have few thresholds; give them with more digits. {advice}",
-            advice=advice,
-        )
-        return Finding(
-            "ties",
-            "warning",
-            message,
-            count=int(counts[counts > 1].sum()),
-            places=where,
-            advice=advice,
-        )
-    return Finding(
-        "ties", "note", message, count=int(counts[counts > 1].sum()), places=where, advice=advice
-    )
+        severity, found = "warning", Message("scores-quantised", **about)
+    return Finding("ties", severity, found, int(counts[counts > 1].sum()), where)
 
 
 # Differences of the two directions within this part of the largest score are rounding.
@@ -675,14 +598,6 @@ _SELF_NEAREST, _TELLING_ROWS = 0.95, 12
 
 # Up to this proportion of comparisons that differ from the other direction are an exception.
 _DAMAGED = 0.05
-
-_CUT_OFF_REMEDY = (
-    "scores are cut off there, or failed comparisons have this score: inspect some of them"
-)
-_FAILED_REMEDY = say(
-    "choose how to treat failed comparisons: {arg.nan=reject} (as attempts at an infinite "
-    "distance) or {arg.nan=exclude} (no attempt)"
-)
 
 
 def score_checks(scores: Scores, scanned: DataScan) -> Iterator[Finding]:
@@ -725,33 +640,18 @@ def _failed(scores: Scores, scanned: DataScan) -> Finding:
 def failures(scores: Scores, failed: int, where: Text, infinite: int, nearest: int) -> Finding:
     """Return the finding about numbers of failed and infinite comparisons."""
     if failed:
-        message = say("{failed:count comparisons} failed (NaN)", failed=failed)
-        if scores.nan == "raise":
-            return Finding(
-                "failed", "error", message, count=failed, places=where, advice=_FAILED_REMEDY
-            )
-        meaning = {"reject": "rejected at every threshold", "exclude": "left out"}[scores.nan]
-        message = say("{message}, and are {meaning}", message=message, meaning=meaning)
-        return Finding("failed", "note", message, count=failed, places=where)
+        code = {"reject": "failures-rejected", "exclude": "failures-left-out"}.get(
+            scores.nan, "comparisons-failed"
+        )
+        severity = "error" if scores.nan == "raise" else "note"
+        return Finding("failed", severity, Message(code, comparisons=failed), failed, where)
     if nearest:
-        return Finding(
-            "failed",
-            "warning",
-            say("{nearest:count comparisons} are infinitely near", nearest=nearest),
-            count=nearest,
-            advice="they are accepted at every finite threshold: check that they are meant to be",
-        )
+        found = Message("comparisons-infinitely-near", comparisons=nearest)
+        return Finding("failed", "warning", found, nearest)
     if infinite:
-        return Finding(
-            "failed",
-            "note",
-            say(
-                "{infinite:count comparisons} infinitely far: accepted at no finite threshold",
-                infinite=infinite,
-            ),
-            infinite,
-        )
-    return Finding("failed", "ok", "every comparison has a finite score")
+        found = Message("comparisons-infinitely-far", comparisons=infinite)
+        return Finding("failed", "note", found, infinite)
+    return Finding("failed", "ok", Message("scores-finite"))
 
 
 def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) -> Finding:
@@ -764,21 +664,8 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
     lines = [f"row {i}" for i in seen.rows] + [f"column {j}" for j in seen.columns]
     if lines:
         values = np.unique(np.concatenate([seen.row_values, seen.column_values]))
-        they_hold: Text = say("{lines:count} rows or columns hold", lines=len(lines))
-        if len(lines) == 1:
-            they_hold = f"{lines[0]} holds"
-        return Finding(
-            "sentinels",
-            "error",
-            say(
-                "{they_hold} one value in every comparison: {values}",
-                they_hold=they_hold,
-                values=listed(map(Score, values.tolist())),
-            ),
-            count=len(lines),
-            places=listed(lines),
-            advice=say(scanned.reader.watch.REMEDY),
-        )
+        found = Message("constant-lines", lines=len(lines), values=values[:SHOWN].tolist())
+        return Finding("sentinels", "error", found, len(lines), listed(lines))
     ends, hits = list(seen.ends), list(seen.hits)
     if scattered is not None:
         sampled = sign_of(scores.kind) * scattered
@@ -791,40 +678,36 @@ def _sentinels(scores: Scores, scanned: DataScan, scattered: np.ndarray | None) 
                 hits.append(np.column_stack([watch.sampled[places[:, 0]], places[:, 1]]))
     return end_finding(
         zip(ends, map(len, hits), strict=True),
-        Count(seen.compared, noun="sampled comparisons"),
+        {"sampled comparisons": int(seen.compared)},
         _listed_cells(chain.from_iterable(hits)),
-    ) or Finding(
-        "sentinels", "ok", "no constant row or column, no extreme value that many scores share"
-    )
+    ) or Finding("sentinels", "ok", Message("no-failure-code"))
 
 
-def end_finding(ends: Iterable[tuple[Any, int]], compared: Count, where: Text) -> Finding | None:
-    """Return the finding of values at the ends of the range, with their numbers; else None."""
-    messages, severities, total, remedy = [], [], 0, ""
+def end_finding(
+    ends: Iterable[tuple[Any, int]], compared: Mapping[str, int], where: Text
+) -> Finding | None:
+    """Return the finding of values at the ends of the range, with their numbers; else None.
+
+    `compared` is the number of comparisons by what they are called.
+    """
+    messages, severities, total = [], [], 0
     for end, number in ends:
         messages.append(
-            say(
-                "{number:count} of {compared} have the score {value:score}, {how}",
-                number=number,
-                compared=compared,
+            Message(
+                "shared-end-value",
+                comparisons=int(number),
+                compared=dict(compared),
                 value=float(end.value),
                 how=end.how,
             )
         )
         severities.append(end.severity)
         total += number
-        remedy = end.REMEDY
     if not messages:
         return None
     severity = max(severities, key=SEVERITIES.index)
-    return Finding(
-        "sentinels",
-        severity,
-        Enumeration(messages, ";"),
-        count=total,
-        places=where,
-        advice=_CUT_OFF_REMEDY if severity == "note" else say(remedy),
-    )
+    code = "values-cut-off" if severity == "note" else "values-of-failures"
+    return Finding("sentinels", severity, Message(code, ends=messages), total, where)
 
 
 def mirrored(scanned: DataScan) -> bool:
@@ -854,9 +737,9 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
     both_ways[np.arange(len(gap)), scanned.lines] = False
     number, of = int((gap > 0).sum()), int(both_ways.sum())
     if not of:
-        return Finding("symmetry", "ok", "each pair is compared in one direction")
+        return Finding("symmetry", "ok", Message("one-direction"))
     if not number:
-        return Finding("symmetry", "ok", "both directions of a pair have the same score")
+        return Finding("symmetry", "ok", Message("directions-agree"))
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
     sign = sign_of(scores.kind)
     where = say(
@@ -866,31 +749,12 @@ def _symmetry(scores: Scores, scanned: DataScan) -> Finding:
         forth=float(0.0 + sign * scanned.forth[k, j]),
         back=float(0.0 + sign * scanned.back[k, j]),
     )
-    message = say(
-        "{number:count} of {of:count comparisons} differ from those the other way round",
-        number=number,
-        of=of,
-    )
+    severity, found = "note", Message("directions-differ", comparisons=number, compared=of)
     if gap.max() <= _ROUNDING * scale:
-        message = say("{message}, by rounding alone", message=message)
-        return Finding("symmetry", "note", message, count=number, places=where)
-    if number <= _DAMAGED * of:
-        return Finding(
-            "symmetry",
-            "warning",
-            say("{message}; all others agree", message=message),
-            count=number,
-            places=where,
-            advice="these comparisons may be damaged: make them again",
-        )
-    return Finding(
-        "symmetry",
-        "note",
-        message,
-        count=number,
-        places=where,
-        advice="both directions are attempts, as a comparison that is not symmetric makes them",
-    )
+        found = Message("directions-differ-by-rounding", differences=found)
+    elif number <= _DAMAGED * of:
+        severity, found = "warning", Message("directions-differ-in-few", differences=found)
+    return Finding("symmetry", severity, found, number, where)
 
 
 def _samples(scores: Scores, scanned: DataScan) -> tuple[np.ndarray, np.ndarray]:

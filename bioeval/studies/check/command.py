@@ -53,9 +53,9 @@ class Findings(MoreOutputs):
         lines = []
         for x in self._check.of("warning"):
             if x.check == "labels":
-                texts = (x.sentence, x.places, x.advice)
+                texts = (x.found, x.places, x.advice)
                 found, where, remedy = (written(text, TASK, naming()) for text in texts)
-                lines.append(f"Labels: {found} ({where}); {remedy}")
+                lines.append(f"Labels: {found} ({where}). {remedy}")
         lines.append(message)
         return lines
 
@@ -69,8 +69,9 @@ class Findings(MoreOutputs):
             from bioeval.views import written
 
             for x in self._check.of("error", "warning", "note"):
-                message = written(x.sentence, TASK, naming())
-                findings.append({"check": x.check, "severity": x.severity, "message": message})
+                message = written(x.found, TASK, naming())
+                about = {"check": x.check, "severity": x.severity, "code": x.code}
+                findings.append({**about, "message": message})
         return {"check": findings}
 
 

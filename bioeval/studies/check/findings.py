@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.document import Count, Enumeration, Label, Message, Text, say
+from bioeval.document import Count, Enumeration, Label, Message, Text, remedy_of, say
 from bioeval.scores import NAME_COLUMNS
 from bioeval.views import Shown, written
 
@@ -28,28 +28,38 @@ class Finding:
     check : str
         What was looked at, such as ``"duplicates"``.
     severity : {"ok", "note", "warning", "error"}
-    sentence, message : Text, str
-        What was found.
+    found : Message
+        What was found: its ``code``, which ``bioeval explain-message`` explains, and its
+        ``arguments``.
     count : int
         In how many places; 0 where nothing was found.
-    places, where : Text, str
+    places : Text
         The first places: rows, columns, labels or names.
-    advice, remedy : Text, str
-        What to do; empty where nothing need be done.
+    code, message, where, remedy : str
+        The code of what was found; what was found, the first places, and what to do, as plain text.
+        The last two are empty where there is nothing to say.
     """
 
     check: str
     severity: str
-    sentence: Text
+    found: Message
     count: int = 0
     places: Text = ""
-    advice: Text = ""
-    verdict: Message | None = None  # of the kind: what results say of it
+
+    @property
+    def code(self) -> str:
+        """The code of what was found."""
+        return self.found.code
+
+    @property
+    def advice(self) -> Text:
+        """What to do; empty where nothing need be done."""
+        return "" if self.severity == "ok" else remedy_of(self.found)
 
     @property
     def message(self) -> str:
         """What was found, as plain text."""
-        return written(self.sentence, TASK)
+        return written(self.found, TASK)
 
     @property
     def where(self) -> str:
@@ -63,7 +73,7 @@ class Finding:
 
     def as_record(self) -> dict[str, Any]:
         """Return the finding as plain values."""
-        names = "check", "severity", "message", "count", "where", "remedy"
+        names = "check", "severity", "code", "message", "count", "where", "remedy"
         return {name: getattr(self, name) for name in names}
 
 
@@ -81,6 +91,8 @@ class DataCheck(Shown):
         One for each check, those without a fault included.
     system, fingerprint : str
         The name and the fingerprint of the scores; empty of other data.
+    messages : list of Message
+        What was found, but for what is without a fault; ``be.messages(check)`` has the sentences.
     """
 
     data: str
@@ -103,6 +115,12 @@ class DataCheck(Shown):
     def misleads(self) -> bool:
         """Whether a result of these data would mislead: any finding is an error."""
         return bool(self.of("error"))
+
+    @property
+    def messages(self) -> list[Message]:
+        """What was found, the most serious first, but for what is without a fault."""
+        ordered = sorted(self.findings, key=lambda x: -SEVERITIES.index(x.severity))
+        return [finding.found for finding in ordered if finding.severity != "ok"]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the findings as plain values."""
@@ -142,8 +160,3 @@ def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:
         if column in meta:
             return say("{place:name} ({name:name})", place=place, name=meta[column][place])
     return Label(place)
-
-
-def is_or_are(number: int) -> str:
-    """Return the verb for a number of things."""
-    return "is" if number == 1 else "are"

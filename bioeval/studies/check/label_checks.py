@@ -22,19 +22,17 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
 from bioeval import PairScores, Scores
-from bioeval.base import Argument
-from bioeval.document import Count, Enumeration, Label, Number, Rate, Text, say
+from bioeval.document import Enumeration, Label, Message, Text, say
 from bioeval.results import ComparedPeople, RuleOf
 from bioeval.scores import BlockReader, are_pairs, codes_of, knows_people, plain
 from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.findings import (
     Finding,
-    is_or_are,
     listed,
     place_in_words,
 )
@@ -90,93 +88,52 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     """Return the finding about the number of templates of each subject."""
-    sides = [("", codes_of(scores).gallery)]
+    gallery_sizes = _sizes(codes_of(scores).gallery)
+    size = _templates_of_subjects(gallery_sizes)
     if scores.layout == "probe-against-gallery":
-        sides = [("gallery: ", codes_of(scores).gallery), ("probes: ", codes_of(scores).probe)]
-    messages: list[Text] = []
-    single = 0
-    for side, codes in sides:
-        _, sizes = np.unique(codes, return_counts=True)
-        if not messages:
-            single = int((sizes == 1).sum())
-        spread = say("{number:count templates} each", number=int(sizes[0]))
-        if sizes.min() < sizes.max():
-            spread = say(
-                "{least:count} to {most:count templates} each (median {median})",
-                least=int(sizes.min()),
-                most=int(sizes.max()),
-                median=Number(float(np.median(sizes)), digits=6),
-            )
-        messages.append(
-            say(
-                "{side}{subjects:count subjects} with {spread}",
-                side=side,
-                subjects=len(sizes),
-                spread=spread,
-            )
-        )
-    message: Text = Enumeration(messages, ";")
+        probes = _templates_of_subjects(_sizes(codes_of(scores).probe))
+        size = Message("templates-of-both-sides", gallery=size, probes=probes)
     genuine, impostor = scores._comparisons()
     names = codes_of(scores).values
     if not genuine:
-        why = "every subject has one template"
-        remedy: Text = "give several templates of each subject"
+        found = Message("every-subject-with-one-template", size=size)
         if scores.layout != "all-against-all":
-            why = "no probe's subject is in the gallery"
-            remedy = "check that both sides use the same labels"
-            probe_type, gallery_type = scores.probe_labels.dtype, scores.gallery_labels.dtype
-            if probe_type != gallery_type:
-                remedy = say(
-                    "{remedy}: they are {probe:name} and {gallery:name}",
-                    remedy=remedy,
-                    probe=str(probe_type),
-                    gallery=str(gallery_type),
-                )
-        return Finding(
-            "samples",
-            "error",
-            say(
-                "{message}; {why}: there is no genuine comparison: {frr} is not defined",
-                message=message,
-                why=why,
-            ),
-            count=scores.shape[0],
-            advice=remedy,
-        )
+            found = Message(
+                "no-probe-is-enrolled",
+                size=size,
+                probe=str(scores.probe_labels.dtype),
+                gallery=str(scores.gallery_labels.dtype),
+            )
+        return Finding("samples", "error", found, scores.shape[0])
     if not impostor:
         return Finding(
-            "samples",
-            "error",
-            say(
-                "{message}; there is no impostor comparison: {far} is not defined",
-                message=message,
-            ),
-            count=scores.shape[0],
-            advice="give templates of several subjects",
+            "samples", "error", Message("one-subject-compared", size=size), scores.shape[0]
         )
+    single = int((gallery_sizes == 1).sum())
     if scores.layout == "all-against-all" and single:
         sizes = np.bincount(codes_of(scores).gallery, minlength=len(names))
         return Finding(
             "samples",
             "note",
-            say(
-                "{message}; {single:count subjects} with one template",
-                message=message,
-                single=single,
-            ),
+            Message("subjects-with-one-template", size=size, subjects=single),
             count=single,
             places=listed(Label(repr(plain(x))) for x in names[sizes == 1]),
-            advice="they make impostor comparisons alone, and are left out of closed-set "
-            "identification",
         )
     unenrolled = int((~np.isin(codes_of(scores).probe, codes_of(scores).gallery)).sum())
     if unenrolled:
-        message = say(
-            "{message}; {probes:count probes} of subjects that are not enrolled",
-            message=message,
-            probes=unenrolled,
-        )
-    return Finding("samples", "ok", message)
+        size = Message("probes-not-enrolled", size=size, probes=unenrolled)
+    return Finding("samples", "ok", size)
+
+
+def _sizes(codes: np.ndarray) -> np.ndarray:
+    """Return the number of templates of each subject."""
+    return np.unique(codes, return_counts=True)[1]
+
+
+def _templates_of_subjects(sizes: np.ndarray) -> Message:
+    """Return the message about the number of templates of each subject of a side."""
+    spread = [int(sizes.min()), float(np.median(sizes)), int(sizes.max())]
+    return Message("templates-of-subjects", subjects=len(sizes), templates=spread)
 
 
 def same_labels(scores: Scores) -> bool:
@@ -192,40 +149,21 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
-    message = say(
-        "{layout}, {rows:count} x {columns:count}",
-        layout=scores._layout_in_words.replace("-", " "),
-        rows=m,
-        columns=n,
+    layout = Message(
+        "layout-of-scores", layout=scores._layout_in_words.replace("-", " "), rows=m, columns=n
     )
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
-        nearest = ""
         if self_compared:
-            nearest = ", and each probe is nearest to the template in its own place"
+            found = Message("templates-of-both-sides-equal", layout=layout)
+            return Finding("layout", "warning", found, count=m)
         return Finding(
-            "layout",
-            "warning" if self_compared else "note",
-            say(
-                "{message}; probe and gallery labels are the same list{nearest}",
-                message=message,
-                nearest=nearest,
-            ),
-            count=m,
-            advice=say(
-                "if these are the same templates, leave {arg.gallery_labels} out: else each is "
-                "compared with itself, a genuine attempt that never fails"
-            ),
+            "layout", "note", Message("labels-of-both-sides-equal", layout=layout), count=m
         )
     if sizes.max() == 1 and scores.layout == "probe-against-gallery":
         return Finding(
-            "layout",
-            "note",
-            say("{message}; the gallery has one template of each subject", message=message),
-            count=n,
-            advice="single- and multi-template verification are the same, and so are ranks of "
-            "templates and of subjects",
+            "layout", "note", Message("gallery-of-single-templates", layout=layout), count=n
         )
-    return Finding("layout", "ok", message)
+    return Finding("layout", "ok", layout)
 
 
 def _spelling(label: object) -> str:
@@ -263,14 +201,9 @@ def _labels(scores: Scores) -> Finding:
         return Finding(
             "labels",
             "warning",
-            say(
-                "{variants:count labels} in several spellings, counted as different subjects",
-                variants=len(variants),
-            ),
+            Message("labels-in-several-spellings", labels=len(variants)),
             count=len(variants),
             places=listed(variants),
-            advice="if they are the same people, write their labels alike: their genuine pairs are "
-            "counted as impostors",
         )
     odd, templates = [], 0
     for label, number in zip(codes.values.tolist(), size.tolist(), strict=True):
@@ -281,13 +214,11 @@ def _labels(scores: Scores) -> Finding:
         return Finding(
             "labels",
             "warning",
-            "labels for unknown people are counted as one subject",
+            Message("labels-of-unknown-people"),
             count=templates,
             places=listed(odd),
-            advice="leave these templates out, mask them, or evaluate under a re-identification "
-            "card to remove junk",
         )
-    return Finding("labels", "ok", say("{labels:count distinct labels}", labels=len(present)))
+    return Finding("labels", "ok", Message("labels-distinct", labels=len(present)))
 
 
 def _names(scores: Scores) -> Finding:
@@ -310,32 +241,22 @@ def _names(scores: Scores) -> Finding:
                 return Finding(
                     "names",
                     "warning",
-                    say(
-                        "{values:count} values of {column:name} {are} there more than once",
-                        values=len(repeated),
-                        column=column,
-                        are=is_or_are(len(repeated)),
-                    ),
+                    Message("names-repeated", values=len(repeated), column=column),
                     count=sum(map(len, repeated.values())) - len(repeated),
                     places=listed(where),
-                    advice="leave the repetitions out, unless these are several templates of one "
-                    "file",
                 )
     shared = _on_both_sides(scores)
     if shared:
         return Finding(
             "names",
             "warning",
-            "templates of the same name are on both sides, and are compared",
+            Message("names-on-both-sides"),
             count=len(shared),
             places=listed(Label(repr(name)) for name in shared),
-            advice="take them out of one side: a template that is compared with itself never fails",
         )
-    message: Text = "templates have no names"
-    if looked:
-        columns = listed(map(Label, dict.fromkeys(looked)))
-        message = say("all values of {columns} differ", columns=columns)
-    return Finding("names", "ok", message)
+    if not looked:
+        return Finding("names", "ok", Message("templates-without-names"))
+    return Finding("names", "ok", Message("names-distinct", columns=list(dict.fromkeys(looked))))
 
 
 def _repeated(names: np.ndarray) -> dict[str, list[int]]:
@@ -371,28 +292,14 @@ def _metadata(scores: Scores) -> Finding:
         number = len(np.unique(scores.probe_meta[name].astype(str)))
         if number < 2 or name in scores.exclude or not _share(scores, name):
             continue
-        return Finding(
-            "metadata",
-            "note",
-            say(
-                "templates of {number}; genuine pairs of the same {name} are counted too, and "
-                "flatter the system",
-                number=Count(number, noun=f"{name}s"),
-                name=name,
-            ),
-            count=number,
-            places=name,
-            advice=say(
-                "{exclude} leaves them out{card}",
-                exclude=Argument("exclude", name),
-                card=", or a card of re-identification" if name == "camera" else "",
-            ),
-        )
-    known = list(map(Label, dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])))
-    message: Text = "no metadata"
-    if known:
-        message = say("columns: {columns}", columns=Enumeration(known, ""))
-    return Finding("metadata", "ok", message)
+        found = Message("same-session-genuine", sessions=number)
+        if name == "camera":
+            found = Message("same-camera-genuine", cameras=number)
+        return Finding("metadata", "note", found, count=number, places=name)
+    known = list(dict.fromkeys([*scores.probe_meta, *scores.gallery_meta]))
+    if not known:
+        return Finding("metadata", "ok", Message("no-metadata"))
+    return Finding("metadata", "ok", Message("metadata-columns", columns=known))
 
 
 def _share(scores: Scores, column: str) -> bool:
@@ -410,106 +317,62 @@ def _share(scores: Scores, column: str) -> bool:
 def _pairs(scores: PairScores) -> Finding:
     """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
-    message = say(
-        "{genuine:count genuine pairs}, {impostor:count impostor pairs}",
-        genuine=genuine,
-        impostor=impostor,
-    )
     if not genuine or not impostor:
-        lacking = "impostor" if genuine else "genuine"
-        return Finding(
-            "samples",
-            "error",
-            say(
-                "{message}; a rate of {lacking} attempts is not defined",
-                message=message,
-                lacking=lacking,
-            ),
-            count=scores.shape[0],
-            advice=f"give {lacking} pairs too",
+        found = Message(
+            "pairs-of-one-class",
+            genuine=genuine,
+            impostor=impostor,
+            lacking="impostor" if genuine else "genuine",
         )
-    return Finding("samples", "ok", message)
+        return Finding("samples", "error", found, scores.shape[0])
+    both = Message("pairs-of-both-classes", genuine=genuine, impostor=impostor)
+    return Finding("samples", "ok", both)
 
 
 def _list(scores: Scores) -> Iterator[Finding]:
     """Yield findings about the lines of a list, if its templates have names."""
     if scores._remarks:
-        remarks = Enumeration(scores._remarks, ";")
-        yield Finding("list", "note", remarks, len(scores._remarks))
+        notes = list(scores._remarks)
+        yield Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
     elif are_pairs(scores) and scores._templates is not None:
-        yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
+        yield Finding("list", "ok", Message("pairs-listed-once"))
 
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Return the finding about the number of people that the FAR targets need."""
     subjects = len(scores.subjects) if are_pairs(scores) or knows_people(scores) else 0
     people = ComparedPeople.of_scores(scores)
-    numbers = [Count(impostors, noun="impostor pairs")]
-    if subjects:
-        numbers.insert(0, Count(subjects, noun="subjects"))
-    message = Enumeration(numbers, "")
+    size = {"subjects": subjects} if subjects else {}
+    size["impostor pairs"] = impostors
     short, rough = [], []
-    for far in far_targets:
+    for far in map(float, far_targets):
         if not RuleOf(3).supports(far, impostors, people):
             short.append(far)
         elif not RuleOf(30).supports(far, impostors, people):
             rough.append(far)
-    remedy: Text = "see bioeval sample-size"
+    needs: dict[str, Any] = {}
     if short or rough:
-        rule = RuleOf(3) if short else RuleOf(30)
-        least = min(short or rough)
-        wanted = rule.needed(least, impostors, people)
-        remedy = say(
-            "{far} {least:rate} needs at least {wanted} (rule of {rule}); {remedy}",
-            least=least,
-            wanted=wanted,
-            rule=str(rule),
-            remedy=remedy,
-        )
+        rule, least = RuleOf(3) if short else RuleOf(30), min(short or rough)
+        needed = rule.needed(least, impostors, people)
+        needs = {"least": least, "needed": needed, "rule": int(rule)}
     if short:
-        too_few = say(
-            "{message}: too few for {far} {targets}, even without a {false accept} (rule of 3)",
-            message=message,
-            targets=_rates(short),
-        )
-        return Finding("people", "note", too_few, count=len(short), advice=remedy)
+        found = Message("people-too-few-for-any-error", size=size, targets=short, **needs)
+        return Finding("people", "note", found, count=len(short))
     if 0 < subjects < _FEW:
+        code = "people-no-population-for-far" if rough else "people-no-population"
         return Finding(
-            "people",
-            "note",
-            say(
-                "{message}: fewer than {few:count} people cannot represent a population",
-                message=message,
-                few=_FEW,
-            ),
-            count=subjects,
-            advice=remedy,
+            "people", "note", Message(code, size=size, few=_FEW, **needs), count=subjects
         )
     if rough:
-        expected = say(
-            "{message}: fewer than 30 errors are expected at {far} {targets} (rule of 30)",
-            message=message,
-            targets=_rates(rough),
-        )
-        return Finding("people", "note", expected, count=len(rough), advice=remedy)
+        found = Message("people-too-few-for-30-errors", size=size, targets=rough, **needs)
+        return Finding("people", "note", found, count=len(rough))
     if 0 < subjects < _ROUGH:
-        return Finding(
-            "people",
-            "note",
-            say("{message}: intervals over few people are rough", message=message),
-            count=subjects,
-            advice=remedy,
-        )
+        found = Message("people-few-for-intervals", size=size)
+        return Finding("people", "note", found, count=subjects)
     if not far_targets:
-        return Finding("people", "ok", message)
-    enough = say(
-        "{message}: enough for {far} {targets}", message=message, targets=_rates(far_targets)
-    )
+        return Finding("people", "ok", Message("people-counted", size=size))
+    enough = Message("people-enough", size=size, targets=list(map(float, far_targets)))
     return Finding("people", "ok", enough)
-
-
-def _rates(targets: Sequence[float]) -> Enumeration:
-    return Enumeration(list(map(Rate, targets)), "")
 
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
@@ -568,35 +431,25 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     suspects = suspect_templates(BlockReader(scores), medians)
     number, rows = len(suspects.rows), np.sort(suspects.rows).tolist()
     if not number:
-        message: Text = "no template has scores of its own label and of others"
+        found = Message("labels-not-compared")
         if suspects.judged:
-            message = say(
-                "{judged:count templates} compared: none is much nearer to another subject than "
-                "to its own",
-                judged=suspects.judged,
-            )
-        return Finding("label-errors", "ok", message)
-    least: Literal["", "at least"] = "at least" if number == MOST_NAMED else ""
-    row, are, their = ("row", "is", "its") if number == 1 else ("rows", "are", "their")
+            found = Message("labels-agree", templates=suspects.judged)
+        return Finding("label-errors", "ok", found)
     return Finding(
         "label-errors",
         "warning" if suspects.certain else "note",
-        say(
-            "{templates} {are} much nearer to another label than to {their} own, of "
-            "{judged:count} compared",
-            templates=Count(number, noun="templates", bound=least),
-            are=are,
-            their=their,
-            judged=suspects.judged,
+        Message(
+            "labels-likely-wrong",
+            limit="at least " if number == MOST_NAMED else "",
+            templates=number,
+            compared=suspects.judged,
         ),
         count=number,
         places=say(
             "{row} {places}",
-            row=row,
+            row="row" if number == 1 else "rows",
             places=listed((place_in_words(i, scores.probe_meta) for i in rows), 10),
         ),
-        advice="inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
-        "--worst 20, gives the label that each is nearest to",
     )
 
 

@@ -43,7 +43,7 @@ def _findings(check: DataCheck) -> Table:
         severity: Text = finding.severity
         if severity in SEVERITIES[2:]:
             severity = Strong(severity)
-        lines = [finding.sentence]
+        lines: list[Text] = [finding.found]
         if finding.places:
             lines.append(say("where: {places}", places=finding.places))
         if finding.advice:
@@ -64,8 +64,8 @@ def _in_data(check: DataCheck) -> Table:
     """Return the findings with their parts in columns, for data."""
     rows = []
     for x in _in_order(check):
-        rows.append((x.check, x.severity, x.sentence, Count(x.count), x.places, x.advice))
-    columns = ("check", "severity", "message", "count", "where", "remedy")
+        rows.append((x.check, x.severity, x.code, x.found, Count(x.count), x.places, x.advice))
+    columns = ("check", "severity", "code", "message", "count", "where", "remedy")
     return Table("findings", [Column(name, name) for name in columns], rows, shown=0)
 
 

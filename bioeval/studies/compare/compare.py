@@ -18,6 +18,7 @@ from bioeval.base import (
     Client,
     Name,
     RandomState,
+    enumerated,
     require_choice,
     rows_reported_to,
 )
@@ -336,8 +337,9 @@ def _refuse_unused(
         unused.append("frr_targets")
     if unused:
         raise ProtocolError(
-            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
-            f"comparison of re-identification ({convention}); leave that out, or change the card"
+            enumerated(map(Argument, unused), "and"),
+            f" have no effect in a comparison of re-identification ({convention}); leave that out, "
+            "or change the card",
         )
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError
-from bioeval.base import Argument, Name, received, require_choice, require_number, scalar_registry
+from bioeval.base import (
+    Argument,
+    Name,
+    Words,
+    received,
+    require_choice,
+    require_number,
+    scalar_registry,
+)
 from bioeval.stats import IntervalOptions
 from bioeval.studies.compare.limits import difference_limits
 from bioeval.studies.compare.measures import PairedMeasure
@@ -29,15 +37,17 @@ def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | N
         return None
     if confidence <= 0.5:
         raise DataError(
-            f"{Argument('confidence')} is {confidence:g}; expected more than 0.5 with "
-            f"{Argument('margin')}: its interval has the level 2 * confidence - 1"
+            Argument("confidence"),
+            f" is {confidence:g}; expected more than 0.5 with ",
+            Argument("margin"),
+            ": its interval has the level 2 * confidence - 1",
         )
     if not isinstance(margin, Mapping):
         return _proportion(margin)
     if not margin:
-        raise DataError(f"{Argument('margin')} is empty; expected a number or measures with one")
+        raise DataError(Argument("margin"), " is empty; expected a number or measures with one")
     for name in margin:
-        require_choice(f"a measure of {Argument('margin')}", name, scalar_registry().compared)
+        require_choice(Words("a measure of ", Argument("margin")), name, scalar_registry().compared)
     return {name: _proportion(value) for name, value in margin.items()}
 
 
@@ -45,9 +55,9 @@ def _proportion(value: Any) -> float:
     proportion = require_number("margin", value, above=0.0)
     if proportion >= 1:
         raise DataError(
-            f"{Argument('margin')} is {received(value)}; expected a proportion below 1, such "
-            "as 0.01 for "
-            "1 percentage point"
+            Argument("margin"),
+            f" is {received(value)}; expected a proportion below 1, such as 0.01 for 1 percentage "
+            "point",
         )
     return proportion
 
@@ -81,7 +91,7 @@ def within_margins(
     if isinstance(margin, dict):
         measured = dict.fromkeys(x.scalar.name for x in measures)
         for name in margin:
-            require_choice(f"a measure of {Argument('margin')}", name, measured)
+            require_choice(Words("a measure of ", Argument("margin")), name, measured)
     both_sides = replace(interval, confidence=2 * interval.confidence - 1)
     conclusions = []
     for measure in measures:

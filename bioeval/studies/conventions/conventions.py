@@ -145,8 +145,10 @@ def conventions(
     if published is not None:
         if measure is None:
             raise DataError(
-                f"{Argument('published')} needs {Argument('measure')}: give the "
-                "measure of the published number"
+                Argument("published"),
+                " needs ",
+                Argument("measure"),
+                ": give the measure of the published number",
             )
         goal = Published.parse(published, digits, unit)
     chosen = None
@@ -182,9 +184,9 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
     if not isinstance(measure, str) or stem + equals not in every:
         nearest = nearest_name(stem, " ".join(every).replace("=", "").split())
         raise DataError(
-            f"{Argument('measure')} is {received(measure)}; expected one of "
-            f"{', '.join(every)} with a "
-            f"number after =.{nearest}"
+            Argument("measure"),
+            f" is {received(measure)}; expected one of {', '.join(every)} with a number after "
+            f"=.{nearest}",
         )
     if not equals:
         return every[stem], None
@@ -196,7 +198,7 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
     if stem in ("cms", "cmc"):
         right, expected = value > 0 and value.is_integer(), "a rank, as cmc=1"
     if not right:
-        raise DataError(f"{Argument('measure')} is {received(measure)}; expected {expected}")
+        raise DataError(Argument("measure"), f" is {received(measure)}; expected {expected}")
     return every[stem + equals], value
 
 

@@ -38,9 +38,10 @@ class Published:
             require_choice("unit", unit, get_args(PublishedUnit))
         if isinstance(number, float) and digits is None:
             raise DataError(
-                f"{Argument('published')} is {received(number)} without its printed digits; "
-                "give it as "
-                f'text, "{number}", or give {Argument("digits")}'
+                Argument("published"),
+                f" is {received(number)} without its printed digits; give it as text, "
+                f'"{number}", or give ',
+                Argument("digits"),
             )
         text = number if isinstance(number, str) else repr(number)
         try:
@@ -50,12 +51,12 @@ class Published:
                 raise InvalidOperation
         except InvalidOperation:
             raise DataError(
-                f"{Argument('published')} is {received(number)}; expected a number from 0 to "
-                "1, or a "
-                "percentage from 0 to 100"
+                Argument("published"),
+                f" is {received(number)}; expected a number from 0 to 1, or a percentage from 0 "
+                "to 100",
             ) from None
         if unit == "fraction" and value > 1:
-            raise DataError(f"{Argument('published')} is {text}, above 1; expected a fraction")
+            raise DataError(Argument("published"), f" is {text}, above 1; expected a fraction")
         decimals = max(0, -exponent)
         if digits is not None:
             decimals = require_integer("digits", digits, low=0)
@@ -166,8 +167,8 @@ class Readings:
                 wrong = ["none is given"]
             if wrong:
                 raise CardError(
-                    f"{Argument('cards')}: {', '.join(wrong)}; expected cards with a section "
-                    f"[{self.task}]"
+                    Argument("cards"),
+                    f": {', '.join(wrong)}; expected cards with a section [{self.task}]",
                 )
             for card in self.cards:
                 if why := self._unsuited(card):

@@ -50,6 +50,7 @@ bioeval epsc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
             {"epsc": {}},
         ),
     ),
+    nodes={"alpha": "epc", "omega": "epsc"},
     views=(
         View(("expected performance and",), "epsc_section", several=True),
         View(("expected performance",), "section", several=True),

@@ -101,8 +101,6 @@ def command(
     if steps and (picture or claim):
         raise click.UsageError(f"--{'plot' if picture else 'claim'} is of one row: give --probe N")
     with StudyCommand(data, options) as run:
-        if steps and run.output.page is not None:
-            raise click.UsageError("--report is of one row: give --probe N")
         if picture is not None:
             run.file_to_write(picture)
         from bioeval.studies.explain.explain import explain, step_by_step
@@ -123,9 +121,14 @@ def command(
                 from bioeval.views.plots import save
 
                 save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
-            run.write_page(row, *filter(None, (data, run.reading.get("labels"))))
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
-            document = {"bioeval": __version__, "file": data, **explained.document()}
+            document = {
+                "bioeval": __version__,
+                "file": data,
+                **explained.document(),
+                "messages": run.messages_of(explained),
+            }
             csv = {"list.csv": explained.columns()}
         run.save(document, None, run.table(explained), csv=csv)
+        run.write_page(explained, *filter(None, (data, run.reading.get("labels"))))

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval import DataError, Protocol, ProtocolError, Scores
-from bioeval.base import Argument, larger_is_closer, nearest_name, received, require_integer
+from bioeval.base import (
+    Argument,
+    Part,
+    Words,
+    larger_is_closer,
+    nearest_name,
+    received,
+    require_integer,
+)
 from bioeval.document import Enumeration, Text, rule_in_words, say
 from bioeval.evaluation import EvaluationOptions, Plan, TaskCounts, chosen_threshold, resolve_card
 from bioeval.protocol import for_layout
@@ -392,9 +400,9 @@ class RowExplainer:
         self.ordered = scores.kind == "order"
         if self.ordered and threshold is not None:
             raise ProtocolError(
-                f"{Argument('threshold')} is given, but these scores are only the order within "
-                "each row; leave it out to see what each comparison adds if it is accepted, "
-                "and what if not"
+                Argument("threshold"),
+                " is given, but these scores are only the order within each row; leave it out to "
+                "see what each comparison adds if it is accepted, and what if not",
             )
         self.original = scores
         if self.ordered:  # within one row, an order is a distance
@@ -416,23 +424,23 @@ class RowExplainer:
         elif probe in self.names:
             if self.names.count(probe) > 1:
                 raise DataError(
-                    f"{Argument('probe')} is {received(probe)}, the name of "
-                    f"{self.names.count(probe)} "
-                    "templates; give a position"
+                    Argument("probe"),
+                    f" is {received(probe)}, the name of {self.names.count(probe)} templates; "
+                    "give a position",
                 )
             return self.names.index(probe)
         elif probe.isdecimal() and len(probe) < 19:
             i = int(probe)
         else:
             raise DataError(
-                f"{Argument('probe')} is {received(probe)}; expected a position from 0 to "
-                f"{m - 1}, or the "
-                f"name of a template.{nearest_name(probe, self.names[:10_000])}"
+                Argument("probe"),
+                f" is {received(probe)}; expected a position from 0 to {m - 1}, or the name of a "
+                f"template.{nearest_name(probe, self.names[:10000])}",
             )
         if i >= m:
             raise DataError(
-                f"{Argument('probe')} is {i}; expected a position from 0 to {m - 1}: there are "
-                f"{m} probes"
+                Argument("probe"),
+                f" is {i}; expected a position from 0 to {m - 1}: there are {m} probes",
             )
         return i
 
@@ -503,7 +511,7 @@ class RowExplainer:
         """Take the claimed subject as the scores have it, or refuse scores without claims."""
         if self._verification() is None:
             raise ProtocolError(
-                f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
+                Argument("claim"), f" needs verification, and protocol {self.card.name} has none"
             )
         known = {str(label): label for label in codes_of(self.scores).values.tolist()}
         if knows_people(self.scores) and isinstance(self.claim, str):
@@ -536,8 +544,8 @@ class RowExplainer:
             return self._of_open_set(search.counter, search.options, rule.name)
         if threshold is not None:
             raise ProtocolError(
-                f"protocol {self.card.name} has no task with a threshold; leave out "
-                f"{Argument('threshold')}"
+                f"protocol {self.card.name} has no task with a threshold; leave out ",
+                Argument("threshold"),
             )
         return None, ""
 
@@ -547,8 +555,9 @@ class RowExplainer:
         """Return the EER threshold of open-set identification, as a distance."""
         if rule != "eer":
             raise ProtocolError(
-                f"protocol {self.card.name} has no verification for a rule to choose on; give "
-                f"{Argument('threshold')} as a number, or eer"
+                f"protocol {self.card.name} has no verification for a rule to choose on; give ",
+                Argument("threshold"),
+                " as a number, or eer",
             )
         (tally,) = count_together(self.plan.reader, [counter])
         scalars = TaskCounts(tally, options).scalars("open_set").variables
@@ -561,17 +570,19 @@ class RowExplainer:
 
 def _require_explainable(card: Protocol) -> None:
     """Raise :class:`ProtocolError` where the rates of a card are not sums over rows."""
-    why = ""
+    why: Part = ""
     if card.has_folds:
         usual = for_layout(card.layout).name
-        why = (
-            f"has folds with different thresholds and templates; explain the row under {usual}, "
-            f"with {Argument('threshold')} as a number"
+        why = Words(
+            "has folds with different thresholds and templates; explain the row under "
+            f"{usual}, with ",
+            Argument("threshold"),
+            " as a number",
         )
     elif card.verification is not None and card.verification.attempts is not None:
         why = "joins several probes to one attempt (verification.attempts): it has no single row"
     if why:
-        raise ProtocolError(f"protocol {card.name} {why}")
+        raise ProtocolError(f"protocol {card.name} ", why)
 
 
 #: Step by step, more rows or comparisons are refused, being too long to read.
@@ -695,8 +706,9 @@ def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
     if isinstance(probe, int | np.integer) and 0 <= probe < len(attacks[0]):
         if attacks[0][probe]:
             raise DataError(
-                f"{Argument('probe')} is {probe}, an attack presentation (column 'attack'); "
-                "be.vulnerability (bioeval vulnerability) counts it"
+                Argument("probe"),
+                f" is {probe}, an attack presentation (column 'attack'); be.vulnerability "
+                "(bioeval vulnerability) counts it",
             )
         probe = int((~attacks[0][:probe]).sum())
     return kept, probe

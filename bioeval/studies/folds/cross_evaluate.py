@@ -289,7 +289,7 @@ def cross_evaluate(
     if attack is not None:
         require_attacks(options)
         if estimator is not None:
-            raise ProtocolError(f"{Argument('attack')} is for scores, not with estimator=")
+            raise ProtocolError(Argument("attack"), " is for scores, not with estimator=")
         attacks, splitter = attacked_scores(_as_scores(data, y, meta), attack, splitter)
         data, options = attacks.bona_fide, replace(options, attacks=attacks)
     resampling = None
@@ -304,9 +304,9 @@ def cross_evaluate(
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
     if assure is not None:
         raise ProtocolError(
-            f"{Argument('assure')} is for scores that do not depend on the training part; with "
-            "estimator= they were fitted to the people of that part, and the FAR of other "
-            "people is another"
+            Argument("assure"),
+            " is for scores that do not depend on the training part; with estimator= they were "
+            "fitted to the people of that part, and the FAR of other people is another",
         )
     transforms = transforms_scores(estimator)
     if transforms:
@@ -545,17 +545,22 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
     if options.task != "closed_set" and options.rule.name == "none":
         if options.far_targets is None or options.resamples:
             raise ProtocolError(
-                "without a threshold there are only the operating points of each test part: give "
-                f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
+                "without a threshold there are only the operating points of each test part: give ",
+                Argument("far_targets"),
+                ", and ",
+                Argument("interval", "quantile"),
             )
         return
     needs = options.task != "closed_set" and options.rule.name != "fixed"
     if needs and isinstance(splitter, partition.Experiment) and not splitter.chooses:
         raise ProtocolError(
-            f"the threshold is to be that of {options.rule.words}, but the experiment has neither "
-            f"{Argument('train')} nor {Argument('validation')} to choose it on; give one of them, "
-            f"such as {Argument('train', 0.5)}, or a threshold that is fixed; a card with "
-            'rule = "none" chooses none'
+            f"the threshold is to be that of {options.rule.words}, but the experiment has neither ",
+            Argument("train"),
+            " nor ",
+            Argument("validation"),
+            " to choose it on; give one of them, such as ",
+            Argument("train", 0.5),
+            ', or a threshold that is fixed; a card with rule = "none" chooses none',
         )
 
 
@@ -566,8 +571,9 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
         if estimator is None:
             evaluated = f"{options.task_name} in folds"
         raise ProtocolError(
-            f"{Argument('interval', options.interval)} in folds is for verification of scores; "
-            f"for {evaluated} give {Argument('interval', 'nadeau-bengio')}"
+            Argument("interval", options.interval),
+            f" in folds is for verification of scores; for {evaluated} give ",
+            Argument("interval", "nadeau-bengio"),
         )
     if isinstance(data, Scores):
         SubjectAttempts.require_people(data, options.interval)
@@ -666,8 +672,9 @@ def evaluate_folds(
     attacked, scores = scores._attacked, compared(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
-            f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
-            "it out, or take a card without folds"
+            Argument("attempts"),
+            " does not apply in folds, for folds divide probes; leave it out, or take a card "
+            "without folds",
         )
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
@@ -677,8 +684,9 @@ def evaluate_folds(
     assurance = Assurance.parse(decision.assure, decision.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(
-            f"{Argument('assure')} is for the FAR of verification, and protocol {card.name} has "
-            "no verification; leave it out"
+            Argument("assure"),
+            f" is for the FAR of verification, and protocol {card.name} has no verification; "
+            "leave it out",
         )
     make = partial(
         FoldOptions,

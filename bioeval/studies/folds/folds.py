@@ -85,9 +85,10 @@ def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
     """Raise unless the folds of a list of pairs are given, for its attacks as well."""
     if not isinstance(splitter, partition.PredefinedPairFolds):
         raise ProtocolError(
-            f"{Argument('attack')} in folds of a list of pairs needs the fold of each attack; give "
-            'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
-            "target for each attack"
+            Argument("attack"),
+            " in folds of a list of pairs needs the fold of each attack; give PredefinedPairFolds "
+            '(in a card [partition] by = "given-folds"), or a matrix with a target for each '
+            "attack",
         )
     attacks: Any = parts.attacks
     bona_fide: Any = parts.bona_fide
@@ -109,14 +110,16 @@ def require_attacks(options: FoldOptions) -> None:
     """Raise :class:`ProtocolError` for options that attacks in folds do not have."""
     if options.task != "verification":
         raise ProtocolError(
-            f"{Argument('attack')} is for verification; the task is {options.task_name}"
+            Argument("attack"), f" is for verification; the task is {options.task_name}"
         )
     if options.claims is not None:
-        raise ProtocolError(f"{Argument('attack')} does not go with drawn claims")
+        raise ProtocolError(Argument("attack"), " does not go with drawn claims")
     if options.resamples:
         raise ProtocolError(
-            f"{Argument('interval', options.interval)} has no limits of attack rates in folds; "
-            f"expected {Argument('interval', 'nadeau-bengio')} or 'quantile'"
+            Argument("interval", options.interval),
+            " has no limits of attack rates in folds; expected ",
+            Argument("interval", "nadeau-bengio"),
+            " or 'quantile'",
         )
 
 

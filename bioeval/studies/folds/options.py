@@ -86,9 +86,10 @@ class FoldOptions:
         """Raise for options that do not go together."""
         if str(self.task).lower() in ("reid", "re-identification", "gom"):
             raise ProtocolError(
-                f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
-                'training part: be.summaries(scores, splitter, "market1501") evaluates it in each '
-                "partition, and be.show its mean and standard deviation"
+                Argument("task"),
+                f" is {self.task!r}; re-identification has no threshold of a training part: "
+                'be.summaries(scores, splitter, "market1501") evaluates it in each partition, '
+                "and be.show its mean and standard deviation",
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         Claim(self.templates, self.fusion)
@@ -97,7 +98,7 @@ class FoldOptions:
         require_choice("interval", self.interval, INTERVALS)
         if len(self.frr_targets) and self.task != "verification":
             raise ProtocolError(
-                f"{Argument('frr_targets')} applies to verification only; the task is {self.task}"
+                Argument("frr_targets"), f" applies to verification only; the task is {self.task}"
             )
         if self.assurance is not None:
             self._check_assurance()
@@ -105,13 +106,15 @@ class FoldOptions:
             return
         if not isinstance(self.claims, partition.ClaimSampler):
             raise DataError(
-                f"{Argument('claims')} is {type(self.claims).__name__}; expected a "
-                "ClaimSampler, to draw claims for each part"
+                Argument("claims"),
+                f" is {type(self.claims).__name__}; expected a ClaimSampler, to draw claims for "
+                "each part",
             )
         if self.resamples:
             raise ProtocolError(
-                f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
-                f"not of drawn claims; give {Argument('interval', 'quantile')}"
+                Argument("interval", self.interval),
+                " resamples the subjects of all comparisons, not of drawn claims; give ",
+                Argument("interval", "quantile"),
             )
 
     def search(self) -> OpenSet:
@@ -146,14 +149,14 @@ class FoldOptions:
         """Raise unless a FAR of all comparisons is assured."""
         if self.task != "verification":
             raise ProtocolError(
-                f"{Argument('assure')} is for the FAR of verification; the task is "
-                f"{self.task}: the people enrolled in a part decide over all its searches at "
-                "once"
+                Argument("assure"),
+                f" is for the FAR of verification; the task is {self.task}: the people enrolled "
+                "in a part decide over all its searches at once",
             )
         if self.claims is not None:
             raise ProtocolError(
-                f"{Argument('assure')} is for the FAR of all comparisons, not of drawn claims; "
-                "leave one of them out"
+                Argument("assure"),
+                " is for the FAR of all comparisons, not of drawn claims; leave one of them out",
             )
 
     @property

@@ -488,7 +488,7 @@ def _all_alike(column: np.ndarray) -> bool:
 
 def splitter_attrs(splitter: Any) -> dict[str, Any]:
     """Return the attributes of a splitter: its text, its class, and its seed if it is a number."""
-    attrs = {"splitter": repr(splitter), "splitter_class": type(splitter).__name__}
+    attrs: dict[str, Any] = {"splitter": repr(splitter), "splitter_class": type(splitter).__name__}
     seed = getattr(splitter, "random_state", None)
     if isinstance(seed, int | np.integer):
         attrs["splitter_seed"] = int(seed)

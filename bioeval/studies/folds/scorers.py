@@ -151,9 +151,11 @@ def _value_of(measure: OwnMeasure, scores: Scores, templates: str) -> float:
     cells, most = int(np.prod(scores.shape)), at_most(MOST_HELD, 8)
     if cells > most:
         raise DataError(
-            f"a function as {Argument('measure')} takes all scores at once: {cells:,} comparisons, "
-            f"{in_words(8 * cells)}; at most {most:,} are held. Select fewer templates, or take a "
-            f"measure that is counted in blocks: {', '.join(MEASURES)}"
+            "a function as ",
+            Argument("measure"),
+            f" takes all scores at once: {cells:,} comparisons, {in_words(8 * cells)}; at most "
+            f"{most:,} are held. Select fewer templates, or take a measure that is counted in "
+            f"blocks: {', '.join(MEASURES)}",
         )
     reader = BlockReader(scores)
     counter = VerificationCounter(reader, templates=templates)
@@ -172,8 +174,9 @@ def _value_of(measure: OwnMeasure, scores: Scores, templates: str) -> float:
         number = value
     if not isinstance(number, numbers.Real):
         raise DataError(
-            f"the function given as {Argument('measure')} returned {type(value).__name__}; "
-            "expected a number"
+            "the function given as ",
+            Argument("measure"),
+            f" returned {type(value).__name__}; expected a number",
         )
     return float(number)
 
@@ -269,8 +272,8 @@ def make_scorer(
         require_choice("measure", measure, MEASURES)
         if larger_is_better is not None:
             raise DataError(
-                f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
-                "better is known"
+                Argument("larger_is_better"),
+                f" is for a function; whether a larger {measure} is better is known",
             )
     require_choice("templates", templates, Templates)
     kind = kind_of_metric(metric, kind)

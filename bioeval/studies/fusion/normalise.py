@@ -182,9 +182,11 @@ class CohortSide(NamedTuple):
             i, j = np.argwhere(failed)[0]
             raise DataError(
                 f"{self.input_name} holds NaN, first at row {row + int(i)}, column "
-                f"{int(columns[j])}; "
-                f"choose how to treat failed comparisons: with {Argument('nan', 'reject')} or "
-                f"{Argument('nan', 'exclude')} it is left out of mean and standard deviation"
+                f"{int(columns[j])}; choose how to treat failed comparisons: with ",
+                Argument("nan", "reject"),
+                " or ",
+                Argument("nan", "exclude"),
+                " it is left out of mean and standard deviation",
             )
 
 
@@ -260,9 +262,12 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
         if (value is not None) != (method == needs):
             presence = "is missing" if value is None else "is given"
             raise DataError(
-                f"{Argument(name)} {presence}, and {Argument('method')} is {received(method)}; "
-                "expected it "
-                f"with {Argument('method', needs)}, and only with it"
+                Argument(name),
+                f" {presence}, and ",
+                Argument("method"),
+                f" is {received(method)}; expected it with ",
+                Argument("method", needs),
+                ", and only with it",
             )
 
 
@@ -270,7 +275,9 @@ def _side(scores: Scores, role: str, cohort: Scores | None, method: str) -> Coho
     """Return the cohort scores of one side of the data, on whichever side of their matrix it is."""
     input_name = f"{role}_cohort"
     if cohort is None:
-        raise DataError(f"{Argument(input_name)} is missing; {Argument('method', method)} needs it")
+        raise DataError(
+            Argument(input_name), " is missing; ", Argument("method", method), " needs it"
+        )
     wanted = scores.gallery_labels if role == "gallery" else scores.probe_labels
     side = _oriented(input_name, cohort, wanted, f"the {role} templates of the scores")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}

@@ -61,9 +61,8 @@ def check_sizes(sizes: Any, unit: str) -> np.ndarray:
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
         raise DataError(
-            f"{Argument('sizes')} is {received(sizes)}; expected increasing whole numbers of "
-            f"{unit} from "
-            "1 up"
+            Argument("sizes"),
+            f" is {received(sizes)}; expected increasing whole numbers of {unit} from 1 up",
         )
     return array.astype(np.int64)
 
@@ -82,10 +81,14 @@ def refuse_interval(interval: str | None) -> None:
     """Raise if an interval is requested for drawn galleries."""
     if interval is not None:
         raise DataError(
-            f"{Argument('interval')} is {received(interval)}, but intervals are of the whole "
-            "gallery; give "
-            f"{Argument('gallery', 'all')}, or leave {Argument('interval')} out: "
-            f"{Argument('sampling', 100)} shows the spread between galleries"
+            Argument("interval"),
+            f" is {received(interval)}, but intervals are of the whole gallery; give ",
+            Argument("gallery", "all"),
+            ", or leave ",
+            Argument("interval"),
+            " out: ",
+            Argument("sampling", 100),
+            " shows the spread between galleries",
         )
 
 
@@ -96,7 +99,7 @@ def _whole(name: str, value: Any, expected: str) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise DataError(f"{Argument(name)} is {received(value)}; expected {expected} (at least 1)")
+        raise DataError(Argument(name), f" is {received(value)}; expected {expected} (at least 1)")
     return min(int(number), int(np.iinfo(np.int64).max))
 
 
@@ -109,14 +112,16 @@ def require_drawable(scores: Scores, drawn: Drawn, search: Search) -> None:
     require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")
     if drawn.size > 1 and search.rank_unit != "subject":
         raise DataError(
-            f"gallery={drawn.size} with ranks among templates: templates of one subject are "
-            f"not drawn independently of each other. Give {Argument('rank_unit', 'subject')} "
-            "to rank each subject once, by its nearest drawn template"
+            f"gallery={drawn.size} with ranks among templates: templates of one subject are not "
+            "drawn independently of each other. Give ",
+            Argument("rank_unit", "subject"),
+            " to rank each subject once, by its nearest drawn template",
         )
     if search.rank_unit == "subject" and search.fusion != "min":
         raise DataError(
             f"gallery={drawn.gallery!r} with fusion={search.fusion!r}: only the nearest of the "
-            f"drawn templates has a known distribution. Give {Argument('fusion', 'min')}"
+            "drawn templates has a known distribution. Give ",
+            Argument("fusion", "min"),
         )
     if scores.layout == "pairs":
         raise ProtocolError("fixed pairs have no gallery to draw from")

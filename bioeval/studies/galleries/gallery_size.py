@@ -316,12 +316,12 @@ def gallery_size(
     shares = np.atleast_1d(require_numbers("unenrolled_shares", unenrolled_shares))
     if not ((shares >= 0) & (shares <= 1)).all():
         raise DataError(
-            f"{Argument('unenrolled_shares')} is {received(unenrolled_shares)}; expected "
-            "numbers in [0, 1]"
+            Argument("unenrolled_shares"),
+            f" is {received(unenrolled_shares)}; expected numbers in [0, 1]",
         )
     if shares.ndim > 1:
         raise DataError(
-            f"{Argument('unenrolled_shares')} is {received(unenrolled_shares)}; expected a list"
+            Argument("unenrolled_shares"), f" is {received(unenrolled_shares)}; expected a list"
         )
     check_max_rank(max_rank, scores.shape[-1])
     require_subjects(scores, "a gallery of fewer subjects")

@@ -179,9 +179,9 @@ class _Request:
         if method == "kth" and order > size:
             are = "are" if size > 1 else "is"
             raise DataError(
-                f"{Argument('fusion')} is {self.fusion!r}, but {counted(size, 'templates')} of "
-                f"each subject {are} enrolled; expected kth:{size} or "
-                "less, or more templates"
+                Argument("fusion"),
+                f" is {self.fusion!r}, but {counted(size, 'templates')} of each subject {are} "
+                f"enrolled; expected kth:{size} or less, or more templates",
             )
         by_row = ranking.get("ties") == "stable"
         draws = self.drawn.repeats
@@ -360,8 +360,9 @@ def _sizes(sizes: Any, counts: np.ndarray, name: str = "sizes") -> list[int]:
     most = int(counts.max())
     if array[-1] > most:
         raise DataError(
-            f"{Argument(name)} has {array[-1]}, but no subject has more than "
-            f"{counted(most, 'templates')} in the gallery; expected at most {most}"
+            Argument(name),
+            f" has {array[-1]}, but no subject has more than {counted(most, 'templates')} in the "
+            f"gallery; expected at most {most}",
         )
     return array.tolist()
 
@@ -370,8 +371,8 @@ def _rule(threshold: Any) -> Rule:
     rule = Rule.parse(threshold)
     if rule.name not in ("eer", "far", "fixed"):
         raise DataError(
-            f"{Argument('threshold')} is {received(threshold)}; expected a number, 'eer' or "
-            "('far', x)"
+            Argument("threshold"),
+            f" is {received(threshold)}; expected a number, 'eer' or ('far', x)",
         )
     return rule
 
@@ -504,20 +505,28 @@ def drawn_verification(
     Claim(templates, fusion)
     if templates == "single":
         raise DataError(
-            f"{Argument('gallery')} is {received(gallery)}, but single templates are attempts by "
-            f"themselves, however many are enrolled; give {Argument('templates', 'multi')}"
+            Argument("gallery"),
+            f" is {received(gallery)}, but single templates are attempts by themselves, however "
+            "many are enrolled; give ",
+            Argument("templates", "multi"),
         )
     refuse_interval(unsupported["interval"])
     if unsupported["frr_targets"] is not None:
         raise ProtocolError(
-            f"{Argument('frr_targets')} and {Argument('gallery')} are both given, but mean curves "
-            "over drawn galleries have no FAR at a FRR; give one of them"
+            Argument("frr_targets"),
+            " and ",
+            Argument("gallery"),
+            " are both given, but mean curves over drawn galleries have no FAR at a FRR; give one "
+            "of them",
         )
     for name in ("claims", "attempts"):
         if unsupported[name] is not None:
             raise ProtocolError(
-                f"{Argument(name)} and {Argument('gallery')} are both given, but galleries are "
-                "drawn for all claims of single probes; give one of them"
+                Argument(name),
+                " and ",
+                Argument("gallery"),
+                " are both given, but galleries are drawn for all claims of single probes; give "
+                "one of them",
             )
     reader = BlockReader(scores)
     request = _Request.parse(reader, fusion, drawn)

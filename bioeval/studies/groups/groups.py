@@ -256,7 +256,7 @@ def _require_default(task: str, *options: tuple[str, Any, str]) -> None:
     for name, value, default in options:
         if require_text(name, value) != default:
             argument = Argument(name, value)
-            raise DataError(f"{argument} does not apply to the task {task}; leave it out")
+            raise DataError(argument, f" does not apply to the task {task}; leave it out")
 
 
 def _about(group: Any, rule: Rule) -> dict[str, str]:
@@ -286,14 +286,15 @@ def _groups_of_subjects(
 
     `subject` has the subject's code of each template of either side, `names` are those of codes.
     """
-    codes = Codes(probe, gallery, str(Argument("group")))
+    codes = Codes(probe, gallery, Argument("group"))
     labels, order = _sorted(codes.values[np.union1d(codes.probe, codes.gallery)])
     place = np.full(len(codes.values), -1, dtype=np.int64)
     place[np.union1d(codes.probe, codes.gallery)[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
-            f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
-            "group is of many subjects"
+            Argument("group"),
+            f" has {len(labels):,} groups; expected at most {MOST_GROUPS}: a group is of many "
+            "subjects",
         )
     of_template = place[np.concatenate([codes.probe, codes.gallery])]
     group = np.full(len(names), -1, dtype=np.int64)
@@ -305,9 +306,9 @@ def _groups_of_subjects(
         several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
         more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
         raise DataError(
-            f"{Argument('group')}: subject {first!r} is in the groups "
-            f"{', '.join(map(repr, several))}{more}; expected one group for all templates of a "
-            "subject"
+            Argument("group"),
+            f": subject {first!r} is in the groups {', '.join(map(repr, several))}{more}; "
+            "expected one group for all templates of a subject",
         )
     return labels, group
 
@@ -362,8 +363,8 @@ def searches_by_group(
     """
     if rule.name not in ("eer", "far", "fixed"):
         raise DataError(
-            f"{Argument('threshold', str(rule))} of open-set identification; expected a number, "
-            '"eer" or ("far", x)'
+            Argument("threshold", str(rule)),
+            ' of open-set identification; expected a number, "eer" or ("far", x)',
         )
     sought = targets.tolist()
     if rule.name == "far":
@@ -384,8 +385,8 @@ def searches_by_group(
         at = float(chosen)
         if np.isnan(at):
             raise ProtocolError(
-                f"{Argument('threshold', str(rule))} chooses no threshold on these searches; give "
-                "a number"
+                Argument("threshold", str(rule)),
+                " chooses no threshold on these searches; give a number",
             )
         whole = open_set(scores, **plain, thresholds=[at])
     # All probes together decide who plays the impostor, not those of one group.

@@ -24,6 +24,7 @@ from bioeval.document import (
     Probability,
     Rate,
     ResultsBySystem,
+    Score,
     Section,
     Table,
     Text,
@@ -67,6 +68,7 @@ def section(results: ResultsBySystem) -> Section:
         title,
         (
             data_facts(results, Fact("Threshold", _threshold(ds), "threshold")),
+            *_answer(ds),
             _rates(ds),
             *([] if searches else _pairs_of_groups(ds)),
             *_at_own_thresholds(ds),
@@ -91,13 +93,40 @@ def _names(ds: xr.Dataset) -> list[Label]:
     return [Label(name) for name in ds["group"].values.tolist()]
 
 
+def _at(ds: xr.Dataset) -> Score:
+    """Return the threshold of all groups, as people may copy it."""
+    return threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+
+
 def _threshold(ds: xr.Dataset) -> Text:
     """Return the threshold of all groups, and the rule that chose it."""
-    at = threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+    at = _at(ds)
     if ds.attrs["chosen_on"] == "given":
-        return say("{threshold}", threshold=at)
+        return at
     rule = rule_in_words(Rule.written(str(ds.attrs["threshold_rule"])))
     return say("{threshold}, {rule} of all groups", threshold=at, rule=rule)
+
+
+def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
+    """Yield the smallest and the largest FRR of a group; nothing where none has one."""
+    rates = ds["frr"].values
+    known = np.flatnonzero(~np.isnan(rates))
+    if len(known) < 2:
+        return
+    least, most = (int(known[place(rates[known])]) for place in (np.argmin, np.argmax))
+    names = _names(ds)
+    yield Paragraph(
+        say(
+            "At the threshold {threshold}, the same for all groups, genuine attempts are "
+            "rejected in {least} (group {first}) to {most} (group {last}).",
+            threshold=_at(ds),
+            least=Rate(float(rates[least])),
+            most=Rate(float(rates[most])),
+            first=names[least],
+            last=names[most],
+        ),
+        "answer",
+    )
 
 
 def _rate(ds: xr.Dataset, name: str, *place: int) -> Rate:

@@ -479,16 +479,19 @@ def _require_gom(options: GomOptions, scale: bool | tuple[float, float]) -> None
     """Raise :class:`ProtocolError` for what top-K lists do not determine."""
     if scale is True:
         raise ProtocolError(
-            "top-K lists do not have the largest distance, needed to normalise; give "
-            f"{Argument('normalize')} = (low, high), the smallest and the largest distance of "
-            "the whole. False takes distances as they are (in a card, "
-            'distances = "as-given")'
+            "top-K lists do not have the largest distance, needed to normalise; give ",
+            Argument("normalize"),
+            " = (low, high), the smallest and the largest distance of the whole. False takes "
+            'distances as they are (in a card, distances = "as-given")',
         )
     for name, word in (("variant", "paper"), ("ties", "stable")):
         if (value := getattr(options, name)) != word:
             raise ProtocolError(
-                f"top-K lists do not determine GOM with {Argument(name, value)}; give "
-                f"{Argument(name, word)}, or a matrix of scores"
+                "top-K lists do not determine GOM with ",
+                Argument(name, value),
+                "; give ",
+                Argument(name, word),
+                ", or a matrix of scores",
             )
 
 
@@ -589,9 +592,10 @@ class _RetrievedLists:
         least, most = finite.min(initial=np.inf), finite.max(initial=-np.inf)
         if least < ends[0] or most > ends[1]:
             raise DataError(
-                f"{Argument('normalize')} is ({ends[0]:g}, {ends[1]:g}), but the listed distances "
-                f"reach from {float(least)!r} to {float(most)!r}; give the smallest and the "
-                "largest of the whole"
+                Argument("normalize"),
+                f" is ({ends[0]:g}, {ends[1]:g}), but the listed distances reach from "
+                f"{float(least)!r} to {float(most)!r}; give the smallest and the largest of the "
+                "whole",
             )
 
     @property

@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from bioeval import DataError, TopKScores
-from bioeval.base import Argument
+from bioeval.base import (
+    Argument,
+    Words,
+)
 from bioeval.scores import Format, ReadOptions, matrix_advice, read_side, read_text
 
 
@@ -89,7 +92,7 @@ FORMAT = Format(
         and file.options.probe_labels is not None
         and file.options.gallery_labels is not None
     ),
-    needs=f"top-K lists need {Argument('probe_labels')} and {Argument('gallery_labels')}",
+    needs=Words("top-K lists need ", Argument("probe_labels"), " and ", Argument("gallery_labels")),
     read=_read,
     options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),
 )

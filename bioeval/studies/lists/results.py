@@ -466,8 +466,8 @@ def _rank(name: str, requested: int | None, reach: int | None, depth: int) -> in
     rank = require_integer(name, requested, low=1)
     if reach is not None and rank > reach:
         raise ProtocolError(
-            f"{Argument(name)} is {rank}, but a list covers only {reach} ranks (of its {depth} "
-            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
-            "scores"
+            Argument(name),
+            f" is {rank}, but a list covers only {reach} ranks (of its {depth} places, less those "
+            f"removed); expected at most {reach}, longer lists, or a matrix of scores",
         )
     return rank

@@ -85,6 +85,7 @@ from bioeval.views import (
     Lines,
     about,
     alarms_of,
+    datasets,
     details_of_task,
     is_identification,
     optimistic,
@@ -142,7 +143,7 @@ def digest(file: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True)
 class Told:
-    """A result that is no dataset, with what is said of it."""
+    """A result that is no dataset, or has one of many partitions, with what is said of it."""
 
     name: str  # under which it was given
     result: Any
@@ -164,6 +165,8 @@ class Told:
 def apart(results: Any, name: str = "") -> tuple[Any, list[Told]]:
     """Return results without those that are no datasets (None if nothing is left), and these."""
     if isinstance(results, xr.Dataset | xr.DataTree):
+        if any("partition" in dataset.dims for _, dataset in datasets(results)):  # summaries
+            return None, [Told(name, results, section) for section in _sections_of(results)]
         return results, []
     if isinstance(results, list | tuple):
         pairs = [apart(result, name) for result in results]

@@ -679,8 +679,8 @@ def _choose(leader: LivePart) -> Chosen:
         return Chosen(_row_of(leader, exact), None, exact, why=why)
     if "tau_max" in dataset and np.isfinite(float(dataset["tau_max"])):
         exact = float(dataset["tau_max"])
-        rule = "the threshold of the largest mReP"
-        return Chosen(_row_of(leader, exact), None, exact, rule, given=True)
+        largest = "the threshold of the largest mReP"
+        return Chosen(_row_of(leader, exact), None, exact, largest, given=True)
     middle = float(leader.thresholds[len(leader.thresholds) // 2])
     return Chosen(middle, None, np.nan)
 

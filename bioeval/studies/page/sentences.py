@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from bioeval.document import (
     Text,
     cell_of_scalar,
     label_of,
+    rule_of,
     say,
     threshold_to_install,
     walk,
@@ -127,7 +128,9 @@ def _of_moving(parts: list[PageItem], state: LiveState) -> Iterator[Text]:
         yield _rates(at)
         if state.leader is not None and at.part.system == state.leader.part.system:
             yield _opened(state, str(at.part.dataset.attrs.get("chosen_on", "")))
-        if not any(map(_is_on_new_people, parts)):
+        on_new_people = list(filter(_is_on_new_people, parts))
+        yield from filter(None, map(_of_new_people, on_new_people))
+        if not on_new_people:
             yield _NOT_ON_NEW_PEOPLE
     elif at.live.by_rank:
         yield from _ranks(at)
@@ -232,7 +235,47 @@ def _score(value: float, part: PageItem) -> Score:
 
 def _is_on_new_people(study: PageItem) -> bool:
     """Whether a result has the rates of thresholds that were chosen on other people."""
-    return "far_mean" in study.dataset and "frr_mean" in study.dataset
+    ds = study.dataset
+    means = [ds[name].ndim for name in ("far_mean", "frr_mean") if name in ds]
+    return means == [0, 0] and "threshold_rule" in ds.attrs
+
+
+def _of_new_people(study: PageItem) -> Text:
+    """Return the sentence on the rates of thresholds that were chosen on other people, if any."""
+    ds = study.dataset
+    far, frr = _mean(study, "far"), _mean(study, "frr")
+    if far is None or frr is None:
+        return ""
+    level: Text = ""
+    if far.interval or frr.interval:
+        confidence = float(ds.attrs.get("confidence", 0.95))
+        level = say(" In square brackets: {level:rate} intervals over folds.", level=confidence)
+    return say(
+        "On {people}, {far} of impostor attempts are accepted{missed}, and {frr} of genuine "
+        "attempts are rejected{missed_too}: by {rule}, chosen on other {others} in {divisions} "
+        "into {folds}.{level}",
+        people=f"new {_divided(ds)}",
+        others=_divided(ds),
+        far=replace(far, flagged=False),
+        frr=replace(frr, flagged=False),
+        missed=_missed(far),
+        missed_too=_missed(frr),
+        rule=rule_of(ds.attrs),
+        divisions=Count(ds.sizes.get("repeat", 1), noun="divisions"),
+        folds=Count(ds.sizes.get("fold", 1), noun="folds"),
+        level=level,
+    )
+
+
+def _divided(ds: xr.Dataset) -> str:
+    """Return what the folds divide, in the plural."""
+    divided = str(ds.attrs.get("divided", ds.attrs.get("sizes_are_of", "subjects")))
+    return "people" if divided == "subjects" else divided
+
+
+def _missed(mean: Rate) -> Text:
+    """Return that a mean is clearly above the target of its rate; empty where it is not."""
+    return ", more than the threshold was chosen for" if mean.flagged else ""
 
 
 def _searched(rows: list[LiveRow]) -> str:
@@ -417,6 +460,7 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Te
             "Whether these systems differ was not tested here: bioeval compare pairs their "
             "attempts."
         )
+    yield from (_difference(part, state) for part in compared)
     first = grouped(compared, lambda part: str(part.dataset.attrs.get("system_a")))
     if len(compared) < 2 or len(first) > 1:
         return
@@ -442,6 +486,30 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Te
             "confirm its lead on other people.",
             count=len(compared) + 1,
         )
+
+
+def _difference(part: PageItem, state: LiveState) -> Text:
+    """Return by how much two systems differ in the measure that the page is about."""
+    one = _compared_at(part, state)
+    scalar = scalar_registry().compared[str(one["scalar"].item())]
+    at = at_part(part, measure=one["measure"].item())
+    target = float(one["target"])
+    places: dict[str, Any] = {} if math.isnan(target) else {"target": target}
+
+    def cell(name: str, **more: Any) -> Quantity:
+        return cell_of_scalar(scalar, float(one[name]), variable=name, at=at, **more)
+
+    limits = float(one["difference_low"]), float(one["difference_high"])
+    interval = None if math.isnan(sum(limits)) else limits
+    return say(
+        "{measure} is {value_a} for {a} and {value_b} for {b}, a difference of {difference}.",
+        measure=label_of(scalar, **places),
+        a=Label(part.dataset.attrs["system_a"]),
+        b=Label(part.dataset.attrs["system_b"]),
+        value_a=cell("value_a"),
+        value_b=cell("value_b"),
+        difference=cell("difference", interval=interval, difference=True),
+    )
 
 
 def _compared_at(part: PageItem, state: LiveState) -> xr.Dataset:

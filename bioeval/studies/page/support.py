@@ -50,9 +50,12 @@ def support(target: float, expected: float, people: ComparedPeople | None = None
     missed = RULES[1] if kept is None else RULES[0]
     needed = missed.needed(target, _attempts(target, expected), people)
     if kept is not None:
-        return f"weak: {needed} are needed (rule of 30)"
+        return say("weak: {needed:amounts} are needed (rule of 30)", needed=needed)
     if expected >= 1:
-        return f"not supported at 95 %, even without an error: {needed} are needed (rule of 3)"
+        return say(
+            "not supported at 95 %, even without an error: {needed:amounts} are needed (rule of 3)",
+            needed=needed,
+        )
     return say("not supported: the same as at {far} = 0")
 
 

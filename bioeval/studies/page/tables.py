@@ -136,6 +136,20 @@ def live_table(section: TaskParts, rows: list[LiveRow], state: LiveState) -> Tab
     return section.table("rates", title, columns, body)
 
 
+#: Labels of curves of re-identification that move with the threshold.
+_OF_CURVES = {
+    "cmc": "CMC",
+    "mrp": "mRP",
+    "mvp": "mVP",
+    "mrep": "mReP",
+    "mfr": "mFR",
+    "f1": "F1",
+    "micro_f1": "micro F1",
+    "ttr": "TTR",
+    "ttr_identity": "TTR of identities",
+    "ftr": "FTR",
+}
+
 _COUNTS = dict(RATES.values())  # of the rates, with the names of their attempts
 
 
@@ -170,7 +184,7 @@ def _label(part: PageItem, name: str) -> Text:
     scalar = scalar_registry().get(name)
     if scalar is not None and scalar.label and not scalar.places:
         return label_of(scalar)
-    return Label(name.upper() if name == "cmc" else name)
+    return _OF_CURVES.get(name) or Label(name)
 
 
 def live_value(at: LiveRow, name: str) -> Quantity:

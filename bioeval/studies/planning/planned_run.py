@@ -127,13 +127,13 @@ def plan_run(
     auc = require_flag("auc", auc)
     if scores is None:
         if templates is None:
-            raise DataError(f"give scores, or the number of {Argument('templates')}")
+            raise DataError("give scores, or the number of ", Argument("templates"))
         n = _whole("templates", templates, 4)
         if subjects is None:
             subjects = n / 5
         people = _whole("subjects", subjects, 2)
         if people > n:
-            raise DataError(f"{Argument('subjects')} is {people:,.0f}, more than templates")
+            raise DataError(Argument("subjects"), f" is {people:,.0f}, more than templates")
         m = n if probes is None else _whole("probes", probes, 1)
         features = 0
         if dim is not None:

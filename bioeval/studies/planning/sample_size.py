@@ -91,16 +91,19 @@ def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBas
     if frr is None or icc is None:
         missing = Argument("frr" if frr is None else "icc")
         raise DataError(
-            f"{missing} is missing; expected a pilot, or the FRR that is expected and the "
-            "correlation of two genuine errors of a person (0.1 to 0.3 is usual)"
+            missing,
+            " is missing; expected a pilot, or the FRR that is expected and the correlation of "
+            "two genuine errors of a person (0.1 to 0.3 is usual)",
         )
     rate = require_number("frr", frr, above=0.0, high=0.5)
     between = require_number("icc", icc, low=0.0, high=1.0)
     template = require_number("template_icc", template_icc, low=0.0, high=0.5)
     if between + 2 * template > 1:
         raise DataError(
-            f"{Argument('icc')} + 2 {Argument('template_icc')} is {between + 2 * template:g}; "
-            "expected at most 1, the whole variance"
+            Argument("icc"),
+            " + 2 ",
+            Argument("template_icc"),
+            f" is {between + 2 * template:g}; expected at most 1, the whole variance",
         )
     components = assumed(rate, between, template)
     return PlanBasis(components, components.rate)
@@ -220,8 +223,13 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
         statement = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(
             f"the pilot has {statement} at the threshold, so their variation is unknown; give "
-            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead "
-            "of the pilot"
+            "another ",
+            Argument("threshold"),
+            ", or ",
+            Argument("frr"),
+            " and ",
+            Argument("icc"),
+            " instead of the pilot",
         )
     if wrong < _FEW:
         return [Message("few-pilot-errors", subjects=wrong)]
@@ -373,21 +381,27 @@ def sample_size(
             argument = Argument("threshold")
             if measure == "eer":
                 argument = Argument("measure", "eer")
-            raise DataError(f"{argument} needs a pilot; without one, state frr and icc")
+            raise DataError(argument, " needs a pilot; without one, state frr and icc")
         basis = stated(frr, icc, template_icc)
     else:
         if frr is not None or icc is not None or template_icc:
             raise DataError(
-                f"{Argument('frr')}, {Argument('icc')} and {Argument('template_icc')} are assumed "
-                "instead of a pilot; give one or the other"
+                Argument("frr"),
+                ", ",
+                Argument("icc"),
+                " and ",
+                Argument("template_icc"),
+                " are assumed instead of a pilot; give one or the other",
             )
         basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
         attrs["threshold"] = basis.threshold
         if measure == "eer":
             if templates is not None:
                 raise DataError(
-                    f"{Argument('templates')} cannot be varied with {Argument('measure', 'eer')}: "
-                    "the plan is for as many as in the pilot"
+                    Argument("templates"),
+                    " cannot be varied with ",
+                    Argument("measure", "eer"),
+                    ": the plan is for as many as in the pilot",
                 )
             templates = max(2, round(pilot.shape[1] / len(np.unique(codes_of(pilot).gallery))))
     sizes = np.array(_sizes(templates))
@@ -430,8 +444,8 @@ def _subjects(
         subjects = basis.subjects_needed(size, width, confidence, assurance)
         if subjects >= MOST:
             raise DataError(
-                f"{Argument('frr_width')} is {width:g} and takes more than {MOST:,} subjects; "
-                "expected a larger width"
+                Argument("frr_width"),
+                f" is {width:g} and takes more than {MOST:,} subjects; expected a larger width",
             )
         independent = basis.value * (1 - basis.value) / (size * (size - 1) / 2)
         numbers.append(subjects)
@@ -482,7 +496,7 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     sizes = [require_integer("templates", x, low=2) for x in template_numbers]
     if not sizes or sizes != sorted(set(sizes)):
         raise DataError(
-            f"{Argument('templates')} is {received(templates)}; expected increasing numbers"
+            Argument("templates"), f" is {received(templates)}; expected increasing numbers"
         )
     return sizes
 

@@ -140,8 +140,8 @@ def _title(ds: xr.Dataset, name: str) -> Text:
 
 def _event(ds: xr.Dataset, i: int, name: str) -> Section:
     """Return what is said of an event, below its title."""
-    blocks = [*_numbers(ds, i, name), _periods(ds.isel(event=i), name)]
-    return Section(name.replace("-", "_"), _title(ds, name), blocks)
+    periods = _periods(ds.isel(event=i), name)
+    return Section(name.replace("-", "_"), _title(ds, name), (*_numbers(ds, i, name), periods))
 
 
 def _numbers(ds: xr.Dataset, i: int, name: str) -> Iterator[Paragraph]:

@@ -259,7 +259,7 @@ def workload(
     periods = [require_integer("days", x, low=1) for x in require_list("days", days)]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(
-            f"{Argument('days')} is {received(days)}; expected different numbers of days"
+            Argument("days"), f" is {received(days)}; expected different numbers of days"
         )
     if confidence is not None:
         confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
@@ -267,8 +267,11 @@ def workload(
     if alarms_per_day is not None:
         if threshold is not None or far_target is not None:
             raise DataError(
-                f"{Argument('alarms_per_day')} chooses the operating point; expected it without "
-                f"{Argument('threshold')} and {Argument('far_target')}"
+                Argument("alarms_per_day"),
+                " chooses the operating point; expected it without ",
+                Argument("threshold"),
+                " and ",
+                Argument("far_target"),
             )
         far = far_of_alarms(alarms_per_day, people, share, gallery_size)
     if isinstance(rates, xr.Dataset):
@@ -277,21 +280,25 @@ def workload(
         point = _of_result(rates, threshold, far_target)
         if None not in (confidence, point.confidence) and confidence != point.confidence:
             raise DataError(
-                f"{Argument('confidence')} is {confidence:g}, and the intervals of the results "
-                f"have {point.confidence:g}; leave it out, or evaluate with another"
+                Argument("confidence"),
+                f" is {confidence:g}, and the intervals of the results have {point.confidence:g}; "
+                "leave it out, or evaluate with another",
             )
     else:
         point = _stated_rates(rates, far)
         if threshold is not None or far_target is not None:
             raise DataError(
-                f"{Argument('threshold')} and {Argument('far_target')} choose a point of a result; "
-                "rates by name are of one point already"
+                Argument("threshold"),
+                " and ",
+                Argument("far_target"),
+                " choose a point of a result; rates by name are of one point already",
             )
     if gallery_size is not None:
         if point.names != _VERIFICATION:
             raise ProtocolError(
-                f"{Argument('gallery_size')} applies to rates of verification; FPIR already "
-                "includes its gallery (be.gallery_size shows how it grows)"
+                Argument("gallery_size"),
+                " applies to rates of verification; FPIR already includes its gallery "
+                "(be.gallery_size shows how it grows)",
             )
         size = require_integer("gallery_size", gallery_size, low=1)
         point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
@@ -388,8 +395,9 @@ def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> f
     most = people * share
     if alarms > most:
         raise DataError(
-            f"{Argument('alarms_per_day')} is {alarms:g}, and {most:g} people a day can cause a "
-            "false alarm; expected at most as many"
+            Argument("alarms_per_day"),
+            f" is {alarms:g}, and {most:g} people a day can cause a false alarm; expected at most "
+            "as many",
         )
     if size is None:
         return float(alarms / most)
@@ -438,8 +446,8 @@ def _stated_rates(rates: Mapping[str, float] | None, far: float | None = None) -
         )
     if alarm in rates:
         raise DataError(
-            f"{Argument('alarms_per_day')} gives the {alarm.upper()}; expected rates without "
-            f"{alarm}"
+            Argument("alarms_per_day"),
+            f" gives the {alarm.upper()}; expected rates without {alarm}",
         )
     rejections = _RateInUse()
     alarms = _stated_rate({**rates, alarm: far}, names, alarm)
@@ -483,8 +491,11 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         if threshold is not None or ds.sizes["threshold"] != 1:
             number = "both are given" if threshold is not None else "none is given"
             raise DataError(
-                f"{number} of {Argument('threshold')} and {Argument('far_target')}; expected one, "
-                "the operating point in use"
+                f"{number} of ",
+                Argument("threshold"),
+                " and ",
+                Argument("far_target"),
+                "; expected one, the operating point in use",
             )
         threshold = float(ds["threshold"][0])
     if threshold is not None:
@@ -496,14 +507,15 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
     if threshold is not None:
         if np.ndim(require_numbers("threshold", threshold)):
             raise DataError(
-                f"{Argument('threshold')} is {received(threshold)}; expected one number"
+                Argument("threshold"), f" is {received(threshold)}; expected one number"
             )
         at = np.flatnonzero(ds["threshold"].values == threshold)
         if not len(at):
             raise DataError(
-                f"{Argument('threshold')} is {received(threshold)}; expected one of the "
-                f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
-                f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
+                Argument("threshold"),
+                f" is {received(threshold)}; expected one of the {ds.sizes['threshold']} "
+                "thresholds of the results. Or evaluate at this threshold: "
+                f"be.verification(scores, thresholds=[{threshold!r}], interval=...)",
             )
         place = int(at[0])
         alarms = _rate_of(ds, f"far{iso}", threshold=place)
@@ -530,12 +542,13 @@ def _at_target(
     there = thresholds.far_targets.tolist()
     if not isinstance(target, float | int | np.number):
         raise DataError(
-            f"{Argument('far_target')} is {received(target)}; expected one number, such as 0.01"
+            Argument("far_target"), f" is {received(target)}; expected one number, such as 0.01"
         )
     if target not in there:
         raise DataError(
-            f"{Argument('far_target')} is {received(target)}; the results do not have this target; "
-            + thresholds.other_targets(float(target))
+            Argument("far_target"),
+            f" is {received(target)}; the results do not have this target; ",
+            thresholds.other_targets(float(target)),
         )
     at = _place_of_target(ds, target)
     if open_set:

@@ -329,9 +329,8 @@ def _number(place: int, value: Any) -> float:
         number = math.nan
     if math.isnan(number):
         raise DataError(
-            f"{Argument('quality')} is {received(value)} at position {place}; expected a "
-            "number for each "
-            "template"
+            Argument("quality"),
+            f" is {received(value)} at position {place}; expected a number for each template",
         )
     return number
 
@@ -349,9 +348,10 @@ def _places(scores: Scores, quality: ProbesAndGallery) -> tuple[int, ProbesAndGa
     if differ.any():
         i = int(np.argmax(differ))
         raise DataError(
-            f"{Argument('quality')}: {int(differ.sum())} templates that are on both sides have two "
-            f"qualities, the first {both[first][sample[i]]:g} as a probe and {both[i]:g} in the "
-            "gallery; expected one"
+            Argument("quality"),
+            f": {int(differ.sum())} templates that are on both sides have two qualities, the "
+            f"first {both[first][sample[i]]:g} as a probe and {both[i]:g} in the gallery; "
+            "expected one",
         )
     order = first[np.lexsort((first, both[first]))]  # of samples, by their first template
     place = np.empty(len(order), dtype=np.int64)

@@ -114,8 +114,9 @@ class GomTally:
         if mine != theirs:
             raise MergeError(
                 f"tallies of GOM whose distances are scaled from {mine} and from {theirs}; count "
-                f"all parts again on the scale of all: {Argument('normalize')} = "
-                f"({min(mine + theirs)!r}, {max(mine + theirs)!r})"
+                "all parts again on the scale of all: ",
+                Argument("normalize"),
+                f" = ({min(mine + theirs)!r}, {max(mine + theirs)!r})",
             )
         return replace(self.append(other), about=self.about.merge(other.about))
 

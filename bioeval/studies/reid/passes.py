@@ -614,8 +614,9 @@ class GomPass(RowPass):
             first, last = self.normalize
             if least < first or most > last:
                 raise DataError(
-                    f"{Argument('normalize')} is ({first:g}, {last:g}), but the distances reach "
-                    f"from {least!r} to {most!r}; give the smallest and the largest of all parts"
+                    Argument("normalize"),
+                    f" is ({first:g}, {last:g}), but the distances reach from {least!r} to "
+                    f"{most!r}; give the smallest and the largest of all parts",
                 )
             return first, last
         if not least < most:

@@ -276,8 +276,8 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
     grid = check_thresholds(thresholds)
     if isinstance(grid, int):
         raise DataError(
-            f"{Argument('thresholds')} = {grid}; of {task} expected None or an increasing array, "
-            "not a number of them"
+            Argument("thresholds"),
+            f" = {grid}; of {task} expected None or an increasing array, not a number of them",
         )
     return grid
 
@@ -285,8 +285,9 @@ def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
 def refuse_thresholds() -> NoReturn:
     """Refuse thresholds of top-K lists."""
     raise ProtocolError(
-        f"{Argument('thresholds')}: lists that are cut do not hold all that is within a threshold; "
-        "leave them out, or give a matrix of scores"
+        Argument("thresholds"),
+        ": lists that are cut do not hold all that is within a threshold; leave them out, or give "
+        "a matrix of scores",
     )
 
 
@@ -455,8 +456,9 @@ def _gom_rules(
     task = load(convention).section("gom")
     if rules.ties == "expected":
         raise ProtocolError(
-            f"the convention {rules.name} has expected ties, under which GOM is not offered; give "
-            f"{Argument('ties', 'stable')}, 'pessimistic' or 'optimistic'"
+            f"the convention {rules.name} has expected ties, under which GOM is not offered; give ",
+            Argument("ties", "stable"),
+            ", 'pessimistic' or 'optimistic'",
         )
     card_options = {"budget": task.budget, "variant": task.variant, "max_rank": task.max_rank}
     options = GomOptions(**{**card_options, **changed, "ties": rules.ties})
@@ -488,8 +490,9 @@ def lists_gom(
         scores._require_matrix()
     if limits is not None:
         raise ProtocolError(
-            f"{Argument('interval')}: GOM of top-K lists has bounds without confidence limits; "
-            "leave it out, or give a matrix of scores"
+            Argument("interval"),
+            ": GOM of top-K lists has bounds without confidence limits; leave it out, or give a "
+            "matrix of scores",
         )
     if load(convention).exclude:
         scores.excluding()
@@ -567,14 +570,16 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
         mine, theirs = getattr(scores, field), getattr(queries, field)
         if mine != theirs:
             raise DataError(
-                f"{argument} has {field} = {theirs!r}, and the scores have {mine!r}; expected the "
-                "same of both"
+                argument,
+                f" has {field} = {theirs!r}, and the scores have {mine!r}; expected the same of "
+                "both",
             )
     _require_same_gallery(queries, scores, argument)
     if np.isin(queries.probe_ids, queries.gallery_ids).any():
         raise DataError(
-            f"{argument} is an all-against-all matrix: its queries are in the gallery; "
-            "expected queries of another data set, against the same gallery"
+            argument,
+            " is an all-against-all matrix: its queries are in the gallery; expected queries of "
+            "another data set, against the same gallery",
         )
     of_probes, of_gallery = queries.probe_meta, scores.gallery_meta
     if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
@@ -601,8 +606,9 @@ def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -
     sizes = queries.shape[1], scores.shape[1]
     if sizes[0] != sizes[1]:
         raise DataError(
-            f"{argument} has a gallery of {counted(sizes[0], 'templates')}, and the scores have "
-            f"one of {sizes[1]:,}; expected the same gallery, in the same order"
+            argument,
+            f" has a gallery of {counted(sizes[0], 'templates')}, and the scores have one of "
+            f"{sizes[1]:,}; expected the same gallery, in the same order",
         )
     columns = {"label": (queries.gallery_labels, scores.gallery_labels)}
     for name, column in scores.gallery_meta.items():
@@ -614,10 +620,10 @@ def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -
         if other:
             at = other[0]
             raise DataError(
-                f"{argument} has another gallery: the {name} of template {at} is "
-                f"{theirs.tolist()[at]!r}, and {mine.tolist()[at]!r} in the scores "
-                f"({counted(len(other), 'templates')} differ); expected the same templates in "
-                "the same order"
+                argument,
+                f" has another gallery: the {name} of template {at} is {theirs.tolist()[at]!r}, "
+                f"and {mine.tolist()[at]!r} in the scores ({counted(len(other), 'templates')} "
+                "differ); expected the same templates in the same order",
             )
 
 

@@ -160,7 +160,7 @@ def tally_command(
         run.options["key"] = secret(options["key"])
         if isinstance(thresholds, int) and (share or fold):
             raise DataError(
-                f"{Argument('thresholds')} is a number; a fixed grid is a list or a file"
+                Argument("thresholds"), " is a number; a fixed grid is a list or a file"
             )
         from bioeval.studies.sites.gallery_parts import BestMates
         from bioeval.studies.sites.tally import tally
@@ -263,14 +263,20 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 def _document(tally: Tally, files: tuple[str, ...], run: StudyCommand) -> dict[str, Any]:
     """Return the results of a tally as a document."""
     from bioeval.studies.sites.section import SiteFile, section
-    from bioeval.views import as_data
+    from bioeval.views import as_data, sections_of
 
     datasets = {node: tally.dataset(node) for node in tally.parts}
+    rates: dict[str, Any] = {}
+    for shown in sections_of(tally.tree()):
+        rates |= as_data(shown)
+    tasks = {}
+    for node, dataset in datasets.items():
+        tasks[node] = {**run.task(dataset), "rates": rates.get(node.replace("/", "_"), [])}
     return {
         "bioeval": __version__,
         "files": list(files),
         "protocol": tally.protocol,
-        "tasks": {node: run.task(dataset) for node, dataset in datasets.items()},
+        "tasks": tasks,
         "messages": run.messages_by_task(datasets),
         **as_data(section(SiteFile(None, tally))),
     }

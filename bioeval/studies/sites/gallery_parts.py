@@ -289,10 +289,10 @@ class GalleryPart:
         """Raise :class:`MergeError` unless all parts are counted."""
         if self.missing:
             raise MergeError(
-                f"the tally is of {len(self.covered)} of "
-                f"{len(self.covered) + len(self.missing)} parts of a gallery, and its ranks "
-                "mean nothing alone; merge the others first, with "
-                f"{Argument('union_of_galleries')}"
+                f"the tally is of {len(self.covered)} of {len(self.covered) + len(self.missing)} "
+                "parts of a gallery, and its ranks mean nothing alone; merge the others first, "
+                "with ",
+                Argument("union_of_galleries"),
             )
 
 
@@ -435,7 +435,8 @@ def share_mates(
     if (site, this_part) not in zip(mates.sites, mates.parts, strict=False):
         raise MergeError(
             "the mates do not know this part of the gallery: merge the mates of all sites, of the "
-            f"same templates, under the same {Argument('site')}"
+            "same templates, under the same ",
+            Argument("site"),
         )
     if len(mates.several):
         _leave_out_subjects(plan, mates)

@@ -148,7 +148,7 @@ def fold_parts(
     require_integer("max_rank", max_rank, low=1)
     grid = check_thresholds(thresholds)
     if isinstance(grid, int):
-        raise ProtocolError(f"{Argument('thresholds')} is a number; a fixed grid is an array")
+        raise ProtocolError(Argument("thresholds"), " is a number; a fixed grid is an array")
     ranks = np.arange(1, max_rank + 1)
     made: dict[tuple[Any, ...], Folded] = {}
     folded_parts = {}
@@ -161,8 +161,9 @@ def fold_parts(
             options = {"far_targets": far_targets.tolist()}
             if tally.given is None and not np.array_equal(at, tally.grid()):
                 raise MergeError(
-                    "the tally has not counted at these thresholds; count at them: "
-                    f"be.tally(..., {Argument('thresholds')}=...)"
+                    "the tally has not counted at these thresholds; count at them: be.tally(..., ",
+                    Argument("thresholds"),
+                    "=...)",
                 )
             folded_parts[node] = TaskCounts(fold_verification(tally, at), options)
             continue
@@ -321,8 +322,10 @@ class Tally:
         if set(self._about.sites) & set(other._about.sites):
             raise MergeError(
                 "shared tallies without digests of probes, of sites with one name: whether they "
-                f"share a probe cannot be checked; name each site ({Argument('site', 'A')}), or "
-                f"share with one {Argument('salt')}"
+                "share a probe cannot be checked; name each site (",
+                Argument("site", "A"),
+                "), or share with one ",
+                Argument("salt"),
             )
         note = Message("digests-dropped")
         empty: frozenset[str] = frozenset()
@@ -339,8 +342,8 @@ class Tally:
         if mine and theirs and mine != theirs:
             raise MergeError(
                 f"the systems are called {about.name!r} and {other_about.name!r}: counts of "
-                "different systems cannot be added. If both names mean one system, give "
-                f"{Argument('same_system')}"
+                "different systems cannot be added. If both names mean one system, give ",
+                Argument("same_system"),
             )
 
     def _joint_sharing(self, other: Tally) -> Sharing | None:
@@ -366,7 +369,8 @@ class Tally:
         if mine is None or theirs is None:
             raise MergeError(
                 "tallies of a union of galleries are counted around the mates of all parts: "
-                f"best_mates at each site; merged, they are given as {Argument('mates')}"
+                "best_mates at each site; merged, they are given as ",
+                Argument("mates"),
             )
         if (
             self.counted is None

@@ -234,8 +234,9 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     at = np.searchsorted(counted_at, taus)
     if (counted_at[np.minimum(at, len(counted_at) - 1)] != taus).any():
         raise ProtocolError(
-            "GOM was not counted at these thresholds (on the scale of its distances); give "
-            f"{Argument('thresholds')} among those of the tally"
+            "GOM was not counted at these thresholds (on the scale of its distances); give ",
+            Argument("thresholds"),
+            " among those of the tally",
         )
     means = gom_measures(tally, chosen).means
     rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from bioeval import DataError, ProtocolError
-from bioeval.base import Argument, require_integer
+from bioeval.base import (
+    Argument,
+    require_integer,
+)
 from bioeval.document import Message, Text, say
 from bioeval.evaluation import TaskCounts
 from bioeval.scores import Provenance
@@ -46,8 +49,10 @@ def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, Ta
             left_out.append(few.about(_nodes_of(tally, parts)))
     if not made:
         raise DataError(
-            f"nothing can be shared with {Argument('min_count')} = {min_count}: "
-            + "; ".join(sentence_about(message) for message in left_out)
+            "nothing can be shared with ",
+            Argument("min_count"),
+            f" = {min_count}: ",
+            "; ".join(sentence_about(message) for message in left_out),
         )
     shared = {}
     for node, part in parts.items():

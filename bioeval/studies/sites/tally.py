@@ -199,9 +199,9 @@ def _kept_at_most(points: Any) -> int:
         return MOST_KEPT if points else 0
     if not isinstance(points, (int, np.integer)) or points < 1:
         raise DataError(
-            f"{Argument('points')} is {received(points)}; expected True, False, or the "
-            "largest number of "
-            "scores to keep"
+            Argument("points"),
+            f" is {received(points)}; expected True, False, or the largest number of scores to "
+            "keep",
         )
     return int(points)
 

@@ -212,7 +212,8 @@ class CountedProbes:
         if self.key != other.key:
             raise MergeError(
                 "tallies of different keys: whether they share a probe cannot be checked; count "
-                f"both with the same {Argument('key')}"
+                "both with the same ",
+                Argument("key"),
             )
         if self.gallery != other.gallery:
             raise MergeError(
@@ -227,7 +228,8 @@ class CountedProbes:
                 f"{shared[0]}) are among the {len(other.probes)} of the other tally, by their "
                 "labels, metadata and positions, and would count twice. Count disjoint sets of "
                 "probes, such as scores.select(probes=...); if these are different probes of "
-                f"several sites, name the site of each: {Argument('site', 'A')}"
+                "several sites, name the site of each: ",
+                Argument("site", "A"),
             )
         return replace(
             self,

@@ -272,12 +272,14 @@ def _require_far(target: str, task: str) -> None:
     from bioeval.tallies import Rule
 
     if task != "verification":
-        raise DataError(f"{Argument('extrapolate')} is for the FAR of verification, not {task}")
+        raise DataError(Argument("extrapolate"), f" is for the FAR of verification, not {task}")
     rule = Rule.parse(target, "target")
     if rule.name != "far" or not rule.values[0]:
         raise DataError(
-            f"{Argument('target')} is {rule}; {Argument('extrapolate')} is for a FAR, such "
-            "as far=1e-4"
+            Argument("target"),
+            f" is {rule}; ",
+            Argument("extrapolate"),
+            " is for a FAR, such as far=1e-4",
         )
 
 

@@ -10,7 +10,16 @@ import scipy
 import xarray as xr
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, Name, RandomState, larger_is_closer, received, reported_to, stage
+from bioeval.base import (
+    Argument,
+    Name,
+    RandomState,
+    Words,
+    larger_is_closer,
+    received,
+    reported_to,
+    stage,
+)
 from bioeval.document import Message
 from bioeval.results import about_attrs, build
 from bioeval.scores import FusionRule, Progress, leaves_out_attacks, require_scores
@@ -331,8 +340,8 @@ def _has_zero(scores: Scores, zero: bool | None) -> bool:
         return scores.kind == "distance" and computed
     if zero is False or (zero is True and scores.kind == "distance"):
         return zero
-    message = f"{Argument('zero')} is {received(zero)}, of scores of kind {scores.kind}"
-    raise DataError(f"{message}; expected True, of distances alone, False or None")
+    message = Words(Argument("zero"), f" is {received(zero)}, of scores of kind {scores.kind}")
+    raise DataError(message, "; expected True, of distances alone, False or None")
 
 
 def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
@@ -340,7 +349,7 @@ def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
     if isinstance(thresholds, str) or (isinstance(thresholds, tuple) and "far" in thresholds):
         rule = Rule.parse(thresholds, "thresholds")
         if rule.name != "far" or not 0 < rule.values[0] < 1:
-            raise DataError(f"{Argument('thresholds')} is {rule}; expected a FAR above 0, below 1")
+            raise DataError(Argument("thresholds"), f" is {rule}; expected a FAR above 0, below 1")
         return rule.values[0], np.array([np.nan])
     number = isinstance(thresholds, (int, np.integer)) and not isinstance(thresholds, bool)
     if number:
@@ -348,7 +357,7 @@ def _wanted(thresholds: Any, kind: str) -> tuple[float | None, np.ndarray]:
     given_thresholds = check_thresholds(thresholds)
     if not isinstance(given_thresholds, np.ndarray):
         raise DataError(
-            f"{Argument('thresholds')} is {received(thresholds)}; give one or several numbers"
+            Argument("thresholds"), f" is {received(thresholds)}; give one or several numbers"
         )
     return None, to_internal(given_thresholds, kind)
 

@@ -530,7 +530,7 @@ def _check_number(scores: Scores, name: str, number: int | None, *, low: int) ->
         return
     require_integer(name, number, low=low, of_draws=True)
     if are_pairs(scores) and scores.pair_folds is not None:
-        raise DataError(f"{Argument(name)} is {number}, but these pairs define folds; leave it out")
+        raise DataError(Argument(name), f" is {number}, but these pairs define folds; leave it out")
 
 
 def _assured_on_new(
@@ -663,8 +663,9 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
         )
     if number < folds:
         raise DataError(
-            f"{Argument('folds')} is {folds}, but there are only {number} {unit_name}s; each fold "
-            f"needs one to test, so give at most {number} folds"
+            Argument("folds"),
+            f" is {folds}, but there are only {number} {unit_name}s; each fold needs one to test, "
+            f"so give at most {number} folds",
         )
 
 

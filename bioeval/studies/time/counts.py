@@ -78,7 +78,7 @@ class TimeBins:
             edges = _checked_edges(times.dtype, bins, parsed)
         if len(edges) > MOST_BINS + 1:
             raise DataError(
-                f"{Argument('bins')} makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
+                Argument("bins"), f" makes {len(edges) - 1:,} bins; expected at most {MOST_BINS:,}"
             )
         codes = np.searchsorted(edges, times, side="right") - 1
         codes[(codes >= len(edges) - 1) | (times != times)] = -1
@@ -90,13 +90,13 @@ def _calendar(known: np.ndarray, unit: str) -> np.ndarray:
     require_choice("bins", unit, UNITS)
     if known.dtype.kind != "M":
         raise DataError(
-            f"{Argument('bins', unit)} needs dates, but times are numbers; give edges, or a number "
-            "of bins"
+            Argument("bins", unit),
+            " needs dates, but times are numbers; give edges, or a number of bins",
         )
     first = known.min().astype(f"datetime64[{UNITS[unit]}]")
     last = known.max().astype(f"datetime64[{UNITS[unit]}]")
     if (last - first).astype(np.int64) >= MOST_BINS:
-        raise DataError(f"{Argument('bins', unit)} makes more than {MOST_BINS:,} bins")
+        raise DataError(Argument("bins", unit), f" makes more than {MOST_BINS:,} bins")
     return np.arange(first, last + 2).astype("datetime64[us]")
 
 
@@ -120,14 +120,14 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
 
 def _checked_edges(dtype: np.dtype, bins: Any, parsed: Parser) -> np.ndarray:
     """Return the given edges, checked."""
-    name = str(Argument("bins"))
+    name = Argument("bins")
     edges = parsed(np.asarray(bins), name)
     if edges.ndim != 1 or len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
-        raise DataError(f"{name} is {received(bins)}; expected two or more increasing edges")
+        raise DataError(name, f" is {received(bins)}; expected two or more increasing edges")
     if (edges.dtype.kind == "M") != (dtype.kind == "M"):
         if edges.dtype.kind == "M":
-            raise DataError(f"{name} has dates, but times are numbers")
-        raise DataError(f"{name} has numbers, but times are dates")
+            raise DataError(name, " has dates, but times are numbers")
+        raise DataError(name, " has numbers, but times are dates")
     return edges
 
 

@@ -369,8 +369,10 @@ def over_time(
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
         raise DataError(
-            f"{Argument('budget')} is an option of mFR, and mFR needs a card: give "
-            f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
+            Argument("budget"),
+            " is an option of mFR, and mFR needs a card: give ",
+            Argument("reid"),
+            ", such as 'gom-market1501', or leave it out",
         )
     rule = Rule.parse(threshold)
     time = TimeBins.of(times.columns["seen_at"], bins, times.parsed)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 
 from bioeval.base import counted, require_callable, require_choice, require_number
-from bioeval.document import Enumeration, Label, Number, Rate, Text, say
+from bioeval.document import Label, Message, Text, say
 from bioeval.studies.check.findings import DataCheck, Finding, listed
 from bioeval.studies.tracking.inputs import parse_columns, read_pairs
 from bioeval.studies.tracking.matching import Boxes, Scene, find_overlaps, make_scene
@@ -101,11 +101,11 @@ def check_tracks(
     if len(comparisons) > 1:
         data += f"; {len(comparisons)} sequences"
     if notes:
-        listed_notes = Enumeration(list(notes), ";")
-        sequences = Finding("sequences", "note", listed_notes, len(notes))
+        found = Message("notes-of-sequences", notes=list(notes))
+        sequences = Finding("sequences", "note", found, len(notes))
     else:
-        statement = say("{sequences:count sequences} with a result", sequences=len(comparisons))
-        sequences = Finding("sequences", "ok", statement)
+        found = Message("sequences-with-result", sequences=len(comparisons))
+        sequences = Finding("sequences", "ok", found)
     findings = [
         sequences,
         _boxes(comparisons),
@@ -121,10 +121,10 @@ def check_tracks(
 class _Reading:
     """Boxes of a result in another reading, such as corners."""
 
-    words: str
-    advice: Text
+    code: str
     share: float  # proportion of the boxes of targets that are found
     overlap: float  # mean of the largest overlap of a box of a target
+    factors: Mapping[str, float]  # of another scale
 
 
 @dataclass(frozen=True)
@@ -178,12 +178,12 @@ class _Comparison:
         identities = np.unique(result.code[overlaps.row[near]])
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
-    def companions_of(self, identities: np.ndarray, targets: np.ndarray) -> list[Text]:
-        """Return in words the targets with an identity in at least half of the frames of either."""
+    def companions_of(self, identities: np.ndarray, targets: np.ndarray) -> list[Message]:
+        """Return messages on targets with an identity in at least half of the frames of either."""
         codes, frames = self.result.code, self.result.frame
         lengths = np.bincount(codes, minlength=len(self.scene.identity_ids))
         apart = np.isin(np.arange(len(lengths)), identities)
-        statements = list[Text]()
+        statements = list[Message]()
         for target in targets:
             target_frames = np.unique(self.truth.frame[self.truth.code == target])
             shared = np.bincount(codes[np.isin(frames, target_frames)], minlength=len(lengths))
@@ -191,14 +191,10 @@ class _Comparison:
                 apart & (shared >= MOST * (lengths + len(target_frames) - shared))
             )
             if len(near):
-                (one,) = self.of([int(self.scene.identity_ids[near[0]])])
+                identity = f"{self.scene.heading}{int(self.scene.identity_ids[near[0]])}"
+                target_id = int(self.scene.target_ids[target])
                 statements.append(
-                    say(
-                        "identity {one} is in the frames of target {target:name} and never "
-                        "overlaps it",
-                        one=one,
-                        target=int(self.scene.target_ids[target]),
-                    )
+                    Message("identity-beside-target", identity=identity, target=target_id)
                 )
         return statements
 
@@ -211,35 +207,19 @@ class _Comparison:
         corners[:, 2:] -= box[:, :2]
         if (corners[:, 2:] > 0).mean() > MOST:
             corners[:, 2:] = np.maximum(corners[:, 2:], 0)
-            yield self._read(
-                corners,
-                "right and bottom instead of width and height",
-                "write width and height: right - left and bottom - top",
-            )
+            yield self._read(corners, "boxes-are-corners")
         centres = box.copy()
         centres[:, :2] -= box[:, 2:] / 2
-        yield self._read(
-            centres,
-            "centres instead of left and top",
-            "write left and top: the centre less half of width and height",
-        )
+        yield self._read(centres, "boxes-are-centres")
         wide = _extent(self.truth.box, 0) / max(_extent(box, 0), np.finfo(float).tiny)
         high = _extent(self.truth.box, 1) / max(_extent(box, 1), np.finfo(float).tiny)
         if wide > 0 and high > 0 and max(abs(np.log([wide, high]))) > _SAME:
             scaled = box * np.array([wide, high, wide, high])
-            yield self._read(
-                scaled,
-                "boxes of another scale",
-                say(
-                    "multiply left and width by {wide}, top and height by {high}",
-                    wide=Number(wide, digits=4),
-                    high=Number(high, digits=4),
-                ),
-            )
+            yield self._read(scaled, "boxes-of-another-scale", wide=float(wide), high=float(high))
 
-    def _read(self, box: np.ndarray, words: str, advice: Text) -> _Reading:
+    def _read(self, box: np.ndarray, code: str, **factors: float) -> _Reading:
         changed = Boxes(self.result.code, self.result.frame, np.ascontiguousarray(box))
-        return _Reading(words, advice, *_rates(self._compare(changed)[0], self.iou))
+        return _Reading(code, *_rates(self._compare(changed)[0], self.iou), factors)
 
     def shifts(self) -> Iterator[_Shift]:
         """Yield the result shifted by some frames."""
@@ -289,38 +269,16 @@ def _boxes(comparisons: Sequence[_Comparison]) -> Finding:
             wrong.append(best)
             places += comparison.of(["all boxes"])
     share /= max(1, total)
-    least = say("an overlap (IoU) of {iou} or more", iou=Number(comparisons[0].iou, digits=6))
-    statement = say(
-        "{share} of the boxes of targets have {least} with a box of the result",
-        share=Rate(share, attempts=total),
-        least=least,
-    )
+    iou = float(comparisons[0].iou)
+    statement = Message("boxes-found", share=float(share), iou=iou)
     if wrong:
         best = wrong[0]
-        return Finding(
-            "boxes",
-            "error",
-            say(
-                "{statement}; read as {words}, {share:rate} have",
-                statement=statement,
-                words=best.words,
-                share=best.share,
-            ),
-            count=len(wrong),
-            places=listed(places),
-            advice=best.advice,
-        )
+        found = Message(best.code, boxes=statement, share=best.share, **best.factors)
+        return Finding("boxes", "error", found, len(wrong), listed(places))
     if not boxes:
-        advice = "check whether the tracker wrote its file"
-        return Finding("boxes", "error", "the result has no box", count=1, advice=advice)
+        return Finding("boxes", "error", Message("result-without-boxes"), count=1)
     if not share:
-        return Finding(
-            "boxes",
-            "error",
-            say("no box of the result has {least} with a box of a target", least=least),
-            count=boxes,
-            advice="check whether both sides have the same video, image size and columns",
-        )
+        return Finding("boxes", "error", Message("no-box-found", iou=iou), count=boxes)
     return Finding("boxes", "ok", statement)
 
 
@@ -340,38 +298,28 @@ def _frames(comparisons: Sequence[_Comparison]) -> Finding:
             return Finding(
                 "frames",
                 _severity(best.share >= comparison.share + GAIN),
-                say(
-                    "with {frames} added to the frames of the result the mean overlap is {overlap} "
-                    "instead of {present}",
-                    frames=Number(best.frames, decimals=0, difference=True),
-                    overlap=Number(best.overlap, decimals=3),
-                    present=Number(comparison.overlap, decimals=3),
+                Message(
+                    "frames-shifted",
+                    frames=int(best.frames),
+                    overlap=best.overlap,
+                    present=comparison.overlap,
                 ),
                 count=1,
                 places=listed(comparison.of(["all frames"])),
-                advice=say(
-                    "add {frames} to the frames of the result: frames are numbered from 1",
-                    frames=Number(best.frames, decimals=0, difference=True),
-                ),
             )
     if not lacking:
         return unlabelled or Finding(
             "frames",
             "ok",
-            say("all {there:count} frames with targets have a box of the result", there=there),
+            Message("frames-with-boxes", frames=there),
         )
     share = lacking / there
     return Finding(
         "frames",
         _severity(share >= MOST, share > SOME),
-        say(
-            "{lacking:count} of {there:count frames} with targets have no box of the result",
-            lacking=lacking,
-            there=there,
-        ),
+        Message("frames-without-boxes", lacking=lacking, frames=there),
         count=lacking,
         places=say("frame {places}", places=listed(places)),
-        advice="run the tracker on every frame, or take the ground truth of the frames that it saw",
     )
 
 
@@ -394,15 +342,9 @@ def _unlabelled_frames(comparisons: Sequence[_Comparison]) -> Finding | None:
     return Finding(
         "frames",
         _severity(len(places) >= MOST * frames),
-        say(
-            "{full:count} of {frames:count frames} of the result have boxes as many as others, "
-            "and no ground truth: all of these count as false positives",
-            full=len(places),
-            frames=frames,
-        ),
+        Message("frames-not-labelled", full=len(places), frames=frames),
         count=len(places),
         places=say("frame {places}", places=listed(places)),
-        advice="if these frames were not labelled, leave them out of the result",
     )
 
 
@@ -412,51 +354,35 @@ def _identities(comparisons: Sequence[_Comparison]) -> Finding:
     companions = []
     for comparison in comparisons:
         number += len(comparison.identities)
-        apart = np.setdiff1d(comparison.identities, comparison.touched)
-        strangers += comparison.of(comparison.scene.identity_ids[apart].tolist())
+        unseen = np.setdiff1d(comparison.identities, comparison.touched)
+        strangers += comparison.of(comparison.scene.identity_ids[unseen].tolist())
         targets += len(comparison.targets)
         unmet = np.setdiff1d(comparison.targets, comparison.met)
         lost += len(unmet)
-        companions += comparison.companions_of(apart, unmet)
-    parts = list[Text]()
-    if lost:
-        never = "{lost:count} of {targets:count targets} are never overlapped"
-        parts.append(say(never, lost=lost, targets=targets))
+        companions += comparison.companions_of(unseen, unmet)
+    unmatched = [Message("targets-never-overlapped", lost=lost, targets=targets)] * (lost > 0)
     if not strangers:
-        severity = _severity(False, lost > SOME * targets) if lost else "ok"
-        message = Enumeration(["every identity overlaps a target", *parts], ";")
-        return Finding("identities", severity, message, lost)
+        severity, found = "ok", Message("identities-overlap-targets")
+        if lost:
+            severity = _severity(False, lost > SOME * targets)
+            found = Message("identities-overlap-some-targets", findings=unmatched)
+        return Finding("identities", severity, found, lost)
     share = len(strangers) / number
-    apart_from_all = say(
-        "{strangers:count} of {number:count identities} never overlap a target (IoU of {iou} or "
-        "more)",
-        strangers=len(strangers),
-        number=number,
-        iou=Number(comparisons[0].iou, digits=6),
-    )
-    parts.insert(0, apart_from_all)
-    advice = (
-        "inspect some of their boxes; raise the detector's threshold if detections are not targets"
-    )
+    iou = float(comparisons[0].iou)
+    apart = Message("identities-apart", strangers=len(strangers), identities=number, iou=iou)
+    found = Message("identities-without-target", findings=[apart, *unmatched])
     if companions:
         companion = companions[0]
         if len(companions) > 1:
-            companion = say(
-                "{companion}, and {number:count} more like it",
-                companion=companion,
-                number=len(companions) - 1,
-            )
-        parts.append(companion)
-        advice = (
-            "inspect their boxes: they may be of another place or scale than those of the others"
-        )
+            more = len(companions) - 1
+            companion = Message("identities-beside-targets", first=companion, more=more)
+        found = Message("identities-displaced", findings=[apart, *unmatched, companion])
     return Finding(
         "identities",
         _severity(share == 1, share > SOME or bool(companions)),
-        Enumeration(parts, ";"),
+        found,
         count=len(strangers),
         places=say("identity {places}", places=listed(strangers)),
-        advice=advice,
     )
 
 
@@ -467,33 +393,24 @@ def _tracks(comparisons: Sequence[_Comparison], targets: int) -> Finding:
     )
     lengths = lengths[lengths > 0]
     if not len(lengths):
-        return Finding("tracks", "ok", "there is no track")
-    statement = say(
-        "{identities:count identities} for {targets:count targets}, with a median of "
-        "{boxes:count boxes}",
-        identities=len(lengths),
-        targets=targets,
-        boxes=int(np.median(lengths)),
-    )
+        return Finding("tracks", "ok", Message("no-track"))
+    about = {"identities": len(lengths), "targets": targets, "boxes": int(np.median(lengths))}
     long = any(np.bincount(x.truth.code).max(initial=0) > 1 for x in comparisons)
     if long and lengths.max() == 1 and len(lengths) > 1:
         return Finding(
             "tracks",
             "error",
-            say("{statement}: every id is used once", statement=statement),
+            Message("ids-of-detections", **about),
             count=len(lengths),
-            advice="write the id of the track, not that of the detection",
         )
     if len(lengths) > MANY * max(targets, 1):
         return Finding(
             "tracks",
             "warning",
-            statement,
+            Message("many-identities", **about),
             count=len(lengths),
-            advice="HOTA and IDF1 will be low: the tracker begins a new track too often, or its "
-            "ids start anew in parts of the video",
         )
-    return Finding("tracks", "ok", statement)
+    return Finding("tracks", "ok", Message("identities-and-targets", **about))
 
 
 def _duplicates(comparisons: Sequence[_Comparison]) -> Finding:
@@ -514,15 +431,11 @@ def _duplicates(comparisons: Sequence[_Comparison]) -> Finding:
             ]
         )
     if not again:
-        return Finding("duplicates", "ok", "every id is used once in a frame")
+        return Finding("duplicates", "ok", Message("ids-used-once"))
     return Finding(
         "duplicates",
         "error",
-        say(
-            "{again:count boxes} of the result have an id that another box of their frame has",
-            again=again,
-        ),
+        Message("ids-used-twice", boxes=again),
         count=again,
         places=listed(places),
-        advice="give every track in a frame a different id",
     )

@@ -16,6 +16,7 @@ import numpy as np
 from bioeval import DataError
 from bioeval.base import (
     Argument,
+    Words,
     nearest_name,
     received,
     require_choice,
@@ -105,8 +106,9 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
     if len(names) < 2:
         listed = " or ".join(map(repr, LAYOUTS))
         raise DataError(
-            f"{Argument('columns')} is {received(columns)}; expected {listed}, or the names of the "
-            f"columns in order: {', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}"
+            Argument("columns"),
+            f" is {received(columns)}; expected {listed}, or the names of the columns in order: "
+            f"{', '.join(COLUMNS)}.{nearest_name(columns, LAYOUTS)}",
         )
     for name in names:
         require_choice("a name in columns", name, COLUMNS)
@@ -185,7 +187,7 @@ def build(
 def from_array(values: Any, columns: tuple[str, ...], role: str) -> Rows:
     """Return the rows of an array with the columns of a file."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{role} is a masked array; give the rows that are meant, such as x[keep]")
+        raise DataError(role, " is a masked array; give the rows that are meant, such as x[keep]")
     try:
         table = np.asarray(values)
         if table.dtype.kind == "c":
@@ -193,14 +195,16 @@ def from_array(values: Any, columns: tuple[str, ...], role: str) -> Rows:
         table = table.astype(np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"{role} is {type(values).__name__} and no table of numbers; expected the path of a "
-            "file or folder, an array with a box in each row, or a mapping of names to either"
+            role,
+            f" is {type(values).__name__} and no table of numbers; expected the path of a file or "
+            "folder, an array with a box in each row, or a mapping of names to either",
         ) from None
     least = least_width(columns)
     if table.ndim != 2 or table.shape[1] < least:
         raise DataError(
-            f"{role} has shape {table.shape}; expected a box in each row, with {least} columns or "
-            f"more: {', '.join(columns[:least])}"
+            role,
+            f" has shape {table.shape}; expected a box in each row, with {least} columns or more: "
+            f"{', '.join(columns[:least])}",
         )
     read = columns_read(columns, table.shape[1])
     numbers = {name: table[:, i] for name, i in read.items() if name != "camera"}
@@ -208,7 +212,7 @@ def from_array(values: Any, columns: tuple[str, ...], role: str) -> Rows:
     if (fault := first_fault(numbers)) is not None:
         i, name = fault
         value = float(numbers[name][i])
-        raise DataError(f"{role}: row {i + 1}: {name} is {value:g}; {complaint(name, value)}")
+        raise DataError(role, f": row {i + 1}: {name} is {value:g}; {complaint(name, value)}")
     camera = None
     if "camera" in read:
         camera = np.array([f"{x:g}" for x in table[:, read["camera"]]], dtype=str)
@@ -415,14 +419,15 @@ def read_pairs(
         for name in map(str, frames):
             if name not in truths:
                 raise DataError(
-                    f"{Argument('frames')} has {name!r}; expected one of the {parts}: "
-                    f"{_some(sorted(truths))}.{nearest_name(name, truths)}"
+                    Argument("frames"),
+                    f" has {name!r}; expected one of the {parts}: "
+                    f"{_some(sorted(truths))}.{nearest_name(name, truths)}",
                 )
     if "" not in truths and parts == "cameras":
         if "camera" in columns:
             raise DataError(
-                f"{Argument('parts', 'cameras')} takes a file for each camera; expected no column "
-                "camera"
+                Argument("parts", "cameras"),
+                " takes a file for each camera; expected no column camera",
             )
         return [_one_scene(truths, results, frames, columns)], notes
     pairs = []
@@ -454,8 +459,8 @@ def _one_scene(
             lacking.append(name)
     if lengths and lacking:
         raise DataError(
-            f"{Argument('frames')} has nothing for {_some(lacking)}; expected a number for each "
-            "camera"
+            Argument("frames"),
+            f" has nothing for {_some(lacking)}; expected a number for each camera",
         )
     _, frames_from = _length(frames, names[0], truths[names[0]])
     return Pair(
@@ -471,14 +476,15 @@ def _sources(value: Any, role: str) -> dict[str, _Source]:
     """Return the inputs by name; a single one has the empty name."""
     if isinstance(value, Mapping):
         if not value:
-            raise DataError(f"{role} is an empty mapping; expected names and files or arrays")
+            raise DataError(role, " is an empty mapping; expected names and files or arrays")
         sources = {}
         for name, part in _by_name(value, role).items():
-            inside = _sources(part, f"{role}[{name!r}]")
+            inside = _sources(part, Words(role, f"[{name!r}]"))
             if "" not in inside:
                 raise DataError(
-                    f"{role}[{name!r}] holds several sequences; expected a file, an array or the "
-                    "folder of one sequence"
+                    role,
+                    f"[{name!r}] holds several sequences; expected a file, an array or the folder "
+                    "of one sequence",
                 )
             sources[name] = inside[""]
         return sources
@@ -497,8 +503,9 @@ def _by_name(sources: Mapping[Any, Any], role: str) -> dict[str, Any]:
         name = str(key)
         if not name or name in by_name:
             raise DataError(
-                f"{role} has the name {name!r}{' twice' if name else ''}; expected each sequence "
-                "or camera once, by its name"
+                role,
+                f" has the name {name!r}{' twice' if name else ''}; expected each sequence or "
+                "camera once, by its name",
             )
         by_name[name] = value
     return by_name
@@ -571,7 +578,7 @@ def _length(frames: Any, name: str, truth: _Source) -> tuple[int | dict[str, int
     if isinstance(frames, Mapping):
         checked = {}
         for key, value in _by_name(frames, "frames").items():
-            role = f"{Argument('frames')}[{key!r}]"
+            role = Words(Argument("frames"), f"[{key!r}]")
             checked[key] = require_integer(role, value, low=1, high=LAST_FRAME)
         if name in checked:
             return checked[name], "given"
@@ -595,13 +602,15 @@ def frames_of(pair: Pair, cameras: list[str]) -> dict[str, int] | None:
         lacking = [name for name in cameras if name not in pair.frames]
         if lacking == [""]:
             raise DataError(
-                f"{Argument('frames')} has {_some(list(pair.frames))}; expected one number, for "
-                "there is one sequence, and it has no name"
+                Argument("frames"),
+                f" has {_some(list(pair.frames))}; expected one number, for there is one "
+                "sequence, and it has no name",
             )
         if lacking:
             raise DataError(
-                f"{Argument('frames')} has nothing for {_some(lacking)}; expected a number for "
-                f"each camera{nearest_name(lacking[0], pair.frames)}"
+                Argument("frames"),
+                f" has nothing for {_some(lacking)}; expected a number for each "
+                f"camera{nearest_name(lacking[0], pair.frames)}",
             )
         lengths = dict(pair.frames)
     else:

@@ -1,6 +1,230 @@
 """The messages of tracking."""
 
-from bioeval.document import MessageType
+from bioeval.document import Message, MessageType
+
+_BOXES = Message("boxes-found", share=0.02, iou=0.5)
+_TRACKS = {"identities": 200, "targets": 5, "boxes": 1}
+_BESIDE = Message("identity-beside-target", identity="3", target=3)
+
+_APART = Message("identities-apart", strangers=5, identities=10, iou=0.5)
+
+_CHECK = (
+    MessageType(
+        "notes-of-sequences",
+        "{notes:messages}",
+        "What was done with the sequences when they were read. Each of these notes is explained "
+        "under its own code.",
+        "",
+        "note",
+        {"notes": [Message("repeated-ids-accepted", boxes=3)]},
+    ),
+    MessageType(
+        "sequences-with-result",
+        "{sequences:count sequences} with a result",
+        "Each sequence has a ground truth and a result.",
+        "",
+        "ok",
+        {"sequences": 7},
+    ),
+    MessageType(
+        "boxes-found",
+        "{share:rate} of the boxes of targets have an overlap (IoU) of {iou:digits 6} or more with "
+        "a box of the result",
+        "No other reading of the boxes of the result would find many more.",
+        "",
+        "ok",
+        {"share": 0.98, "iou": 0.5},
+    ),
+    MessageType(
+        "boxes-are-corners",
+        "{boxes}; read as right and bottom instead of width and height, {share:rate} have",
+        "The last two numbers of the boxes are corners, and boxes are too large.",
+        "Write width and height: right - left and bottom - top.",
+        "error",
+        {"boxes": _BOXES, "share": 1.0},
+    ),
+    MessageType(
+        "boxes-are-centres",
+        "{boxes}; read as centres instead of left and top, {share:rate} have",
+        "The first two numbers of the boxes are centres, and boxes lie half of their size away.",
+        "Write left and top: the centre less half of width and height.",
+        "error",
+        {"boxes": _BOXES, "share": 1.0},
+    ),
+    MessageType(
+        "boxes-of-another-scale",
+        "{boxes}; read as boxes of another scale, {share:rate} have",
+        "Boxes of the result are of images of another size, or in parts of the image.",
+        "Multiply left and width by {wide:digits 4}, top and height by {high:digits 4}.",
+        "error",
+        {"boxes": _BOXES, "share": 1.0, "wide": 2.0, "high": 2.0},
+    ),
+    MessageType(
+        "result-without-boxes",
+        "the result has no box",
+        "All targets are missed.",
+        "Check whether the tracker wrote its file.",
+        "error",
+        {},
+    ),
+    MessageType(
+        "no-box-found",
+        "no box of the result has an overlap (IoU) of {iou:digits 6} or more with a box of a "
+        "target",
+        "The two sides are probably not of the same images.",
+        "Check whether both sides have the same video, image size and columns.",
+        "error",
+        {"iou": 0.5},
+    ),
+    MessageType(
+        "frames-with-boxes",
+        "all {frames:count frames} with targets have a box of the result",
+        "The tracker ran on every frame with a target.",
+        "",
+        "ok",
+        {"frames": 40},
+    ),
+    MessageType(
+        "frames-without-boxes",
+        "{lacking:count} of {frames:count frames} with targets have no box of the result",
+        "The tracker may not have run on these frames.",
+        "Run the tracker on every frame, or take the ground truth of the frames that it saw.",
+        example={"lacking": 27, "frames": 40},
+    ),
+    MessageType(
+        "frames-shifted",
+        "with {frames:difference} added to the frames of the result the mean overlap is "
+        "{overlap:decimals 3} instead of {present:decimals 3}",
+        "The frames of the result are numbered in another way than those of the ground truth.",
+        "Add {frames:difference} to the frames of the result: frames are numbered from 1.",
+        "error",
+        {"frames": -1, "overlap": 0.912, "present": 0.431},
+    ),
+    MessageType(
+        "frames-not-labelled",
+        "{full:count} of {frames:count frames} of the result have boxes as many as others, and no "
+        "ground truth: all of these count as false positives",
+        "These frames probably have targets that were not labelled.",
+        "If these frames were not labelled, leave them out of the result.",
+        example={"full": 20, "frames": 40},
+    ),
+    MessageType(
+        "identities-overlap-targets",
+        "every identity overlaps a target",
+        "No identity of the result is apart from all targets.",
+        "",
+        "ok",
+        {},
+    ),
+    MessageType(
+        "targets-never-overlapped",
+        "{lost:count} of {targets:count targets} are never overlapped",
+        "The tracker misses these targets in every frame.",
+        "",
+        "note",
+        {"lost": 1, "targets": 5},
+    ),
+    MessageType(
+        "identities-overlap-some-targets",
+        "every identity overlaps a target; {findings:messages}",
+        "The tracker misses some targets in every frame.",
+        "",
+        "note",
+        {"findings": [Message("targets-never-overlapped", lost=1, targets=5)]},
+    ),
+    MessageType(
+        "identities-apart",
+        "{strangers:count} of {identities:count identities} never overlap a target (IoU of "
+        "{iou:digits 6} or more)",
+        "All boxes of these identities are false positives.",
+        "",
+        "note",
+        {"strangers": 5, "identities": 10, "iou": 0.5},
+    ),
+    MessageType(
+        "identities-without-target",
+        "{findings:messages}",
+        "All boxes of these identities are false positives.",
+        "Inspect some of their boxes; raise the detector's threshold if detections are no targets.",
+        example={"findings": [_APART]},
+    ),
+    MessageType(
+        "identity-beside-target",
+        "identity {identity:name} is in the frames of target {target:name} and never overlaps it",
+        "The identity may be that of the target, with boxes of another place or scale.",
+        "",
+        "note",
+        {"identity": "3", "target": 3},
+    ),
+    MessageType(
+        "identities-beside-targets",
+        "{first}, and {more:count} more like it",
+        "The identities may be those of the targets, with boxes of another place or scale.",
+        "",
+        "note",
+        {"first": _BESIDE, "more": 2},
+    ),
+    MessageType(
+        "identities-displaced",
+        "{findings:messages}",
+        "An identity in the frames of one target may be that target, with boxes of another place "
+        "or scale.",
+        "Inspect the boxes of these identities: they may be of another place or scale than those "
+        "of the others.",
+        example={"findings": [_APART, _BESIDE]},
+    ),
+    MessageType(
+        "no-track",
+        "there is no track",
+        "The result has no box.",
+        "",
+        "ok",
+        {},
+    ),
+    MessageType(
+        "identities-and-targets",
+        "{identities:count identities} for {targets:count targets}, with a median of "
+        "{boxes:count boxes}",
+        "The numbers of identities and of targets, and the length of tracks.",
+        "",
+        "ok",
+        {"identities": 5, "targets": 5, "boxes": 40},
+    ),
+    MessageType(
+        "ids-of-detections",
+        "{identities:count identities} for {targets:count targets}, with a median of "
+        "{boxes:count boxes}: every id is used once",
+        "The ids are those of detections: no box has a track.",
+        "Write the id of the track, not that of the detection.",
+        "error",
+        _TRACKS,
+    ),
+    MessageType(
+        "many-identities",
+        "{identities:count identities} for {targets:count targets}, with a median of "
+        "{boxes:count boxes}",
+        "HOTA and IDF1 will be low: the tracker begins a new track too often, or its ids start "
+        "anew in parts of the video.",
+        "Check that ids do not start anew in parts of the video; tune when tracks begin.",
+        example={**_TRACKS, "boxes": 4},
+    ),
+    MessageType(
+        "ids-used-once",
+        "every id is used once in a frame",
+        "No two boxes of a frame have one id.",
+        "",
+        "ok",
+        {},
+    ),
+    MessageType(
+        "ids-used-twice",
+        "{boxes:count boxes} of the result have an id that another box of their frame has",
+        "A track has one box in a frame.",
+        "Give every track in a frame a different id.",
+        "error",
+        {"boxes": 3},
+    ),
+)
 
 MESSAGES = (
     MessageType(
@@ -114,4 +338,5 @@ MESSAGES = (
         "note",
         {"empty": 17, "frames": 20},
     ),
+    *_CHECK,
 )

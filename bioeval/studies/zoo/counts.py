@@ -103,6 +103,9 @@ PIECE = 1024
 # long: so many that they have about this many scores, and at least so many.
 CHUNK_CELLS, CHUNK_ROWS = 1 << 22, 256
 
+# More than there are subjects: two of them as one number are probe * PAIRED + claimed.
+PAIRED = 1 << 31
+
 # Usual blocks of a matrix in memory that are counted in one call.
 TOGETHER = 4
 
@@ -144,6 +147,19 @@ class GroupMeans(NamedTuple):
     size: np.ndarray
 
 
+class AcceptedPairs(NamedTuple):
+    """False accepts of each pair of people that has any: the probe's, and the one it claims."""
+
+    probe: np.ndarray
+    claimed: np.ndarray
+    accepted: np.ndarray
+
+    def worst(self, most: int) -> AcceptedPairs:
+        """Return the pairs with most false accepts, equal ones in the order of the subjects."""
+        order = np.argsort(-self.accepted, kind="stable")[:most]
+        return AcceptedPairs(*(values[order] for values in self))
+
+
 @dataclass(frozen=True)
 class SubjectTally:
     """Attempts by subject, as distances; `names` are the labels of the subjects.
@@ -158,6 +174,7 @@ class SubjectTally:
     genuine: BySubject
     as_probe: BySubject
     as_claimed: BySubject
+    accepted: AcceptedPairs
     goats: HalfMeans
     wolves: GroupMeans
     lambs: GroupMeans
@@ -221,7 +238,11 @@ class SubjectPass(RowPass):
         self.column, self.column_half = enrolled[order], self.halves.gallery[order]
         group = self.halves.group
         self.single = _Impostors(
-            (gallery.mate_start, gallery.mate_stop), group[self.probe], group[self.column], GROUPS
+            (gallery.mate_start, gallery.mate_stop),
+            group[self.probe],
+            group[self.column],
+            GROUPS,
+            (self.probe, self.column),
         )
         self.fused: _Impostors | None = None
         if fusion is not None:
@@ -235,6 +256,7 @@ class SubjectPass(RowPass):
                 np.zeros(len(self.probe), dtype=np.int64),
                 np.arange(len(gallery.subjects)) % GROUPS,
                 1,
+                (self.probe, self.column[gallery.starts[:-1]]),
             )
 
     def part(self, low: int, high: int) -> dict[str, Any]:
@@ -287,6 +309,7 @@ class SubjectPass(RowPass):
             genuine=_summed(value, self.probe[row], people, self.threshold),
             as_probe=_joined(fused.by_row(), self.probe, people),
             as_claimed=_joined(fused.by_column(), columns, people),
+            accepted=fused.accepted_pairs(),
             goats=self._goats(single),
             # Of each half of the probes against each group of columns, and of the probes of each
             # group against each half of the templates.
@@ -323,6 +346,7 @@ class _Impostors:
     - `mates` (pair of int64 (m,)): where the columns of the row's own subject begin and end
     - `table` (int64 (m,)): the table of sums by column that a row is added to, below `tables`
     - `group` (int64 (n,)): the group of each column, of which each row has a sum
+    - `people` (pair of int64 (m,) and (n,)): the subjects of the rows, and of the columns
     """
 
     def __init__(
@@ -331,8 +355,19 @@ class _Impostors:
         table: np.ndarray,
         group: np.ndarray,
         tables: int,
+        people: tuple[np.ndarray, np.ndarray],
     ):
         self.mates, self.table, self.group, self.tables = np.array(mates), table, group, tables
+        self.people = people
+
+    def accepted(self, low: int, values: np.ndarray, threshold: Any) -> np.ndarray:
+        """Return the pair of subjects of each false accept: ``probe * PAIRED + claimed``."""
+        row, column = np.divmod(np.flatnonzero(values <= threshold), values.shape[1])
+        row += low
+        start, stop = self.mates[:, row]
+        is_impostor = (column < start) | (column >= stop)
+        probe, claimed = self.people
+        return probe[row[is_impostor]] * PAIRED + claimed[column[is_impostor]]
 
 
 class _Chunk:
@@ -343,6 +378,7 @@ class _Chunk:
         self.impostors, self.threshold = impostors, threshold
         self.genuine: list[tuple[np.ndarray, ...]] = []
         self.rows: list[tuple[np.ndarray, np.ndarray]] = []
+        self.accepted: list[np.ndarray] = []
         self.column_sums = np.zeros((impostors.tables, n))
         self.column_counts = np.zeros((impostors.tables, kernel.BY_GROUP, n), dtype=np.int32)
 
@@ -354,6 +390,8 @@ class _Chunk:
         )
         self.genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
+        threshold = rounded_down(np.array([self.threshold]), dtype)[0]
+        self.accepted.append(self.impostors.accepted(block.low, block.values, threshold))
         sums = np.zeros((pieces, b, GROUPS))
         counts = np.zeros((pieces, b, kernel.BY_GROUP + GROUPS), dtype=np.int64)
         kernel.sum_scores(
@@ -361,7 +399,7 @@ class _Chunk:
             np.ascontiguousarray(self.impostors.mates[:, rows]),
             self.impostors.table[rows],
             self.impostors.group,
-            rounded_down(np.array([self.threshold]), dtype)[0],
+            threshold,
             sums,
             counts,
             self.column_sums,
@@ -373,10 +411,13 @@ class _Chunk:
         """Return the sums; see :mod:`bioeval.tallies.parts`."""
         row_sums, row_counts = map(ConcatenatedRows, zip(*self.rows, strict=True))
         genuine = map(ConcatenatedRows, zip(*self.genuine, strict=True))
+        pairs, accepted = np.unique(np.concatenate(self.accepted), return_counts=True)
         return {
             **dict(zip(("genuine", "row", "position"), genuine, strict=True)),
             "row_sums": row_sums,
             "row_counts": row_counts,
+            "pairs": ConcatenatedRows.of(pairs),
+            "accepted": ConcatenatedRows.of(accepted),
             "column_counts": self.column_counts,
         }
 
@@ -400,6 +441,7 @@ class _Sums:
         order = np.argsort(counts["genuine"].array())
         self.genuine = [counts[name].array()[order] for name in ("genuine", "row", "position")]
         self.row_sums, self.row_counts = counts["row_sums"].array(), counts["row_counts"].array()
+        self.pairs, self.accepted = counts["pairs"].array(), counts["accepted"].array()
         self.column_sums = counts["column_sums"].values()
         self.column_counts = counts["column_counts"]
 
@@ -416,6 +458,13 @@ class _Sums:
         attempts = self._foreign().sum(axis=0) - counts[kernel.MISSING]
         known = attempts - counts[kernel.INFINITE]
         return BySubject(attempts, known, counts[kernel.WITHIN], self.column_sums.sum(axis=0))
+
+    def accepted_pairs(self) -> AcceptedPairs:
+        """Return the false accepts of each pair of people that has any, in their order."""
+        pair, place = np.unique(self.pairs, return_inverse=True)
+        accepted = np.zeros(len(pair), dtype=np.int64)
+        np.add.at(accepted, place, self.accepted)
+        return AcceptedPairs(*np.divmod(pair, PAIRED), accepted)
 
     def of_groups(self) -> tuple[np.ndarray, np.ndarray]:
         """Return sum and number of the finite scores of each row and group of columns."""

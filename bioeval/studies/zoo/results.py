@@ -51,7 +51,12 @@ def _zoo() -> dict[str, Name]:
                 f"Gini coefficient over subjects of false accepts, of {attempts}"
             ),
         }
+    pair = "of the pairs of people with most false accepts"
     names |= {
+        "probe_of_pair": Name(f"subject of the probes, {pair}"),
+        "claimed_of_pair": Name(f"subject that they claim, {pair}"),
+        "fa_of_pair": Name(f"false accepts {pair}", "attempts"),
+        "fa_share_of_pair": Name(f"proportion of all false accepts, {pair}"),
         "animal_of_subject": Name("animal of the subject, or none"),
         "animal_count": Name("subjects that are of the kind", "subjects"),
         "animal_expected": Name("subjects expected if the two means were independent", "subjects"),
@@ -91,6 +96,9 @@ ANIMALS = {
 
 NO_ANIMAL = "none"
 
+#: Pairs of people that a result lists.
+PAIRS = 3
+
 _SUBJECT = ("subject",)
 
 
@@ -111,10 +119,10 @@ class Quantile:
         number = math.ceil(self.value * subjects)
         if 2 * number > subjects:
             raise DataError(
-                f"{Argument('quantile')} {float(self.value):g} of "
-                f"{counted(subjects, 'subjects')} with both genuine and impostor scores are "
-                f"{number} best and {number} worst, more than there are; expected at least "
-                f"{2 * number} subjects, or a smaller quantile"
+                Argument("quantile"),
+                f" {float(self.value):g} of {counted(subjects, 'subjects')} with both genuine and "
+                f"impostor scores are {number} best and {number} worst, more than there are; "
+                f"expected at least {2 * number} subjects, or a smaller quantile",
             )
         return number
 
@@ -152,6 +160,7 @@ def zoo_dataset(
             _SUBJECT,
             _without(probe.within, probe.attempts, either.within, either.attempts),
         ),
+        **_pairs(tally),
         **_animals(means["genuine_mean"], means["impostor_mean"], quantile),
         **tests,
     }
@@ -192,6 +201,18 @@ def _errors(name: str, role: str, errors: np.ndarray, attempts: np.ndarray) -> V
         f"{name}_share{role}": (_SUBJECT, share),
         f"{name}_gini{role}": gini(errors[attempts > 0]),
     }
+
+
+def _pairs(tally: SubjectTally) -> Variables:
+    """Return the pairs of people with most false accepts, and their proportion of all."""
+    worst, subjects = tally.accepted.worst(PAIRS), _labels(tally.names)
+    return along(
+        ("pair",),
+        probe_of_pair=subjects[worst.probe],
+        claimed_of_pair=subjects[worst.claimed],
+        fa_of_pair=worst.accepted,
+        fa_share_of_pair=worst.accepted / max(int(tally.accepted.accepted.sum()), 1),
+    )
 
 
 def _without(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
@@ -16,9 +17,11 @@ from bioeval.document import (
     Label,
     Labels,
     Number,
+    Paragraph,
     Probability,
     Rate,
     ResultsBySystem,
+    Score,
     Section,
     Table,
     Text,
@@ -83,14 +86,38 @@ def section(results: ResultsBySystem) -> Section:
         "",
         (
             about,
+            *_answer(ds),
             _errors(ds),
             _most_errors(ds),
+            _pairs(ds),
             _animals(ds),
             _tests(ds),
             table_of_variables(ds, "subject", id="subjects"),
             result_messages(results),
         ),
         task="verification",
+    )
+
+
+def _threshold(ds: xr.Dataset) -> Score:
+    """Return the threshold at which errors are counted, as people may copy it."""
+    return threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"]))
+
+
+def _answer(ds: xr.Dataset) -> Iterator[Paragraph]:
+    """Yield whose false rejects are most; nothing without a false reject."""
+    if not ds["fr"].any():
+        return
+    most = int(np.argmax(ds["fr"].values))
+    yield Paragraph(
+        say(
+            "At the threshold {threshold}, subject {subject} makes {share} of all "
+            "{false rejects}, the most of all subjects.",
+            threshold=_threshold(ds),
+            subject=Label(ds["subject"].values[most].item()),
+            share=Rate(float(ds["fr_share"][most])),
+        ),
+        "answer",
     )
 
 
@@ -135,7 +162,7 @@ def _errors(ds: xr.Dataset) -> Table:
         rows,
         title=say(
             "Errors at the threshold {threshold} (accepted if {sign})",
-            threshold=threshold_to_install(float(ds["threshold"]), str(ds.attrs["kind"])),
+            threshold=_threshold(ds),
             sign=sign,
         ),
         details=(_choice(ds),),
@@ -174,6 +201,32 @@ def _most_errors(ds: xr.Dataset) -> Table:
         ),
         rows,
         title="Subjects with most errors (without: the rate over all other subjects)",
+    )
+
+
+def _pairs(ds: xr.Dataset) -> Table:
+    """Return the pairs of people with most false accepts."""
+    rows = []
+    for i in range(ds.sizes["pair"]):
+        at = {"pair": i}
+        rows.append(
+            (
+                Label(ds["probe_of_pair"].values[i].item()),
+                Label(ds["claimed_of_pair"].values[i].item()),
+                Count(int(ds["fa_of_pair"][i]), variable="fa_of_pair", at=at),
+                Rate(float(ds["fa_share_of_pair"][i]), variable="fa_share_of_pair", at=at),
+            )
+        )
+    return Table(
+        "pairs_of_people",
+        (
+            Column("probe", "person of the probe"),
+            Column("claimed", "person claimed"),
+            Column("errors", say("{false accepts}")),
+            Column("share", "of all"),
+        ),
+        rows,
+        title=say("Pairs of people with most {false accepts}"),
     )
 
 

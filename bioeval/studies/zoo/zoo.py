@@ -206,7 +206,9 @@ def zoo(
         fa_as_claimed``, as rates ``frr far_as_probe far_as_claimed``, and as proportions of all
         such errors ``fr_share fa_share_as_probe fa_share_as_claimed``; rates of all attempts
         without the subject, ``frr_without far_without``; and ``animal_of_subject``. Over
-        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Scalars:
+        ``animal``: ``animal_count animal_expected animal_p_more animal_p_fewer``. Over ``pair``,
+        the three pairs of people with most false accepts: ``probe_of_pair claimed_of_pair
+        fa_of_pair fa_share_of_pair``. Scalars:
         ``threshold``, ``non_finite``, Gini coefficients ``fr_gini fa_gini_as_probe
         fa_gini_as_claimed``; rank correlations between halves ``goat_correlation
         wolf_correlation lamb_correlation`` with p-values ``goat_p wolf_p lamb_p``; and

@@ -62,7 +62,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     path = require_path("path", path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
-        raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
+        raise DataError(f"{path}: ", bad_choice("the suffix", kind, FORMATS))
     figure = _figure(display)
     dpi = require_number("dpi", dpi, low=10, high=10_000)
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}

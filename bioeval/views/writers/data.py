@@ -129,10 +129,7 @@ def _kind(cell: Text | None) -> str:
 
 def message_data(message: Message, lines: Lines | None = None) -> dict[str, Any]:
     """Return a message as data: its code, its arguments, and its sentence."""
-    data: dict[str, Any] = {"code": message.code, **message.arguments}
-    if message.about:
-        data["about"] = list(message.about)
-    return data | {"sentence": (lines or Lines()).message(message)}
+    return message.entry() | {"sentence": (lines or Lines()).message(message)}
 
 
 def messages_data(

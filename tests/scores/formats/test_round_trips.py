@@ -249,8 +249,8 @@ def test_what_a_table_loses_is_said():
         "labels become text",
         "the metadata column day is left out",
         "float32 scores become float64",
-        'a table does not record the kind of scores: read it with `kind="distance"`',
-        'what a failed comparison means is not said: read it with `nan="reject"`',
+        'a table does not record the kind of scores: read it with kind="distance"',
+        'what a failed comparison means is not said: read it with nan="reject"',
     ]
     assert losses(be.Scores(np.eye(2, dtype="f2"), [1, 2]), "x.mat")
 

@@ -16,7 +16,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.base.messages import MessageWarning
+from bioeval.base.messages import Message, MessageWarning
 from bioeval.studies.check import kernel as data_scan
 from bioeval.studies.check.counts import scan
 from bioeval.studies.check.section import section
@@ -43,6 +43,21 @@ def faults(found: Any) -> dict[str, str]:
     return {x.check: x.severity for x in found if x.severity != "ok"}
 
 
+def ends_of(finding: Any) -> list[Any]:
+    """Return what is said of each value at an end of the scores."""
+    return [end.arguments for end in finding.found.arguments["ends"]]
+
+
+def end_values(finding: Any) -> list[float]:
+    """Return the values at an end of the scores that many share."""
+    return [pytest.approx(end["value"]) for end in ends_of(finding)]
+
+
+def impostor_pairs(check: Any) -> int:
+    """Return the number of impostor pairs."""
+    return check["people"].found.arguments["size"]["impostor pairs"]
+
+
 @pytest.mark.slow
 def test_sound_data_have_no_finding():
     d = distances()
@@ -64,25 +79,30 @@ def test_sound_data_have_no_finding():
 
 def test_samples():
     result = checked(distances()[:159, :159], WHO[:159])["samples"]
-    assert result.message == "40 subjects with 3 to 4 templates each (median 4)"
+    assert result.found == Message("templates-of-subjects", subjects=40, templates=[3, 4.0, 4])
     alone = checked(distances()[:157, :157], WHO[:157])["samples"]
     assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
     single = checked(distances()[::4, ::4], WHO[::4])
-    assert single["samples"].severity == "error" and "one template" in single["samples"].message
+    assert single["samples"].severity == "error"
+    assert single["samples"].code == "every-subject-with-one-template"
     unenrolled_probes = checked(distances()[:80, 80:], [str(x) for x in WHO[:80]], WHO[80:])[
         "samples"
     ]
-    assert unenrolled_probes.severity == "error" and "<U" in unenrolled_probes.remedy
+    assert unenrolled_probes.severity == "error"
+    assert unenrolled_probes.code == "no-probe-is-enrolled"
+    assert unenrolled_probes.found.arguments["probe"].startswith("<U")
     one = checked(distances()[:4, :4], WHO[:4])["samples"]
-    assert one.severity == "error" and "FAR is not defined" in one.message
+    assert one.severity == "error" and one.code == "one-subject-compared"
     some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
-    assert some.severity == "ok" and "40 probes of subjects that are not enrolled" in some.message
+    assert some.severity == "ok" and some.code == "probes-not-enrolled"
+    assert some.found.arguments["probes"] == 40
 
 
 def test_layout():
     assert checked(distances()[:, ::4], WHO, WHO[::4])["layout"].severity == "note"
     same = checked(distances(), WHO, WHO)
-    assert same["layout"].severity == "warning" and "leave" in same["layout"].remedy
+    assert same["layout"].severity == "warning"
+    assert same["layout"].code == "templates-of-both-sides-equal"
     assert same["zero-distance"].severity == "warning"  # a template compared with itself
     uneven = distances() + np.diag(np.random.default_rng(0).random(160) / 10)
     assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
@@ -171,12 +191,14 @@ def test_people():
     assert people(29.9 / pairs).severity == "note"
     assert people(3 / pairs).severity == "note"
     few = people(0.1, 2.9 / pairs)
-    assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
-    few = people(0.0001)
-    assert "at least 246 people with 30,000 pairs (rule of 3)" in few.remedy
-    assert "at least 78 people with 3,000 pairs (rule of 30)" in people(0.01).remedy
+    assert few.severity == "note" and few.count == 1
+    assert few.code == "people-too-few-for-any-error"
+    needs = people(0.0001).found.arguments
+    assert (needs["needed"], needs["rule"]) == ({"people": 246, "pairs": 30000}, 3)
+    needs = people(0.01).found.arguments
+    assert (needs["needed"], needs["rule"]) == ({"people": 78, "pairs": 3000}, 30)
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
-    assert nine.severity == "note" and "fewer than 10 people" in nine.message
+    assert nine.severity == "note" and nine.code == "people-no-population-for-far"
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -213,7 +235,7 @@ def test_sentinels():
     values = distances()
     values.flat[::97] = 999
     result = checked(values)["sentinels"]
-    assert result.severity == "error" and "999" in result.message
+    assert result.severity == "error" and end_values(result) == [999]
 
 
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
@@ -240,14 +262,14 @@ def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarra
 @pytest.mark.cases(1)
 def test_values_that_many_share_at_either_end(values, value, severity):
     result = checked(scattered(values, value))["sentinels"]
-    assert result.severity == severity and f"the score {value:.6g}," in result.message
+    assert result.severity == severity and end_values(result) == [value]
     ordinary = checked(values)["sentinels"]
     assert ordinary.severity == "ok"
     pairs = be.Scores.from_pairs(scattered(values, value).ravel(), (WHO[:, None] == WHO).ravel())
     listed = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
-    assert (listed.severity, listed.message.partition(" have ")[2]) == (
-        severity, result.message.partition(" have ")[2],
-    )  # fmt: skip
+    (end,), (other,) = ends_of(listed), ends_of(result)
+    assert listed.severity == severity and end["how"] == other["how"]
+    assert end_values(listed) == [value]
 
 
 @pytest.mark.parametrize("value", [1.0, 1.4, 7.0, -1.0, 0.0])
@@ -257,7 +279,7 @@ def test_values_that_many_share_at_either_end_of_similarities(value):
     result = checked(scattered(values, value), kind="similarity")["sentinels"]
     accepted = value >= 1
     assert result.severity == "error" if accepted or value < 0 else "warning"
-    assert f"the score {value:g}," in result.message
+    assert end_values(result) == [value]
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -270,13 +292,13 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
     def found(values, kind="similarity"):
         made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
         made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
-        messages = [x.sentence for x in be.messages(be.verification(made))]
-        return be.check_data(made)["sentinels"], "\n".join(messages)
+        return be.check_data(made)["sentinels"], be.messages(be.verification(made))
 
     assert found(values)[0].severity == "ok"
     one, warnings = found(scattered(values, -1.0))
-    assert one.severity == "warning" and "score -1, the only value below 0" in one.message
-    assert "if comparisons failed" in one.remedy and "score -1, the only" in warnings
+    assert one.severity == "warning" and one.code == "values-of-failures"
+    ends = [*ends_of(one), *(x.arguments for x in warnings if x.code == "value-at-the-end")]
+    assert [(x["value"], x["how"]) for x in ends] == [(-1, "the only value below 0")] * 2
     assert found(scattered(values, -1.0), "llr")[0].severity == "ok"
 
 
@@ -284,7 +306,7 @@ def test_both_ends_at_once_and_ordinary_ends():
     both = scattered(scattered(distances(), 999.0), -1.0, 0.01)
     result = checked(both)["sentinels"]
     assert result.severity == "error"
-    assert "the score -1," in result.message and "the score 999," in result.message
+    assert end_values(result) == [999, -1]
     one_person = np.where(WHO[:, None] == WHO, np.minimum(distances(), 2.0), distances())
     assert checked(one_person)["sentinels"].severity == "ok"  # ties of genuine scores
     clipped = np.clip(distances() / 8, 0.4, 1)
@@ -311,7 +333,8 @@ def test_copies_under_one_label_and_under_two(fill):
     assert (result.severity, result.count, result.where) == ("warning", 1, "rows 4, 6")
     assert checked(same)["zero-distance"].severity == "warning"
     result = checked(other)
-    assert result["duplicates"].severity == "error" and "1 and 15" in result["duplicates"].message
+    assert result["duplicates"].severity == "error"
+    assert result["duplicates"].found.arguments["labels"] == ["1", "15"]
     zero = result["zero-distance"]
     assert (zero.severity, zero.count) == ("error", 2)
     assert zero.where == "row 4, column 60 (1, 15), row 60, column 4 (15, 1)"
@@ -342,7 +365,7 @@ def test_near_copies_under_two_labels(kind, off):
     assert (result["zero-distance"].severity, result["zero-distance"].count) == ("error", 2)
     assert "row 4, column 60 (1, 15)" in result["zero-distance"].where
     assert (result["duplicates"].severity, result["duplicates"].where) == ("error", "rows 4, 60")
-    assert "1 and 15" in result["duplicates"].message
+    assert result["duplicates"].found.arguments["labels"] == ["1", "15"]
     x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
     scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
     result = be.check_data(scores, far_targets=TARGETS)
@@ -364,11 +387,11 @@ def test_the_similarity_of_a_copy_is_not_known_beyond_1():
     values = 100 - 10 * distances()
     values[4, 60] = values[60, 4] = 1
     result = checked(values, kind="similarity")["zero-distance"]
-    assert result.severity == "ok" and "not known" in result.message
+    assert result.severity == "ok" and result.code == "score-of-copy-unknown"
     genuine = WHO[:, None] == WHO
     listed = be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity")
     result = be.check_data(listed, far_targets=TARGETS)["zero-distance"]
-    assert result.severity == "ok" and "not known" in result.message
+    assert result.severity == "ok" and result.code == "score-of-copy-unknown"
 
 
 def test_near_copies_without_equal_rows_are_a_warning():
@@ -386,7 +409,7 @@ def test_near_copies_without_equal_rows_are_a_warning():
     assert be.check_data(listed, far_targets=TARGETS)["zero-distance"].severity == "warning"
     values[10, 60] = -1e-4  # no copy, whatever it is
     one = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
-    assert one.severity == "warning" and "equal" not in one.message
+    assert one.severity == "warning" and not one.code.startswith("proven")
 
 
 def test_copies_in_a_gallery_of_its_own():
@@ -428,11 +451,12 @@ def test_symmetry():
     assert "row 3, column 90" in result.where or "row 90, column 3" in result.where
     rounding = distances() * (1 + 1e-9 * np.random.default_rng(0).random((160, 160)))
     result = checked(rounding)
-    assert result["symmetry"].severity == "note" and "rounding" in result["symmetry"].message
-    assert "12,480 impostor pairs" in result["people"].message
+    assert result["symmetry"].severity == "note"
+    assert result["symmetry"].code == "directions-differ-by-rounding"
+    assert impostor_pairs(result) == 12480
     other = distances() + np.random.default_rng(0).random((160, 160))
     result = checked(other)
-    assert result["symmetry"].severity == "note" and "24,960" in result["people"].message
+    assert result["symmetry"].severity == "note" and impostor_pairs(result) == 24960
 
 
 def test_symmetry_of_cells_that_are_left_out():
@@ -440,8 +464,8 @@ def test_symmetry_of_cells_that_are_left_out():
     values = np.triu(distances())
     mask = np.where(WHO[:, None] == WHO, 2, 1) * np.triu(np.ones((160, 160)), 1)
     result = checked(values, mask=mask.astype(np.uint8))
-    assert result["symmetry"].severity == "ok" and "one direction" in result["symmetry"].message
-    assert "12,480 impostor pairs" in result["people"].message  # 16 of each of 780 pairs of people
+    assert result["symmetry"].severity == "ok" and result["symmetry"].code == "one-direction"
+    assert impostor_pairs(result) == 12480  # 16 of each of 780 pairs of people
     both = mask + mask.T
     both[90, 3] = 0
     values = distances()
@@ -449,7 +473,8 @@ def test_symmetry_of_cells_that_are_left_out():
     assert checked(values, mask=both.astype(np.uint8))["symmetry"].severity == "ok"
     values[3, 91] += 1
     result = checked(values, mask=both.astype(np.uint8))["symmetry"]
-    assert result.count == 2 and f"of {160 * 159 - 2:,}" in result.message
+    assert result.count == 2 and result.code == "directions-differ-in-few"
+    assert result.found.arguments["differences"].arguments["compared"] == 160 * 159 - 2
     # An exclusion between templates of one subject leaves the other cells alone.
     meta = {"take": np.arange(160) // 2}
     values = distances()
@@ -462,8 +487,8 @@ def test_kind():
     d = distances()
     for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
         result = checked(values, kind=kind)["kind"]
-        assert result.severity == "error" and result.verdict.arguments["other"] == other
-        assert result.verdict.code == "farthest-from-itself"
+        assert result.severity == "error" and result.found.arguments["other"] == other
+        assert result.code == "farthest-from-itself"
     shuffled = WHO.copy()
     np.random.default_rng(0).shuffle(shuffled)
     chance = checked(d, shuffled)["kind"]
@@ -474,7 +499,7 @@ def test_kind():
 
 def test_ties():
     coarse = checked((distances() / 4).round())["ties"]
-    assert coarse.severity == "warning" and "distinct scores" in coarse.message
+    assert coarse.severity == "warning" and coarse.code == "scores-quantised"
     levels = np.sort(np.random.default_rng(0).random(40))  # no steps between them
     uneven = levels[np.searchsorted(levels * 15, distances()) % 40]
     assert checked(uneven)["ties"].severity == "warning"
@@ -495,7 +520,7 @@ def test_ties_are_the_nature_of_codes(form):
     result = checked(values, kind=kind)
     assert len(np.unique(values)) < 160  # about 100 distinct scores
     ties = result["ties"]
-    assert ties.severity == "note" and ("roots" in form) == ("square roots" in ties.message)
+    assert ties.severity == "note" and ("roots" in form) == (ties.code == "ties-in-square-roots")
     assert not result.of("warning", "error")
 
 
@@ -617,7 +642,8 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
 def test_the_layout_of_probes_from_the_gallery_is_not_called_all_against_all():
     part = be.Scores(1 - np.eye(4), list("aabb")).select(probes=[0, 2])
     result = be.check_data(part, read_scores=False)["layout"]
-    assert result.message == "probes from the gallery, 2 x 4"
+    about = {"layout": "probes from the gallery", "rows": 2, "columns": 4}
+    assert result.found == Message("layout-of-scores", **about)
 
 
 def test_labels_are_kept_in_every_writer():
@@ -637,7 +663,7 @@ def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
     assert (
         "Labels: 1 label in several spellings, counted as different subjects ('Ann' and" in message
     )
-    assert "'ann'); if they are the same people, write their labels alike" in message
+    assert "'ann'). If these are the same people, write their labels alike." in message
 
 
 @pytest.mark.slow
@@ -683,11 +709,11 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation_or_of_a_named_sample():
     genuine = rng.random(4000) < 0.3
     pairs = be.Scores.from_pairs(rng.normal(size=4000) - 1.5 * genuine, genuine)
     eer = be.verification(pairs).eer.item()
-    verdict = be.check_data(pairs)["kind"].verdict
+    verdict = be.check_data(pairs)["kind"].found
     assert (verdict.code, verdict.arguments["eer"]) == ("kind-plausible", eer)
     result = checked(distances())["kind"]
-    assert result.verdict.arguments["over"] == "in a sample of the scores"
-    assert "the sample has 480 genuine" in result.message
+    assert result.found.arguments["over"] == "in a sample of the scores"
+    assert "a sample of 480 genuine" in result.where
 
 
 # ------------------------------------------------------------------------- near copies of a subject
@@ -714,7 +740,8 @@ def test_near_copies_under_one_label(subjects, copies):
     assert genuine[2 * copies - 1] < 1e-9 and genuine[2 * copies] > 0.15
     finding = be.check_data(scores)["zero-distance"]
     assert finding.severity == "warning" and finding.count == 2 * copies
-    assert f"{2 * copies} genuine comparisons of different templates are within" in finding.message
+    assert finding.code == "genuine-near-copies"
+    assert finding.found.arguments["of"] == " of different templates"
     assert finding.where.startswith("row 0 (s0/0.png), column 1 (s0/1.png) (0, 0), ")
     i, j = np.nonzero(mates)
     pairs = be.Scores.from_pairs(
@@ -745,3 +772,19 @@ def test_rows_are_named_by_their_images():
         probe_meta={"image": names},
     )
     assert "rows 8 (8.png), 9 (9.png)" in be.check_data(doubled)["duplicates"].where
+
+
+def test_messages_of_a_check_are_its_findings(capsys, tmp_path):
+    """In Python, in JSON and as a page of the catalogue, by their codes."""
+    scores = be.Scores(copied(distances(), 4, 60), WHO)
+    result = be.check_data(scores)
+    findings = [x for x in result if x.severity != "ok"]
+    messages = be.messages(result)
+    assert {x.code for x in messages} == {x.code for x in findings}
+    assert messages[0].code in {x.code for x in result.of("error")}
+    assert {x.sentence for x in messages} == {x.message for x in findings}
+    be.save(scores, tmp_path / "s.npz")
+    assert main(["check", str(tmp_path / "s.npz"), "--json"]) == 1
+    shown = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
+    assert {name: x["code"] for name, x in shown.items()} == {x.check: x.code for x in result}
+    assert main(["explain-message", messages[0].code]) == 0

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import scipy
+from named_arguments import about
 
 import bioeval as be
 from bioeval.cli import main
@@ -185,7 +186,7 @@ def test_the_table_says_for_whom_intervals_are(gallery, capsys):
 
 def test_an_unknown_gallery():
     scores = scores_of(matrix(3), "square")
-    with pytest.raises(be.DataError, match="gallery"):
+    with pytest.raises(be.DataError, check=about("gallery")):
         be.compare(scores, scores, gallery="old")
 
 

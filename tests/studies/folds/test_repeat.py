@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from named_arguments import about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -162,7 +163,7 @@ def test_plots_hold_what_they_draw(scores):
 def test_bad_input_is_refused(scores):
     with pytest.raises(DataError, match="Did you mean 'quantile'"):
         be.repeat(scores, GALLERIES, band="quantiles")
-    with pytest.raises(DataError, match="confidence"):
+    with pytest.raises(DataError, check=about("confidence")):
         be.repeat(scores, GALLERIES, confidence=95)
     with pytest.raises(ProtocolError, match="pairs"):
         be.repeat(be.Scores.from_pairs([0.1, 0.2], [1, 0]), GALLERIES)
@@ -170,10 +171,10 @@ def test_bad_input_is_refused(scores):
 
 def test_limits_say_what_they_are_for(scores):
     splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=2, random_state=0)
-    for interval, unit, about in (
+    for interval, unit, population in (
         ("nadeau-bengio", "folds", "folds like these"),
         ("quantile", "folds", "these people"),
         ("subject-bootstrap", "people", "new people"),
     ):
         attrs = be.cross_evaluate(scores, splitter, interval=interval).attrs
-        assert (attrs["interval_unit"], attrs["interval_for"]) == (unit, about)
+        assert (attrs["interval_unit"], attrs["interval_for"]) == (unit, population)

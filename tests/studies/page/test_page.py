@@ -406,3 +406,34 @@ def test_results_of_a_list_are_one_page_with_one_answer(scores, tmp_path):
     ids = {attrs.get("id") for tag, attrs in page.tags if tag == "section"}
     assert {"task-verification", "task-threshold_study", "task-zoo", "row-1"} <= ids
     assert {x["system"] for x in page.numbers if "system" in x} == {"simulated"}
+
+
+def test_what_studies_find_is_on_top(tmp_path):
+    """Rates on new people, the worst subject, the groups farthest apart."""
+    scores = be.simulate(40, 4, random_state=1)
+    study = be.study_threshold(scores, ("far", 0.01), replicates=100)
+    zoo = be.zoo(scores, threshold=("far", 0.01), permutations=9)
+    groups = be.by_group(scores, scores.probe_labels % 2, threshold=("far", 0.01))
+    text, _ = written([be.verification(scores), study, zoo, groups], tmp_path)
+    answer = "\n".join(sentence.text for sentence in Answer(text).sentences)
+    far, frr = (f"{100 * study[name].item():.2f} %" for name in ("far_mean", "frr_mean"))
+    assert f"On new people, {far} " in answer and f", and {frr} " in answer
+    assert "chosen on other people in 20 divisions into 10 folds" in answer
+    worst = zoo.subject.values[int(zoo.fr.values.argmax())]
+    assert f"subject {worst} makes " in answer and "the most of all subjects" in answer
+    assert "the same for all groups, genuine attempts are rejected in " in answer
+
+
+def test_the_difference_of_two_systems_is_on_top(scores, tmp_path):
+    """At the FAR of the page."""
+    rng = np.random.default_rng(1)
+    labels = scores.probe_labels
+    first = be.Scores(scores.values, labels, name="first")
+    second = be.Scores(scores.values + rng.normal(0, 0.5, scores.shape), labels, name="second")
+    compared = be.compare(first, second, replicates=100)
+    systems = {"first": be.verification(first), "second": be.verification(second)}
+    text, _ = written([systems, compared], tmp_path)
+    (sentence,) = (x.text for x in Answer(text).sentences if ", a difference of " in x.text)
+    at = next(i for i, x in enumerate(compared.measure.values) if sentence.startswith(f"{x} is "))
+    assert f"{100 * compared.difference.values[at]:+.1f}"[:4] in sentence
+    assert " for first and " in sentence and " for second" in sentence

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from named_arguments import about
 
 import bioeval as be
 from bioeval import plot
@@ -233,9 +234,9 @@ def test_tallies_on_other_scales_do_not_merge():
 
 @pytest.mark.parametrize("call", [be.gom, be.reid])
 def test_flags_and_progress_are_checked(call):
-    with pytest.raises(be.DataError, match="per_query is array.*expected True or False"):
+    with pytest.raises(be.DataError, check=about("per_query")):
         call(searched(), per_query=np.array([np.nan, np.nan]))
-    with pytest.raises(be.DataError, match="progress is 3"):
+    with pytest.raises(be.DataError, check=about("progress")):
         call(searched(), progress=3)
 
 

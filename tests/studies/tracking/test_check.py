@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from mot_scenes import COLUMNS, scenes
+from named_arguments import about
 
 import bioeval as be
+from bioeval.base.messages import Message
 from bioeval.cli import main
 
 CHECKS = ["sequences", "boxes", "frames", "identities", "tracks", "duplicates"]
@@ -68,33 +70,35 @@ def test_sound_tracks_have_no_finding():
 
 
 @pytest.mark.parametrize(
-    ("fault", "check", "severity", "message", "remedy"),
+    ("fault", "check", "severity", "code", "arguments"),
     [
-        ("half", "boxes", "error", "another scale, 100 % have", "left and width by 2,"),
-        ("unit", "boxes", "error", "another scale, 100 % have", "left and width by 19"),
-        ("corners", "boxes", "error", "right and bottom instead of", "right - left"),
-        ("centres", "boxes", "error", "centres instead of left", "less half of width"),
-        ("away", "boxes", "error", "no box of the result has", "same video"),
-        ("late", "frames", "error", "with -1 added to the frames", "add -1"),
-        ("far", "frames", "error", "with -500 added to the frames", "add -500"),
-        ("thirds", "frames", "error", "27 of 40 frames", "every frame"),
-        ("halves", "frames", "error", "20 of 40 frames", "every frame"),
+        ("half", "boxes", "error", "boxes-of-another-scale", {"share": 1, "wide": 2}),
+        ("unit", "boxes", "error", "boxes-of-another-scale", {"share": 1}),
+        ("corners", "boxes", "error", "boxes-are-corners", {}),
+        ("centres", "boxes", "error", "boxes-are-centres", {}),
+        ("away", "boxes", "error", "no-box-found", {"iou": 0.5}),
+        ("late", "frames", "error", "frames-shifted", {"frames": -1}),
+        ("far", "frames", "error", "frames-shifted", {"frames": -500}),
+        ("thirds", "frames", "error", "frames-without-boxes", {"lacking": 27, "frames": 40}),
+        ("halves", "frames", "error", "frames-without-boxes", {"lacking": 20, "frames": 40}),
         (
             "one away",
             "identities",
             "warning",
-            "identity 3 is in the frames of target 3 and never overlaps it",
-            "another place",
+            "identities-displaced",
+            {},
         ),
-        ("detections", "tracks", "error", "every id is used once", "id of the track"),
-        ("twice", "duplicates", "error", "3 boxes of the result", "a different id"),
-        ("strangers", "identities", "warning", "5 of 10 identities never overlap", "detector"),
+        ("detections", "tracks", "error", "ids-of-detections", {}),
+        ("twice", "duplicates", "error", "ids-used-twice", {"boxes": 3}),
+        ("strangers", "identities", "warning", "identities-without-target", {}),
     ],
 )
-def test_a_planted_fault_is_found(fault, check, severity, message, remedy):
+def test_a_planted_fault_is_found(fault, check, severity, code, arguments):
     result = be.check_tracks(truth(), planted(fault))
     one = result[check]
-    assert one.severity == severity and message in one.message and remedy in one.remedy
+    assert (one.severity, one.code) == (severity, code) and one.remedy
+    for name, value in arguments.items():
+        assert one.found.arguments[name] == pytest.approx(value, rel=0.05)
     assert result.misleads is (severity == "error")
     alone = [x.check for x in result.of("error") if x.check != "identities"]
     assert fault in ("far", "strangers", "one away") or alone == [check]
@@ -108,10 +112,11 @@ def test_one_of_many_identities_away_from_its_target_is_a_warning():
     away[away[:, 1] == 14, 2] += 5000
     result = be.check_tracks(many, away)["identities"]
     assert result.severity == "warning" and result.where == "identity 14"
-    assert "identity 14 is in the frames of target 14" in result.message
+    beside = Message("identity-beside-target", identity="14", target=14)
+    assert result.code == "identities-displaced" and beside in result.found.arguments["findings"]
     alarm = np.concatenate([many, [[1, 99, 9000, 9000, 5, 5]]])
     result = be.check_tracks(many, alarm)["identities"]
-    assert result.severity == "note" and "in the frames" not in result.message
+    assert result.severity == "note" and result.code == "identities-without-target"
 
 
 def test_frames_that_were_not_labelled_are_found():
@@ -119,7 +124,7 @@ def test_frames_that_were_not_labelled_are_found():
     labelled = truth()[truth()[:, 0] % 2 == 0]
     result = be.check_tracks(labelled, tracked())["frames"]
     assert result.severity == "error" and result.where == "frame 1, 3, 5, ..."
-    assert result.message.startswith("20 of 40 frames of the result have boxes as many")
+    assert result.found == Message("frames-not-labelled", full=20, frames=40)
     most = truth()[truth()[:, 0] % 4 > 0]
     assert be.check_tracks(most, tracked())["frames"].severity == "warning"
     alarms = np.concatenate([tracked()[np.isin(tracked()[:, 0], labelled[:, 0])],
@@ -135,7 +140,7 @@ def test_frames_and_identities_are_named():
     twice = be.check_tracks(truth(), planted("twice"))["duplicates"]
     assert twice.where.startswith("id 1 in frame 1")
     nothing = be.check_tracks(truth(), np.zeros((0, 6)))
-    assert nothing["boxes"].message == "the result has no box"
+    assert nothing["boxes"].code == "result-without-boxes"
 
 
 @given(scenes())
@@ -148,7 +153,7 @@ def test_any_scene_is_checked(drawn):
 
 @pytest.mark.parametrize("name", ["iou", "ignored", "parts", "progress"])
 def test_wrong_options_are_refused(name):
-    with pytest.raises(be.DataError, match=name):
+    with pytest.raises(be.DataError, check=about(name)):
         be.check_tracks(truth(), tracked(), **{name: "none"})
 
 
