@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.errors import DataError, nearest_name, received, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import (
@@ -313,7 +313,7 @@ def require_column(who: str, stratify: object) -> None:
     """Raise :class:`DataError` unless `stratify` is None or a name."""
     if stratify is not None and not isinstance(stratify, str):
         raise DataError(
-            f"{who}: stratify is {stratify!r}; expected None or the name of a metadata column"
+            f"{who}: stratify is {received(stratify)}; expected None or the name of a metadata column"
         )
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import CardError, bad_choice
+from bioeval.base.errors import CardError, bad_choice, received
 from bioeval.base.plugins import entry_points, load_entry, package_of, report
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import check_card, read_card
@@ -59,7 +59,9 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
         check_card(name_or_path)
         return name_or_path
     if not isinstance(name_or_path, str | os.PathLike):
-        raise CardError(f"a protocol is the name or the path of a card, not {name_or_path!r}")
+        raise CardError(
+            f"a protocol is the name or the path of a card, not {received(name_or_path)}"
+        )
     path = os.fspath(name_or_path)
     if isinstance(name_or_path, os.PathLike) or is_path(path):
         return read_card(read_file(path), path, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.arguments import require_text
 from bioeval.base.errors import DataError, bad_choice
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def to_frame(results: Any, table: str = "") -> pd.DataFrame:
     from bioeval.views.writers.data import rows_of_table, units_of
     from bioeval.views.writers.lines import Lines
 
+    require_text("table", table)
     found = []
     for section in sections_of(results):
         found += [(section, each) for each in tables(section)]
