@@ -313,7 +313,8 @@ def require_column(who: str, stratify: object) -> None:
     """Raise :class:`DataError` unless `stratify` is None or a name."""
     if stratify is not None and not isinstance(stratify, str):
         raise DataError(
-            f"{who}: stratify is {received(stratify)}; expected None or the name of a metadata column"
+            f"{who}: stratify is {received(stratify)}; "
+            "expected None or the name of a metadata column"
         )
 
 
