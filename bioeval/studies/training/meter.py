@@ -226,7 +226,7 @@ class Meter:
         Parameters
         ----------
         **options
-            Further options of :func:`evaluate`, such as ``interval="subject"``.
+            Further options of :func:`evaluate`, such as ``interval="subject-bootstrap"``.
 
         Returns
         -------

@@ -52,7 +52,7 @@ class PairMeter:
         differ in its last digits. Beyond it the scores closest to the operating points are kept: a
         point is exact if they include it, which is checked; else bounds take its place, such as
         ``eer_at_least`` and ``eer_at_most``. d' then is left out.
-    nan : {"raise", "ignore", "reject"}
+    nan : {"raise", "reject", "exclude"}
         As for :class:`Scores`.
 
     Raises
@@ -120,8 +120,8 @@ class PairMeter:
         if self._nan == "raise" and np.isnan(values).any():
             missing = int(np.isnan(values).sum())
             raise DataError(
-                f"{missing} of {len(values)} scores are NaN; compute them, or give nan='ignore' or "
-                "nan='reject'"
+                f"{missing} of {len(values)} scores are NaN; compute them, or give nan='reject' or "
+                "nan='exclude'"
             )
         self._waiting.append((values, batch.genuine.copy()))
         self._pairs += len(values)

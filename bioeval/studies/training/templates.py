@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +58,10 @@ class Templates:
         """Begin without templates; with `spill`, embeddings are kept in a folder in there."""
         self.batches: list[Batch] = []
         self._files = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
         if spill is not None:
-            self._folder = tempfile.TemporaryDirectory(dir=spill, prefix="meter-")
+            self._folder = Path(tempfile.mkdtemp(dir=spill, prefix="meter-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def __len__(self) -> int:
         return sum(map(len, self.batches))
@@ -66,7 +69,7 @@ class Templates:
     def add(self, batch: Batch) -> None:
         """Take a batch that :meth:`require_fit` has let pass."""
         if self._folder is not None:
-            path = Path(self._folder.name) / f"{self._files}.npy"
+            path = self._folder / f"{self._files}.npy"
             np.save(path, batch.embeddings)
             batch.embeddings = np.load(path, mmap_mode="r")
             self._files += 1

@@ -18,6 +18,9 @@ LABELS = np.array([f"person {label}" for label in PEOPLE.labels])
 CAMERAS = PEOPLE.meta["camera"]
 NUMBER = len(LABELS)
 
+#: Variables over ranks.
+AT_RANKS = {"cms", "cms_count", "cmc", "cmc_count", "precision_at_k", "recall_at_k"}
+
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 
 
@@ -30,7 +33,7 @@ def flat(by_task) -> dict:
                 numbers[f"{task}/{name}"] = value
                 continue
             for at, number in value.items():
-                rank = "rank_" * (name in ("cms", "cms_count", "cmc", "cmc_count"))
+                rank = "rank_" * (name in AT_RANKS)
                 numbers[f"{task}/{name}_{rank}{at}"] = number
     return numbers
 
@@ -43,7 +46,7 @@ def same(a: dict, b: dict) -> bool:
 def fill(meter, order, cuts=(), *, index=True, dtype="f4", labels=LABELS, role="both"):
     """Give templates to a meter in an order, divided at some places, and return it."""
     embeddings = PEOPLE.embeddings.astype(dtype)
-    for rows in np.split(np.asarray(order), sorted(cuts)):
+    for rows in np.split(np.array(order, dtype=int), sorted(cuts)):
         meter.update(
             embeddings[rows], labels[rows], role=role, index=rows if index else None,
             camera=CAMERAS[rows],
@@ -51,9 +54,9 @@ def fill(meter, order, cuts=(), *, index=True, dtype="f4", labels=LABELS, role="
     return meter
 
 
-def scores_of(dtype="f4", **options) -> be.Scores:
+def scores_of(given_in="f4", **options) -> be.Scores:
     return be.Scores.from_embeddings(
-        PEOPLE.embeddings.astype(dtype), LABELS, probe_meta={"camera": CAMERAS}, **options
+        PEOPLE.embeddings.astype(given_in), LABELS, probe_meta={"camera": CAMERAS}, **options
     )
 
 
@@ -112,8 +115,8 @@ def test_the_tree_is_that_of_evaluate():
     meter = fill(be.Meter(far_targets=[0.1]), range(NUMBER), [10])
     expected = be.evaluate(scores_of(), far_targets=[0.1])
     assert meter.result().identical(expected)
-    assert meter.result(interval="subject", replicates=100).identical(
-        be.evaluate(scores_of(), far_targets=[0.1], interval="subject", replicates=100)
+    assert meter.result(interval="subject-bootstrap", replicates=100).identical(
+        be.evaluate(scores_of(), far_targets=[0.1], interval="subject-bootstrap", replicates=100)
     )
     assert "verification/single/frr_at_far_0.1" in meter.compute()
     assert "verification/single/frr_at_far_0.01" not in meter.compute()
@@ -173,7 +176,7 @@ def test_labels_of_mixed_types_stay_different():
 def test_nan_and_infinite_embeddings_are_treated_as_by_scores():
     embeddings = PEOPLE.embeddings.copy()
     embeddings[3, 1] = np.nan
-    for nan in ("ignore", "reject"):
+    for nan in ("exclude", "reject"):
         meter = be.Meter(nan=nan)
         meter.update(embeddings[::-1], LABELS[::-1], index=np.arange(NUMBER)[::-1])
         expected = be.Scores.from_embeddings(embeddings, LABELS, nan=nan)
