@@ -33,7 +33,7 @@ class Batch:
 
     @classmethod
     def checked(cls, embeddings: Any, labels: Any, index: Any, meta: Mapping[str, Any]) -> Self:
-        """Return a batch of what the caller gave; raise :class:`DataError` where it does not fit."""
+        """Return a batch of what the caller gave, or raise :class:`DataError`."""
         values = np.array(as_embeddings(embeddings, "embeddings"), order="C")
         number = len(values)
         subjects = _column(labels, "labels", number)

@@ -7,8 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from result_messages import codes
 
 import bioeval as be
@@ -96,7 +95,7 @@ def test_processes_merge_and_a_padded_template_counts_once(order, cut, padding):
 
 @given(ORDERS, CUTS)
 def test_probes_and_gallery_come_apart(order, cuts):
-    probes = CAMERAS == CAMERAS[0]
+    probes = CAMERAS[0] == CAMERAS
     meter = be.Meter("market1501", "l2")
     for rows in np.split(np.array(order), sorted(cuts)):
         for role, chosen in (("probe", probes), ("gallery", ~probes)):

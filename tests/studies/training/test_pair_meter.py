@@ -1,4 +1,4 @@
-"""Pairs batch by batch, against all of them at once (``be.summary`` of ``be.Scores.from_pairs``)."""
+"""Pairs batch by batch, against ``be.summary`` of all of them at once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import bioeval as be
 
