@@ -69,6 +69,8 @@ from bioeval.studies.thresholds.threshold_study import study_threshold as study_
 from bioeval.studies.time.over_time import ageing as ageing, over_time as over_time
 from bioeval.studies.tracking.check import check_tracks as check_tracks
 from bioeval.studies.tracking.tracking import tracking as tracking
+from bioeval.studies.training.meter import Meter as Meter
+from bioeval.studies.training.pair_meter import PairMeter as PairMeter
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from bioeval.studies.zoo.zoo import zoo as zoo
 from bioeval.views.frames import to_frame as to_frame

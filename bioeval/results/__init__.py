@@ -30,6 +30,7 @@ _NAMES: NamesByModule = {
         "support_messages",
     ),
     "bioeval.results.threshold_lookup": ("ResultThresholds",),
+    "bioeval.results.verification": ("verification_dataset", "verification_scalars"),
     "bioeval.results.words": (
         "excluded",
         "in_one_precision",

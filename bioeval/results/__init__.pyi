@@ -30,6 +30,10 @@ from bioeval.results.support import (
     support_messages as support_messages,
 )
 from bioeval.results.threshold_lookup import ResultThresholds as ResultThresholds
+from bioeval.results.verification import (
+    verification_dataset as verification_dataset,
+    verification_scalars as verification_scalars,
+)
 from bioeval.results.words import (
     excluded as excluded,
     in_one_precision as in_one_precision,

@@ -23,6 +23,7 @@ _NAMES: NamesByModule = {
     ),
     "bioeval.scores.disjoint": ("mates_among",),
     "bioeval.scores.embeddings": (
+        "FloatType",
         "Metric",
         "as_embeddings",
         "kind_of_metric",
@@ -45,10 +46,13 @@ _NAMES: NamesByModule = {
     "bioeval.scores.labels": (
         "NAME_COLUMNS",
         "Codes",
+        "as_labels",
+        "as_meta",
         "missing_values",
         "plain",
         "template_names",
     ),
+    "bioeval.scores.labelled_matrix": ("NanPolicy",),
     "bioeval.scores.matrix": (
         "are_pairs",
         "codes_of",

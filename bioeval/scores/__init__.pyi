@@ -19,6 +19,7 @@ from bioeval.scores.bona_fide import (
 )
 from bioeval.scores.disjoint import mates_among as mates_among
 from bioeval.scores.embeddings import (
+    FloatType as FloatType,
     Metric as Metric,
     as_embeddings as as_embeddings,
     kind_of_metric as kind_of_metric,
@@ -35,9 +36,12 @@ from bioeval.scores.formats.label_files import (
     matrix_advice as matrix_advice,
     read_side as read_side,
 )
+from bioeval.scores.labelled_matrix import NanPolicy as NanPolicy
 from bioeval.scores.labels import (
     NAME_COLUMNS as NAME_COLUMNS,
     Codes as Codes,
+    as_labels as as_labels,
+    as_meta as as_meta,
     missing_values as missing_values,
     plain as plain,
     template_names as template_names,

@@ -34,6 +34,7 @@ _NAMES: NamesByModule = {
     "bioeval.tallies.counts": (
         "IdentificationTally",
         "ImpostorProbes",
+        "KeptScores",
         "VerificationTally",
         "require_alike",
         "role_of",

@@ -24,6 +24,7 @@ from bioeval.tallies.counting import Counter as Counter, RawRowCounter as RawRow
 from bioeval.tallies.counts import (
     IdentificationTally as IdentificationTally,
     ImpostorProbes as ImpostorProbes,
+    KeptScores as KeptScores,
     VerificationTally as VerificationTally,
     require_alike as require_alike,
     role_of as role_of,

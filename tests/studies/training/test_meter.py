@@ -1,0 +1,298 @@
+"""Embeddings batch by batch, against all of them at once (``be.summary``, ``be.evaluate``)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from result_messages import codes
+
+import bioeval as be
+
+PEOPLE = be.simulate_embeddings(12, 3, cameras=3, dimensions=5, random_state=3)
+LABELS = np.array([f"person {label}" for label in PEOPLE.labels])
+CAMERAS = PEOPLE.meta["camera"]
+NUMBER = len(LABELS)
+
+#: Variables over ranks.
+AT_RANKS = {"cms", "cms_count", "cmc", "cmc_count", "precision_at_k", "recall_at_k"}
+
+pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+
+
+def flat(by_task) -> dict:
+    """The numbers of a summary by one name each, written out once more."""
+    numbers = {}
+    for task, variables in by_task.items():
+        for name, value in variables.items():
+            if not isinstance(value, dict):
+                numbers[f"{task}/{name}"] = value
+                continue
+            for at, number in value.items():
+                rank = "rank_" * (name in AT_RANKS)
+                numbers[f"{task}/{name}_{rank}{at}"] = number
+    return numbers
+
+
+def same(a: dict, b: dict) -> bool:
+    """Whether two dictionaries are equal to the last bit, NaN to NaN."""
+    return list(a) == list(b) and all(a[k] == b[k] or (a[k] != a[k] and b[k] != b[k]) for k in a)
+
+
+def fill(meter, order, cuts=(), *, index=True, dtype="f4", labels=LABELS, role="both"):
+    """Give templates to a meter in an order, divided at some places, and return it."""
+    embeddings = PEOPLE.embeddings.astype(dtype)
+    for rows in np.split(np.array(order, dtype=int), sorted(cuts)):
+        meter.update(
+            embeddings[rows], labels[rows], role=role, index=rows if index else None,
+            camera=CAMERAS[rows],
+        )  # fmt: skip
+    return meter
+
+
+def scores_of(given_in="f4", **options) -> be.Scores:
+    return be.Scores.from_embeddings(
+        PEOPLE.embeddings.astype(given_in), LABELS, probe_meta={"camera": CAMERAS}, **options
+    )
+
+
+ORDERS = st.permutations(range(NUMBER))
+CUTS = st.lists(st.integers(0, NUMBER), max_size=5)
+DTYPES = st.sampled_from(["f2", "f4", "f8"])
+
+
+@given(ORDERS, CUTS, DTYPES, st.sampled_from(["float32", "float64"]))
+def test_with_an_index_the_numbers_are_those_of_the_data_set(order, cuts, given_in, dtype):
+    meter = fill(be.Meter(dtype=dtype), order, cuts, dtype=given_in)
+    assert same(meter.compute(), flat(be.summary(scores_of(given_in, dtype=dtype))))
+    assert meter.scores().values.dtype == dtype
+
+
+@given(ORDERS, CUTS, DTYPES)
+def test_without_an_index_no_batch_decides_the_numbers(order, cuts, given_in):
+    meter = fill(be.Meter(), order, cuts, index=False, dtype=given_in)
+    whole = fill(be.Meter(), range(NUMBER), index=False, dtype=given_in)
+    numbers = meter.compute()
+    assert same(numbers, whole.compute())
+    assert same(numbers, flat(be.summary(meter.scores())))
+    # In another order, sums of floats have other last digits.
+    assert numbers == pytest.approx(flat(be.summary(scores_of(given_in))), rel=1e-9, nan_ok=True)
+
+
+@given(ORDERS, st.integers(0, NUMBER), st.lists(st.integers(0, NUMBER - 1), max_size=6))
+def test_processes_merge_and_a_padded_template_counts_once(order, cut, padding):
+    ranks = [be.Meter(metric="l2"), be.Meter(metric="l2")]
+    for meter, rows in zip(ranks, (order[:cut], [*order[cut:], *padding]), strict=True):
+        fill(meter, rows)
+    whole = be.Meter(metric="l2")
+    whole.merge(ranks[1].state_dict())
+    whole.merge(ranks[0])
+    assert same(whole.compute(), flat(be.summary(scores_of(metric="l2"))))
+
+
+@given(ORDERS, CUTS)
+def test_probes_and_gallery_come_apart(order, cuts):
+    probes = CAMERAS[0] == CAMERAS
+    meter = be.Meter("market1501", "l2")
+    for rows in np.split(np.array(order), sorted(cuts)):
+        for role, chosen in (("probe", probes), ("gallery", ~probes)):
+            fill(meter, rows[chosen[rows]], role=role)
+    scores = be.Scores.from_embeddings(
+        PEOPLE.embeddings[probes], LABELS[probes], PEOPLE.embeddings[~probes], LABELS[~probes],
+        metric="l2", probe_meta={"camera": CAMERAS[probes]},
+        gallery_meta={"camera": CAMERAS[~probes]},
+    )  # fmt: skip
+    numbers = meter.compute()
+    assert same(numbers, flat(be.summary(scores, "market1501")))
+    assert numbers["reid/mean_ap"] == be.reid(scores, "market1501").mean_ap.item()
+
+
+def test_the_tree_is_that_of_evaluate():
+    meter = fill(be.Meter(far_targets=[0.1]), range(NUMBER), [10])
+    expected = be.evaluate(scores_of(), far_targets=[0.1])
+    assert meter.result().identical(expected)
+    assert meter.result(interval="subject-bootstrap", replicates=100).identical(
+        be.evaluate(scores_of(), far_targets=[0.1], interval="subject-bootstrap", replicates=100)
+    )
+    assert "verification/single/frr_at_far_0.1" in meter.compute()
+    assert "verification/single/frr_at_far_0.01" not in meter.compute()
+
+
+def test_numbers_are_plain():
+    numbers = fill(be.Meter(), range(NUMBER)).compute()
+    assert {type(number) for number in numbers.values()} == {int, float}
+    assert {type(name) for name in numbers} == {str}
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_a_state_goes_round(index, tmp_path):
+    meter = fill(be.Meter(), range(NUMBER), [7], index=index, dtype="f2")
+    state = pickle.loads(pickle.dumps(meter.state_dict()))
+    again = fill(be.Meter(spill=tmp_path), range(5))
+    again.load_state_dict(state)
+    assert same(again.compute(), meter.compute())
+    assert state["templates"]["both"]["embeddings"].dtype == np.float16
+    assert same(copy.deepcopy(meter).compute(), meter.compute())
+
+
+def test_reset_forgets():
+    meter = fill(be.Meter(), range(NUMBER))
+    meter.reset()
+    meter.update(np.ones((2, 3)), ["a", "b"])  # of other features, without metadata
+    assert meter.scores().shape == (2, 2)
+
+
+def test_what_is_given_may_change_afterwards():
+    embeddings, labels, cameras = PEOPLE.embeddings.copy(), LABELS.copy(), CAMERAS.copy()
+    meter, index = be.Meter(), np.arange(NUMBER)
+    meter.update(embeddings, labels, index=index, camera=cameras)
+    embeddings[:], labels[:], cameras[:], index[:] = 0, "x", 0, 0
+    assert same(meter.compute(), flat(be.summary(scores_of())))
+
+
+def test_embeddings_wait_in_a_folder(tmp_path):
+    meter = fill(be.Meter(spill=tmp_path / "new"), range(NUMBER), [7, 20])
+    assert len([*tmp_path.glob("new/*/*.npy")]) == 3
+    whole = fill(be.Meter(), range(NUMBER))
+    assert same(meter.compute(), whole.compute())
+    assert same(meter.compute(), whole.compute())
+    fill(meter, range(5))  # again: they count once
+    assert same(meter.compute(), whole.compute())
+    meter.reset()
+    assert not [*tmp_path.glob("new/*")]
+
+
+def test_labels_of_mixed_types_stay_different():
+    meter = be.Meter(metric="l2")
+    meter.update(np.eye(4)[:2], [1, 2])
+    meter.update(np.eye(4)[2:], ["1", "2"])
+    assert len(meter.scores()._codes.values) == 4
+
+
+def test_nan_and_infinite_embeddings_are_treated_as_by_scores():
+    embeddings = PEOPLE.embeddings.copy()
+    embeddings[3, 1] = np.nan
+    for nan in ("exclude", "reject"):
+        meter = be.Meter(nan=nan)
+        meter.update(embeddings[::-1], LABELS[::-1], index=np.arange(NUMBER)[::-1])
+        expected = be.Scores.from_embeddings(embeddings, LABELS, nan=nan)
+        assert same(meter.compute(), flat(be.summary(expected)))
+    meter = be.Meter()
+    meter.update(embeddings, LABELS)
+    with pytest.raises(be.DataError, match="NaN"):
+        meter.compute()
+    embeddings[3, 1] = np.inf
+    meter = be.Meter()
+    meter.update(embeddings, LABELS, index=range(NUMBER))
+    with pytest.raises(be.DataError) as raised:
+        be.summary(be.Scores.from_embeddings(embeddings, LABELS))
+    with pytest.raises(be.DataError) as of_meter:
+        meter.compute()
+    assert str(of_meter.value) == str(raised.value)
+
+
+def test_one_subject_has_no_impostor():
+    meter = be.Meter()
+    meter.update(PEOPLE.embeddings[:4], np.zeros(4, dtype=int), index=range(4))
+    expected = be.Scores.from_embeddings(PEOPLE.embeddings[:4], np.zeros(4, dtype=int))
+    assert same(meter.compute(), flat(be.summary(expected)))
+    assert "no-impostor-attempt" in codes(meter.result()["verification/single"])
+
+
+def test_rounding_of_a_padded_template_is_no_other_template():
+    """Another batch size may round otherwise; which of both counts depends on no order."""
+    first = fill(be.Meter(), range(NUMBER))
+    other = PEOPLE.embeddings[4:5] * np.float32(1 + 1e-6)
+    first.update(other, LABELS[4:5], index=[4], camera=CAMERAS[4:5])
+    second = be.Meter()
+    second.update(other, LABELS[4:5], index=[4], camera=CAMERAS[4:5])
+    fill(second, range(NUMBER))
+    assert same(first.compute(), second.compute())
+    assert first.scores().shape == (NUMBER, NUMBER)
+
+
+def given_twice(embedding, label, camera=0) -> be.Meter:
+    meter = be.Meter()
+    meter.update(np.eye(3), ["a", "a", "b"], index=["x", "y", "z"], camera=[0, 0, 0])
+    meter.update([embedding], [label], index=["y"], camera=[camera])
+    return meter
+
+
+@pytest.mark.parametrize(
+    ("meter", "words"),
+    [
+        (given_twice([0, -1, 0], "a"), "template 'y' .*different embeddings; call reset"),
+        (given_twice([0, 1, 0], "b"), "template 'y' .*different labels or metadata"),
+        (given_twice([0, 1, 0], "a", 1), "template 'y' .*different labels or metadata"),
+        (be.Meter(), "no templates yet"),
+    ],
+)
+def test_templates_that_contradict_each_other(meter, words):
+    with pytest.raises(be.DataError, match=words):
+        meter.compute()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"embeddings": np.ones((2, 4))}, "have 4 features, .* earlier batches have 3"),
+        ({"camera": [1]}, "camera.* has 1 values; expected 2"),
+        ({"camera": None}, "metadata of this batch are none, those of earlier batches camera"),
+        ({"index": None}, "index is given for some batches only"),
+        ({"index": [1]}, "index has 1 values, but there are 2 embeddings"),
+        ({"labels": [1]}, "labels has 1 values, but there are 2 embeddings"),
+        ({"labels": [1, None]}, "missing label"),
+        ({"role": "probe"}, "some templates have a role and some have none"),
+        ({"role": "query"}, "role"),
+        ({"embeddings": np.ones(3)}, "shape"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_not_taken(more, words):
+    meter = be.Meter()
+    batch = {"embeddings": np.eye(3)[:2], "labels": ["a", "b"], "index": [0, 1], "camera": [1, 2]}
+    meter.update(**batch)
+    wrong = batch | {"index": [2, 3]} | more
+    if wrong["camera"] is None:
+        del wrong["camera"]
+    with pytest.raises(be.DataError, match=words):
+        meter.update(**wrong)
+    assert meter.scores().shape == (2, 2)
+
+
+def test_an_empty_batch_is_none():
+    meter = be.Meter()
+    meter.update(np.empty((0, 7)), [])
+    meter.update(np.eye(2), ["a", "b"])
+    assert meter.scores().shape == (2, 2)
+
+
+def test_options_are_checked_before_the_first_epoch():
+    with pytest.raises(be.CardError):
+        be.Meter("no-such-card")
+    with pytest.raises(be.DataError, match="metric"):
+        be.Meter(metric="cosin")
+    with pytest.raises(be.DataError, match="far_targets"):
+        be.Meter(far_targets=[2])
+
+
+def test_meters_of_other_metrics_or_types_do_not_merge():
+    meter = fill(be.Meter(), range(NUMBER))
+    with pytest.raises(be.MergeError, match="metric 'l2'"):
+        meter.merge(fill(be.Meter(metric="l2"), range(3)))
+    with pytest.raises(be.MergeError, match="itself"):
+        meter.merge(meter)
+    with pytest.raises(be.MergeError, match="cannot be merged"):
+        meter.merge(3)
+    with pytest.raises(be.DataError, match="no state of a Meter"):
+        meter.load_state_dict({"metric": "cosine"})
+    assert same(meter.compute(), flat(be.summary(scores_of())))  # as before
+
+
+def test_only_one_side():
+    meter = be.Meter()
+    meter.update(np.eye(2), ["a", "b"], role="probe")
+    with pytest.raises(be.DataError, match="no templates of the role 'gallery'"):
+        meter.compute()
