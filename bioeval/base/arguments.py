@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import Argument, DataError, counted, received, subject
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
@@ -196,9 +197,10 @@ def require_array(name: str, values: Any) -> np.ndarray:
             f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
             "them by filled(value)"
         )
+    values = as_numpy(values, name)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:  # the last of tensors with a gradient
+    except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(
             f"{subject(name)} is {received(values)}; expected an array ({error})"
         ) from None

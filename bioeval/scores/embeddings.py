@@ -35,6 +35,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_text
+from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, received, require_choice
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
@@ -88,6 +89,7 @@ def as_embeddings(values: Any, input_name: str) -> np.ndarray:
             f"{input_name} is a masked array ({hidden} masked); fill it (NaN marks a failed "
             "template)"
         )
+    values = joined(values, input_name, 2)
     array = require_array(
         input_name, in_memory(values, input_name) if is_stored(values) else values
     )
@@ -396,7 +398,7 @@ class EmbeddingSource:
         metric = self.metric
         if callable(metric):
             x, y = self.sides[0][rows], self.sides[1][columns]
-            out = np.asarray(metric(x, y))
+            out = np.asarray(as_numpy(metric(x, y), "the scores of the metric"))
             if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
                 raise DataError(
                     f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "

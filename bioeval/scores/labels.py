@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
+from bioeval.base.array_libraries import as_numpy, joined_labels
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError
 
@@ -62,7 +63,8 @@ def as_labels(labels: Any, input_name: str, length: int | None = None) -> np.nda
 
 def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
     """Return an array that cannot be changed: a copy where it may be that of `original`."""
-    if array.flags.writeable and hasattr(original, "__array__"):
+    lent = hasattr(original, "__dlpack__") and not isinstance(original, np.ndarray)
+    if lent or (array.flags.writeable and hasattr(original, "__array__")):
         array = array.copy()
     array.flags.writeable = False
     return array
@@ -70,6 +72,7 @@ def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
 
 def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
     """Return labels as a 1-D array of hashable values; `input_name` is their name in messages."""
+    labels = as_numpy(joined_labels(labels, input_name), input_name)
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):

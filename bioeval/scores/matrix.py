@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
+from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
@@ -183,6 +184,7 @@ class Scores(LabelledMatrix):
         )
 
         left = as_embeddings(probe, "probe embeddings")
+        probe_labels = joined_labels(probe_labels, "probe_labels")
         if (gallery is None) != (gallery_labels is None):
             option = "gallery_labels" if gallery is None else "gallery"
             other = "gallery" if gallery is None else "gallery_labels"
