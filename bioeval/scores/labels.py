@@ -329,6 +329,10 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
     if not all(isinstance(name, str) for name in names):
         return None
     columns = {name: np.asarray(table[name]) for name in names}
+    if any(column.ndim != 1 for column in columns.values()) and hasattr(
+        table, "__arrow_c_stream__"
+    ):
+        return _arrow_columns(table)  # of a query, whose columns are queries
     index = getattr(table, "index", None)  # of pandas
     levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
@@ -375,16 +379,20 @@ def _levels(index: Any, input_name: str) -> Labelled:
     return label, dict(zip(map(str, names), values, strict=True))
 
 
-def _arrow_columns(table: Any) -> Mapping[str, Any]:
-    """Return the columns of a table that offers only a stream of Arrow."""
+def pyarrow_for(values: Any) -> Any:
+    """Return pyarrow, which reads a table or a column of Arrow."""
     try:
-        pyarrow = importlib.import_module("pyarrow")
+        return importlib.import_module("pyarrow")
     except ImportError:
         raise DataError(
-            f"{type(table).__name__} is a table of Arrow; pyarrow is not installed to read it: "
+            f"{type(values).__name__} is a table of Arrow; pyarrow is not installed to read it: "
             f"{how_to_install('formats')}"
         ) from None
-    read = pyarrow.table(table)
+
+
+def _arrow_columns(table: Any) -> Mapping[str, Any]:
+    """Return the columns of a table that offers only a stream of Arrow."""
+    read = pyarrow_for(table).table(table)
     return {name: np.asarray(read[name]) for name in read.column_names}
 
 

@@ -234,6 +234,8 @@ def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
         return {}
+    if isinstance(meta, list | tuple):
+        meta = dict(zip(meta, meta, strict=True))
     words = [*meta.keys(), *meta.values()] if isinstance(meta, Mapping) else [0]
     if not all(isinstance(word, str) for word in words):
         raise DataError(f"{say('meta')} is {received(meta)}; expected names and columns, as text")

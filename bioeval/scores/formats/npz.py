@@ -77,7 +77,7 @@ def _read_named(named: NamedArrays) -> Scores:
             f"{say('scores_key', 'scores')} or {say('embeddings_key', 'embeddings')}"
         )
     if options.embeddings_key is not None or not has_scores and has_embeddings:
-        return _read_embeddings(named)
+        return read_embeddings(named)
     if not has_scores and (two := _two_vectors(file)):
         return _read_two_vectors(named, *two)
     if not has_scores:
@@ -410,7 +410,7 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
 # ---------------------------------------------------------------- embeddings
 
 
-def _read_embeddings(named: NamedArrays) -> Scores:
+def read_embeddings(named: NamedArrays) -> Scores:
     """Read embeddings of one side or of both, compared as a matrix or in listed pairs."""
     file = named.file
     refused = ("genuine_key", "gallery_embeddings", *_of_lists(named))
