@@ -210,9 +210,10 @@ def _block(chunk: Any, width: int | None, before: int, where: str) -> np.ndarray
     wrong = widths != expected
     if wrong.any():
         row = int(np.argmax(wrong))
+        numbers = counted(int(widths[row]), "numbers")
         raise DataError(
-            f"{where}: the vector in row {before + row} has {counted(int(widths[row]), 'numbers')}, and "
-            f"the first one {expected}; expected vectors of one length"
+            f"{where}: the vector in row {before + row} has {numbers}, and the first one "
+            f"{expected}; expected vectors of one length"
         )
     flat = chunk.flatten()
     if flat.null_count:
