@@ -48,6 +48,12 @@ _READING = option_group(
         "--first-index", "Number of the first gallery entry in top-K lists.", click.IntRange(0, 1)
     ),
     option(
+        "--leave-out-query",
+        "Whether queries of top-K lists that are gallery entries themselves are left out of their "
+        "own lists.  [where the names of templates show them]",
+        ["yes", "no"],
+    ),
+    option(
         "--metric M", "Metric between embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]"
     ),
     option(
@@ -384,6 +390,8 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
             if value is not second and (has_names or is_table) and not is_file:
                 name += "_key"
             arguments[name] = value
+    own = options.pop("leave_out_query")
+    arguments["leave_out_query"] = None if own is None else own == "yes"
     arguments["meta"] = _by_name(options.pop("meta"))
     average = options.pop("average")
     if average is None:

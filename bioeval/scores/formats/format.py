@@ -56,6 +56,7 @@ class ReadOptions:
     gallery_embeddings: Path | None = None
     indices_key: str | None = None
     first_index: int | None = None
+    leave_out_query: bool | None = None
     labels_key: str | None = None
     probe_labels_key: str | None = None
     gallery_labels_key: str | None = None
@@ -102,6 +103,8 @@ class ReadOptions:
         for name in arguments:
             if arguments[name] is not None and (name.endswith("_key") or name in _PATTERNS):
                 require_text(name, arguments[name])
+        if arguments.get("leave_out_query") is not None:
+            require_flag("leave_out_query", arguments["leave_out_query"])
         arguments["unordered"] = require_flag("unordered", arguments["unordered"]) or None
         arguments["keep_embeddings"] = (
             require_flag("keep_embeddings", arguments["keep_embeddings"]) or None

@@ -64,7 +64,7 @@ def _read_named(named: NamedArrays) -> Scores:
     lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
     if options.indices_key is not None or lists:
         return _read_lists(named)
-    named.refuse("anything but a top-K list", ["first_index"])
+    named.refuse("anything but a top-K list", ["first_index", "leave_out_query"])
     if options.embeddings_key is not None and options.scores_key is not None:
         raise DataError(
             f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
@@ -161,13 +161,18 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         )
     distances = named.key("scores_key", "distances")
     n = _gallery_size(file, options)
-    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels")
-    gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels")
+    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels", "labels")
+    gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels", "labels")
     if probe is None or gallery is None:
         raise DataError(no_labels(file, len(lists), n))
+    if "labels" in named.used and "probe_labels" not in file and "gallery_labels" not in file:
+        gallery = probe  # one set of templates
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
     saved_ids = not options.names_arrays and "probe_ids" in file
+    leave_out_query = False if saved_ids else options.leave_out_query
+    if leave_out_query is None and probe.label is gallery.label:
+        leave_out_query = True  # a gallery searched with its own templates
     lists_of = TopKScores(
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
@@ -177,7 +182,8 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
-        leave_out_query=False if saved_ids else None,
+        leave_out_query=leave_out_query,
+        query_positions=None if saved_ids else file.read_if_there("query_positions"),
     )
     if saved_ids:
         ids = named.ids("probe_ids", len(lists))
@@ -197,6 +203,8 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
     if options.gallery_labels is not None:
         return len(read_side(options.gallery_labels, options).label)
     side = options.gallery_labels_key or "gallery_labels"
+    if side not in file and options.gallery_labels_key is None and "labels" in file:
+        side = "labels"
     if side not in file:
         if options.gallery_labels_key is not None:
             file.require("gallery_labels_key", side)

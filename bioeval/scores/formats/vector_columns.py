@@ -20,12 +20,11 @@ from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.matrix import Scores
 from bioeval.scores.vector_tables import VectorTable, templates_of_table
 
+_OF_SCORES = ("scores_key", "genuine_key", "keep", "unordered")
+_OF_LISTS = ("indices_key", "first_index", "leave_out_query")
+
 #: The options of a table with a column of vectors.
-VECTORS = tuple(
-    name
-    for name in ARRAYS
-    if not name.startswith(("scores", "genuine", "indices", "first_index", "keep", "unordered"))
-)
+VECTORS = tuple(name for name in ARRAYS if name not in (*_OF_SCORES, *_OF_LISTS))
 
 
 class VectorArrays(Arrays):
