@@ -26,7 +26,8 @@ def float32_of(bits: np.ndarray, name: str) -> np.ndarray:
     if name == "BF16":  # the upper half of a float32
         return (bits.astype(np.uint32) << 16).view(np.float32)
     if name == "F8_E5M2":  # the upper half of a float16
-        return (bits.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+        with np.errstate(invalid="ignore"):  # of a NaN
+            return (bits.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
     return _e4m3()[bits]
 
 

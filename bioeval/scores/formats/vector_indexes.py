@@ -91,7 +91,7 @@ def _refuse_index(path: Path, word: bytes) -> NoReturn:
         f"{path}: is a FAISS index of the kind {word.decode('ascii', 'replace')!r}, and only a "
         "flat one has its vectors as they were added. To convert it: "
         f'python -c "import faiss, numpy as np; x = faiss.read_index({str(path)!r}); '
-        f"x = getattr(x, 'index', x); np.save({target!r}, x.reconstruct_n(0, x.ntotal))\""
+        f"y = getattr(x, 'index', x); np.save({target!r}, y.reconstruct_n(0, x.ntotal))\""
     )
 
 
