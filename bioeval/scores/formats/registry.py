@@ -34,8 +34,8 @@ from bioeval.scores.stored import file_version
 #: recognise a file, the first one reads it; those of studies come before the lists of pairs, which
 #: recognise nearly every table.
 _NAMES = (
-    *("vector_indexes", "npz", "npy", "mat", "stores", "bssr1", "tables", "bee"),
-    "wide_tables",
+    *("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables"),
+    "vector_indexes",
 )
 _HOME = "bioeval.scores.formats.{}".format
 

@@ -7,7 +7,6 @@ them back. Files of ``torch.save`` are pickles, and nothing is ever unpickled.
 from __future__ import annotations
 
 import struct
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -16,6 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import MetricName
+from bioeval.scores.formats.archive import holds_pickle
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
 from bioeval.scores.formats.npy import read_bare
 from bioeval.scores.matrix import Scores
@@ -98,10 +98,7 @@ def _refuse_index(path: Path, word: bytes) -> NoReturn:
 def _is_torch(file: FileFacts) -> bool:
     if file.content.startswith("a Python pickle"):
         return file.suffix in (".pt", ".pth")
-    if file.content != "zip" or not zipfile.is_zipfile(file.path):
-        return False
-    with zipfile.ZipFile(file.path) as archive:
-        return any(name.endswith("/data.pkl") for name in archive.namelist())
+    return file.content == "zip" and holds_pickle(file.path)
 
 
 def _refuse_torch(path: Path, options: ReadOptions) -> NoReturn:
