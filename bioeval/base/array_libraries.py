@@ -15,6 +15,9 @@ from bioeval.base.errors import DataError, cut, subject
 #: Values of a tensor that are widened together, or moved from a device.
 _BLOCK = 1 << 22
 
+# What libraries raise where they cannot hand over their memory.
+_DLPACK_ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
+
 # Types of the package ml_dtypes, as JAX has them: which type of NumPy holds their values exactly.
 _WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": np.uint8}
 
@@ -108,15 +111,16 @@ def _of_block(block: Any) -> np.ndarray:
 
 def _by_dlpack(values: Any, name: str) -> np.ndarray:
     """Return an array of a library that offers its memory by DLPack, moved from its device."""
-    reasons = []
-    for options in ({}, {"device": "cpu"}):
-        try:
-            return np.from_dlpack(values, **options)
-        except (TypeError, ValueError, RuntimeError, BufferError, AttributeError) as error:
-            reasons.append(cut(" ".join(str(error).split()), 120))
-    raise _unreadable(
-        name, values, f"cannot be read as an array ({reasons[0]}); give an array of NumPy"
-    )
+    try:
+        return np.from_dlpack(values)
+    except _DLPACK_ERRORS as error:
+        reason = cut(" ".join(str(error).split()), 120)
+    try:
+        return np.from_dlpack(values, device="cpu")  # from the device on which they are
+    except _DLPACK_ERRORS:
+        raise _unreadable(
+            name, values, f"cannot be read as an array ({reason}); give an array of NumPy"
+        ) from None
 
 
 def widened(array: np.ndarray) -> np.ndarray:

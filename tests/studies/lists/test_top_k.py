@@ -230,7 +230,7 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
         be.verification,
         be.closed_set,
         be.ranks,
-        be.evaluate,
+        lambda x: be.evaluate(x, "course-probe-vs-gallery"),
         be.tally,
         lambda x: x.values,
         lambda x: x._base,
@@ -240,7 +240,9 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     ],
 )
 def test_what_needs_the_whole_gallery(call):
-    with pytest.raises(ProtocolError, match="all 3 gallery entries.*the 2 nearest.*bioeval.top_k"):
+    with pytest.raises(
+        ProtocolError, match="all 3 gallery entries.*the 2 nearest.*protocol=.top-k"
+    ):
         call(LISTS)
 
 
