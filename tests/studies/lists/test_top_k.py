@@ -472,8 +472,10 @@ def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
     (tmp_path / "l.txt").write_text("2 0\n1 2\n")
     labels = ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
-    assert main(["run", "l.txt", *labels]) == 2
+    assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
     assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
+    assert main(["run", "l.txt", *labels]) == 0
+    assert "Protocol  top-k" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("card", ["vehicleid", "cityflow"])
