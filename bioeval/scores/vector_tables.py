@@ -20,7 +20,7 @@ from bioeval.scores.labels import LABEL_COLUMNS, pyarrow_for
 _LISTED = 20
 
 # Rows of a Parquet file that are read together.
-_ROWS = 1 << 16
+_ROWS = 1 << 14
 
 # Names that pandas gives to an index without one.
 _UNNAMED = "__index_level_"

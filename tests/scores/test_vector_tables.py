@@ -48,6 +48,8 @@ def of_duckdb():
 
 def of_hugging_face(order=None):
     datasets = pytest.importorskip("datasets")
+    if not hasattr(datasets, "Dataset"):  # a folder of that name
+        pytest.skip("datasets of Hugging Face is not installed")
     columns = {"embedding": X.tolist(), "identity": WHO, "camera": CAMERA}
     vectors = datasets.Sequence(datasets.Value("float32"))
     kinds = {"identity": datasets.Value("string"), "camera": datasets.Value("int64")}

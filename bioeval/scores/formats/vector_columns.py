@@ -84,6 +84,9 @@ def read_vectors(path: Path, table: VectorTable, options: ReadOptions) -> Scores
     return read_embeddings(named)
 
 
+# Bytes of a Parquet file that are read together.
+_BUFFER = 1 << 20
+
 _OF_TWO = (
     *("embeddings_key", "gallery_embeddings", "labels_key", "meta", "metric", "nan", "average"),
 )
@@ -131,8 +134,9 @@ def vector_file(path: Path) -> VectorTable | None:
     with guarded(path, expected=input_name):
         if kind == "a Parquet file":
             parquet = optional("pyarrow.parquet", path, input_name)
+            # Pages are read as they are needed: a group of rows may be the whole file.
             file = parquet.ParquetFile(
-                path, pre_buffer=False, page_checksum_verification=True, memory_map=False
+                path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
             )
             return _with_vectors(file, file.schema_arrow, path)
         source = arrow.memory_map(str(path))
