@@ -243,3 +243,32 @@ def test_what_cannot_be_read_is_one_line():
 
     with pytest.raises(DataError, match=r"cannot be read as an array \(the memory is not here\)"):
         be.Scores.from_embeddings(NoMemory(X), WHO)
+
+
+def test_torch_itself():
+    torch = pytest.importorskip("torch")
+    x = torch.as_tensor(X).requires_grad_()
+    who = torch.tensor([0, 0, 1, 1])
+    expected = be.Scores.from_embeddings(X, [0, 0, 1, 1], metric="l2")
+    for held, labels in [(x, who), ([x[:3], x[3:]], [who[:3], who[3:]]), ([*x], [*who])]:
+        scores = be.Scores.from_embeddings(held, labels, metric="l2")
+        np.testing.assert_array_equal(scores.values, expected.values)
+    for narrow in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+        held = torch.as_tensor(X).to(narrow)
+        wide = as_numpy(held, "x")
+        assert wide.dtype == np.float32
+        np.testing.assert_array_equal(wide, held.double().numpy())
+    for wrong, problem in [
+        (x.to_sparse(), "is sparse; give to_dense"),
+        (torch.empty(4, 2, device="meta"), "is on the device 'meta'"),
+        (x.to(torch.complex64), "dtype complex64"),
+    ]:
+        with pytest.raises(DataError, match=problem):
+            be.Scores.from_embeddings(wrong, who)
+
+
+def test_the_array_api_itself():
+    strict = pytest.importorskip("array_api_strict")
+    scores = be.Scores.from_embeddings(strict.asarray(X), strict.asarray([0, 0, 1, 1]))
+    expected = be.Scores.from_embeddings(X, [0, 0, 1, 1])
+    np.testing.assert_array_equal(scores.values, expected.values)
