@@ -125,7 +125,7 @@ def _by_dlpack(values: Any, name: str) -> np.ndarray:
 
 def widened(array: np.ndarray) -> np.ndarray:
     """Return an array whose type is of ml_dtypes in the type of NumPy that holds it exactly."""
-    if array.dtype.kind != "V" or array.dtype.names:
+    if array.dtype.type.__module__.partition(".")[0] != "ml_dtypes":
         return array
     for start, wider in _WIDER.items():
         if array.dtype.name.startswith(start):

@@ -231,7 +231,8 @@ def as_vector_table(values: Any, where: str = "the table", wanted: bool = False)
     Unless a column of it is `wanted` by its name, a table without a column of vectors is none: the
     numbers in its columns may be a matrix.
     """
-    if type(values).__module__.partition(".")[0] == "datasets":
+    library = type(values).__module__.partition(".")[0]
+    if library == "datasets" and hasattr(values, "with_format"):
         return VectorTable(_of_hugging_face(values), where)
     if hasattr(values, "dtypes") and hasattr(values, "iloc"):
         if not (hasattr(values, "columns") and (wanted or _holds_vectors(values))):
