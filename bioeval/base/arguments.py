@@ -13,14 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    counted,
-    received,
-    subject,
-)
+from bioeval.base.array_libraries import as_numpy
+from bioeval.base.errors import Argument, DataError, Part, counted, received, subject
 
 # The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 _MOST_DRAWS = 1_000_000
@@ -205,9 +199,10 @@ def require_array(name: Part, values: Any) -> np.ndarray:
             f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
             "them by filled(value)",
         )
+    values = as_numpy(values, name)
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:  # the last of tensors with a gradient
+    except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(
             subject(name), f" is {received(values)}; expected an array ({error})"
         ) from None

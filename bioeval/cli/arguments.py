@@ -40,9 +40,9 @@ def _counts(text: str) -> int | tuple[int, int] | list[int]:
 
 def _metadata(text: str) -> tuple[str, str]:
     name, _, key = text.partition("=")
-    if not (name and key):
+    if not name or ("=" in text and not key):
         raise ValueError
-    return name, key
+    return name, key or name
 
 
 def _number(text: str) -> float:
@@ -200,7 +200,7 @@ class Value(_Typed):
     CLAIMS = _Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
     THRESHOLD = _Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
     TARGET = _Typed("rule", _of_rates, "a rule such as eer or far=0.001")
-    METADATA = _Typed("name=key", _metadata, "name=KEY")
+    METADATA = _Typed("name=key", _metadata, "a name, or name=KEY")
     CARD = _Card()
 
 

@@ -43,11 +43,20 @@ _READING = option_group(
     ),
     option("--scores KEY", "Array of scores."),
     option("--genuine KEY", "Array of 0 (impostor) and 1 (genuine) for a list of scores."),
-    option("--embeddings KEY", "Array of embeddings, one per row."),
-    option("--gallery-embeddings KEY|NPY", "Array or .npy file of the gallery's embeddings."),
+    option("--embeddings KEY", "Array, or column of a table, with an embedding in each row."),
+    option(
+        "--gallery-embeddings KEY|FILE",
+        "Array, .npy file or table of the gallery's embeddings.",
+    ),
     option("--indices KEY", "Array of top-K lists: gallery entries of each query."),
     option(
         "--first-index", "Number of the first gallery entry in top-K lists.", click.IntRange(0, 1)
+    ),
+    option(
+        "--leave-out-query",
+        "Whether queries of top-K lists that are gallery entries themselves are left out of their "
+        "own lists.  [where the names of templates show them]",
+        ["yes", "no"],
     ),
     option(
         "--metric M", "Metric between embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]"
@@ -68,9 +77,9 @@ _READING = option_group(
         "Array of 0 ignore, 1 impostor, 2 genuine; or the .mask file of a .mtx matrix.",
     ),
     option(
-        "--meta NAME=KEY",
-        "Metadata column, such as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; "
-        "repeatable.",
+        "--meta NAME[=KEY]",
+        "Metadata column, such as camera or camera=KEY, or probe_camera=KEY and "
+        "gallery_camera=KEY; repeatable.",
         Value.METADATA,
         multiple=True,
     ),
@@ -381,13 +390,18 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     # Only files of arrays have names of these.
     suffixes = ("", ".npz", ".mat", ".h5", ".hdf5", ".nc", ".zarr", ".safetensors")
     has_names = Path(data).suffix.lower() in suffixes
+    is_table = Path(data).suffix.lower() in (".parquet", ".feather", ".arrow", ".arrows")
     for name in _KEYS_OR_FILES:
         value = options.pop(name)
         if value is not None:
             is_file = value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
-            if value is not second and has_names and not is_file:
+            if is_table:  # whose options name columns
+                is_file = is_file or Path(value).exists()
+            if value is not second and (has_names or is_table) and not is_file:
                 name += "_key"
             arguments[name] = value
+    own = options.pop("leave_out_query")
+    arguments["leave_out_query"] = None if own is None else own == "yes"
     arguments["meta"] = _by_name(options.pop("meta"))
     average = options.pop("average")
     if average is None:

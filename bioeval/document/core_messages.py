@@ -269,10 +269,10 @@ _LISTS = (
     MessageType(
         "lists-begin-with-query",
         "{lists:count} of {queries:count lists} begin with the entry at the place of their query, "
-        "of the same label; if the gallery was searched with its own templates, "
-        "leave_out_query=True of bioeval.TopKScores leaves them out",
+        "of the same label; if the gallery was searched with its own templates, they "
+        "are to be left out",
         "A query that finds itself counts as a match and makes all rates optimistic.",
-        "Give `leave_out_query=True`; `False` states that the entries are other templates.",
+        "State by `leave_out_query` whether the entries are the queries themselves.",
         example={"lists": 198, "queries": 200},
     ),
     MessageType(

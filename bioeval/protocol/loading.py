@@ -22,9 +22,12 @@ CARD_OF_LAYOUT = {
     PAIRS: "pairs",
 }
 
+#: The card of ranked lists, which is one of the layout of a matrix with probes and a gallery.
+LISTS, CARD_OF_LISTS = "top-k", "top-k"
+
 #: The card of each layout, for names that stand for one of them.
 _BY_LAYOUT = {
-    "auto": CARD_OF_LAYOUT,
+    "auto": {**CARD_OF_LAYOUT, LISTS: CARD_OF_LISTS},
     "course-kfold": {
         SQUARE: "course-kfold",
         RECTANGULAR: "course-kfold-probe-vs-gallery",
@@ -88,8 +91,8 @@ def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto"
     """
     if not isinstance(protocol, str) or protocol not in _BY_LAYOUT:
         return load(protocol)
-    if layout not in CARD_OF_LAYOUT:
-        raise CardError(bad_choice("the layout", layout, CARD_OF_LAYOUT))
+    if layout not in _BY_LAYOUT[protocol]:
+        raise CardError(bad_choice("the layout", layout, _BY_LAYOUT[protocol]))
     return _load_shipped(_BY_LAYOUT[protocol][layout])
 
 

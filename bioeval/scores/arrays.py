@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array
+from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -54,8 +55,10 @@ def as_array(values: Any, input_name: Part) -> np.ndarray:
             "its data, and mask= (0 ignore, 1 impostor, 2 genuine)",
         )
     try:
-        array = in_memory(values, input_name)
-    except (ValueError, TypeError, RuntimeError) as error:  # the last of tensors with a gradient
+        array = in_memory(joined(values, input_name, 2), input_name)
+    except DataError:
+        raise
+    except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(input_name, f" is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(input_name, array)
@@ -65,7 +68,7 @@ def as_array(values: Any, input_name: Part) -> np.ndarray:
 def in_memory(values: Any, input_name: Part) -> np.ndarray:
     """Return an array; one of a library is read whole, and raises where a chunk is missing."""
     if type(values).__module__.partition(".")[0] not in LIBRARIES:
-        return np.asarray(values)
+        return np.asarray(as_numpy(values, input_name))
     from bioeval.scores.chunks import read_whole
 
     return read_whole(values, input_name)
@@ -122,7 +125,7 @@ def as_values(values: Any) -> Any:
 
 def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return a mask as uint8, checked for its shape and values."""
-    array = require_array("mask", mask)
+    array = require_array("mask", joined(mask, "mask", 2))
     if array.shape != shape:
         hint = ": is it transposed? Give mask.T" if array.shape == shape[::-1] else ""
         raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores{hint}")

@@ -35,6 +35,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_text
+from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -47,6 +48,7 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
+from bioeval.scores.vector_tables import column_of_vectors
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
@@ -96,6 +98,8 @@ def as_embeddings(values: Any, input_name: Part) -> np.ndarray:
             input_name,
             f" is a masked array ({hidden} masked); fill it (NaN marks a failed template)",
         )
+    column = column_of_vectors(values, str(input_name))
+    values = joined(values if column is None else column, input_name, 2)
     array = require_array(
         input_name, in_memory(values, input_name) if is_stored(values) else values
     )
@@ -406,7 +410,7 @@ class EmbeddingSource:
         metric = self.metric
         if callable(metric):
             x, y = self.sides[0][rows], self.sides[1][columns]
-            out = np.asarray(metric(x, y))
+            out = np.asarray(as_numpy(metric(x, y), "the scores of the metric"))
             if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
                 raise DataError(
                     f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "

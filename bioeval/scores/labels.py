@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
+from bioeval.base.array_libraries import as_numpy, joined_labels
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import (
     DataError,
@@ -68,7 +69,8 @@ def as_labels(labels: Any, input_name: Part, length: int | None = None) -> np.nd
 
 def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
     """Return an array that cannot be changed: a copy where it may be that of `original`."""
-    if array.flags.writeable and hasattr(original, "__array__"):
+    lent = hasattr(original, "__dlpack__") and not isinstance(original, np.ndarray)
+    if lent or (array.flags.writeable and hasattr(original, "__array__")):
         array = array.copy()
     array.flags.writeable = False
     return array
@@ -76,6 +78,7 @@ def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
 
 def one_dimensional(labels: Any, input_name: Part) -> np.ndarray:
     """Return labels as a 1-D array of hashable values; `input_name` is their name in messages."""
+    labels = as_numpy(joined_labels(labels, input_name), input_name)
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
@@ -332,6 +335,10 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
     if not all(isinstance(name, str) for name in names):
         return None
     columns = {name: np.asarray(table[name]) for name in names}
+    if any(column.ndim != 1 for column in columns.values()) and hasattr(
+        table, "__arrow_c_stream__"
+    ):
+        return _arrow_columns(table)  # of a query, whose columns are queries
     index = getattr(table, "index", None)  # of pandas
     levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
@@ -380,16 +387,20 @@ def _levels(index: Any, input_name: Part) -> Labelled:
     return label, dict(zip(map(str, names), values, strict=True))
 
 
-def _arrow_columns(table: Any) -> Mapping[str, Any]:
-    """Return the columns of a table that offers only a stream of Arrow."""
+def pyarrow_for(values: Any) -> Any:
+    """Return pyarrow, which reads a table or a column of Arrow."""
     try:
-        pyarrow = importlib.import_module("pyarrow")
+        return importlib.import_module("pyarrow")
     except ImportError:
         raise DataError(
-            f"{type(table).__name__} is a table of Arrow; pyarrow is not installed to read it: "
+            f"{type(values).__name__} is a table of Arrow; pyarrow is not installed to read it: "
             f"{how_to_install('formats')}"
         ) from None
-    read = pyarrow.table(table)
+
+
+def _arrow_columns(table: Any) -> Mapping[str, Any]:
+    """Return the columns of a table that offers only a stream of Arrow."""
+    read = pyarrow_for(table).table(table)
     return {name: np.asarray(read[name]) for name in read.column_names}
 
 

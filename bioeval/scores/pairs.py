@@ -9,12 +9,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import (
-    Argument,
-    DataError,
-    Part,
-    ProtocolError,
-)
+from bioeval.base.array_libraries import joined
+from bioeval.base.errors import Argument, DataError, Part, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.panels import panel
@@ -88,10 +84,10 @@ class PairScores(Scores):
     ):
         """Check what is given of each pair."""
         self._set_words(kind, nan, name)
-        array = as_array(scores, "scores")
+        array = as_array(joined(scores, "scores", 1), "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")
-        flags = require_array("genuine", genuine)
+        flags = require_array("genuine", joined(genuine, "genuine", 1))
         if flags.shape != array.shape:
             raise DataError(
                 f"genuine has shape {flags.shape}; expected {array.shape}, one value per pair"

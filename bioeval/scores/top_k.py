@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_flag
+from bioeval.base.array_libraries import joined
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.messages import Message, MessageWarning
@@ -53,6 +54,9 @@ class TopKScores(Scores):
         default it is left out where both sides have a metadata column of template names, such as
         ``template`` or ``image``: the entry of the same name and label. True takes query i as
         entry i where there is no such column; False leaves every list as it is.
+    query_positions : array_like of int, shape (q,), optional
+        The gallery entry that each query is itself, -1 for none, where the queries are other rows
+        of the index than the first ones. They are left out of their lists.
 
     Attributes
     ----------
@@ -112,6 +116,7 @@ class TopKScores(Scores):
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
         leave_out_query: bool | None = None,
+        query_positions: Any = None,
     ):
         """Check the lists and their distances."""
         self._set_words(kind, "raise", name)
@@ -139,17 +144,134 @@ class TopKScores(Scores):
         )
         if distances is not None:
             self._set(distances=fixed(self._as_distances(distances), distances))
+        positions = None
+        if query_positions is not None:
+            if leave_out_query is False:
+                raise DataError(
+                    Argument("query_positions"),
+                    " is given, and ",
+                    Argument("leave_out_query"),
+                    " is False; leave one of them out",
+                )
+            positions = self._as_positions(query_positions)
         if leave_out_query is None or require_flag("leave_out_query", leave_out_query):
-            self._leave_out_queries(by_place=bool(leave_out_query))
+            self._leave_out_queries(bool(leave_out_query), positions)
 
-    def _leave_out_queries(self, by_place: bool) -> None:
+    @classmethod
+    def from_search(
+        cls,
+        distances: Any,
+        indices: Any,
+        probe_labels: Any,
+        gallery_labels: Any = None,
+        *,
+        kind: Kind = "distance",
+        probe_meta: Mapping[str, Any] | None = None,
+        gallery_meta: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        leave_out_query: bool | None = None,
+        query_positions: Any = None,
+    ) -> Self:
+        """Take the answer of a search for the nearest vectors, as FAISS and others return it.
+
+        Parameters
+        ----------
+        distances : array_like, shape (q, k)
+            What the search returns first: ``D`` of ``index.search(x, k)`` of FAISS, ``values`` of
+            ``torch.topk``. hnswlib and ScaNN return the indices first.
+        indices : array_like of int, shape (q, k)
+            The gallery entries, from 0, nearest first. -1, wherever in a row, is a place for which
+            the search found nothing.
+        probe_labels : sequence, shape (q,)
+        gallery_labels : sequence, shape (n,), optional
+            If left out, the gallery was searched with its own vectors: queries and entries are the
+            same, and each query is left out of its own list.
+        kind : {"distance", "similarity", "llr"}
+            What `distances` are: ``"similarity"`` for inner products.
+        probe_meta, gallery_meta, name, leave_out_query, query_positions
+            As for :class:`TopKScores`.
+
+        Returns
+        -------
+        TopKScores
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> d, i = [[0.0, 0.1, 9.0], [0.0, 0.1, 3e38]], [[0, 1, 2], [1, 0, -1]]
+        >>> be.TopKScores.from_search(d, i, ["ann", "ann", "bob"][:2], ["ann", "ann", "bob"],
+        ...     leave_out_query=True).indices
+        array([[ 1,  2],
+               [ 0, -1]])
+        """
+        entries = require_array("indices", joined(indices, "indices", 2))
+        values = as_array(joined(distances, "distances", 2), "distances")
+        if entries.dtype.kind == "f" and values.dtype.kind in "iu":
+            raise DataError(
+                "the indices are fractions and the distances whole numbers; expected the distances "
+                "first and the indices after them"
+            )
+        if entries.dtype.kind in "iu" and entries.ndim == 2 and entries.shape == values.shape:
+            if entries.dtype.kind == "u":  # of hnswlib and ScaNN
+                entries = entries.astype(np.int64)
+            if (entries < 0).any():
+                order = np.argsort(entries < 0, axis=1, kind="stable")
+                entries = np.take_along_axis(entries, order, axis=1)
+                values = np.take_along_axis(values, order, axis=1)
+        if gallery_labels is None:
+            gallery_labels, gallery_meta = probe_labels, gallery_meta or probe_meta
+            if leave_out_query is None:
+                leave_out_query = True
+        return cls(
+            entries,
+            probe_labels,
+            gallery_labels,
+            distances=values,
+            kind=kind,
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta,
+            name=name,
+            leave_out_query=leave_out_query,
+            query_positions=query_positions,
+        )
+
+    def _as_positions(self, positions: Any) -> np.ndarray:
+        """Return the gallery entry that each query is, -1 for none, checked against the labels."""
+        entry = require_array("query_positions", positions)
+        q, n = len(self.indices), self.gallery_size
+        if entry.shape != (q,) or entry.dtype.kind not in "iu":
+            raise DataError(
+                Argument("query_positions"),
+                f" has shape {entry.shape} and dtype {entry.dtype}; "
+                f"expected the gallery entry of each of the {q:,} queries, -1 for none",
+            )
+        entry = entry.astype(np.int64)
+        if (entry < -1).any() or (entry >= n).any():
+            row = int(np.argmax((entry < -1) | (entry >= n)))
+            raise DataError(
+                Argument("query_positions"),
+                f" of query {row} is {entry[row]}; expected an entry from 0 to {n - 1}, or -1",
+            )
+        other = (entry >= 0) & (self._codes.gallery[entry] != self._codes.probe)
+        if other.any():
+            row = int(np.argmax(other))
+            raise DataError(
+                Argument("query_positions"),
+                f" of query {row} is entry {entry[row]}, which has "
+                "another label than the query; expected the entry that the query is itself",
+            )
+        return entry
+
+    def _leave_out_queries(self, by_place: bool, positions: np.ndarray | None) -> None:
         """Leave queries that are gallery entries themselves out of their own lists.
 
-        They are known by their names, without names `by_place`; without either, a remark and a
-        warning say where a list seems to begin with its query.
+        They are known by their `positions`, else by their names, without names `by_place`; without
+        any, a remark and a warning say where a list seems to begin with its query.
         """
         entry, column = _entries_by_name(self)
-        if not column:
+        if positions is not None:
+            entry, column = positions, ""
+        elif not column:
             q = len(self.indices)
             begins_gallery = np.array_equal(self._codes.probe, self._codes.gallery[:q])
             if by_place and not begins_gallery:
@@ -157,7 +279,8 @@ class TopKScores(Scores):
                     Argument("leave_out_query"),
                     f" is True, but the labels of the {q:,} queries are not those of the first "
                     "gallery entries, and the two sides have no column of template names in "
-                    "common; expected query i to be entry i, or such a column",
+                    "common; expected query i to be entry i, such a column, or ",
+                    Argument("query_positions"),
                 )
             entry = np.arange(q)
             first = int((self.indices[:, 0] == entry).sum())
@@ -196,7 +319,7 @@ class TopKScores(Scores):
 
     def _as_distances(self, distances: Any) -> np.ndarray:
         """Return the distances of the lists, checked."""
-        values = as_array(distances, "distances")
+        values = as_array(joined(distances, "distances", 2), "distances")
         if values.shape != self.indices.shape:
             raise DataError(
                 f"distances have shape {values.shape}; expected {self.indices.shape}, as indices"
@@ -317,8 +440,10 @@ class TopKScores(Scores):
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K "
             f"list has the {self.depth} nearest alone. For CMC and mean average precision up "
-            "to this length use bioeval.top_k or a protocol such as cityflow, for bounds "
-            "open_set or gom; all else needs a matrix"
+            "to this length give ",
+            Argument("protocol", "top-k"),
+            ", or a card such as cityflow, for bounds one of open-set identification or GOM; all "
+            "else needs a matrix",
         )
 
     @property
@@ -359,7 +484,7 @@ def _entries_by_name(scores: TopKScores) -> tuple[np.ndarray, str]:
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:
     """Return lists as int64, each with distinct entries of the gallery and -1 only at its end."""
-    array = require_array("indices", indices)
+    array = require_array("indices", joined(indices, "indices", 2))
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
         raise DataError(
             f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import as_float64, require_numbers
+from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import Argument, DataError, ProtocolError, received
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
@@ -37,9 +38,10 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
         if thresholds > MOST:
             raise DataError(name, f" = {thresholds:,}; expected at most {MOST:,}, or an array")
         return int(thresholds)
+    thresholds = as_numpy(thresholds, "thresholds")
     try:
         array = np.atleast_1d(np.asarray(thresholds))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(name, f" is not an array of numbers: {error}") from None
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iuf":
         raise DataError(

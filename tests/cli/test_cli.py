@@ -154,7 +154,8 @@ def test_help_imports_no_numpy():
         (["run", "--protcol", "x", "scores.npz"], "--protcol.*--protocol.*bioeval run --help"),
         (["run", "scores.npz", "--kind", "far"], "'far'"),
         (["run", "scores.npz", "--max-rank", "0"], "--max-rank"),
-        (["run", "scores.npz", "--meta", "camera"], "'camera'; expected name=KEY"),
+        (["run", "scores.npz", "--meta", "=camera"], "'=camera'; expected a name, or name=KEY"),
+        (["run", "scores.npz", "--meta", "camera"], "no array 'camera'; --meta names it"),
         (["run", "scores.npz", "--meta", "a=b", "--meta", "a=c"], "'a' is given twice"),
         (["run", "scores.npz", "--thresholds", "many"], "'many' is not a file; expected a number"),
         (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
@@ -1122,6 +1123,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS
     assert choices.pop("missing_chunks") == MISSING_CHUNKS
+    assert choices.pop("leave_out_query") == ("yes", "no")
     assert choices.pop("rank_unit") == get_args(RankUnit)
     assert choices.pop("templates") == get_args(Templates)
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}

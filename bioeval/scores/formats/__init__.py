@@ -37,6 +37,7 @@ def load(
     gallery_embeddings: str | os.PathLike[str] | None = None,
     indices_key: str | None = None,
     first_index: int | None = None,
+    leave_out_query: bool | None = None,
     labels_key: str | None = None,
     probe_labels_key: str | None = None,
     gallery_labels_key: str | None = None,
@@ -57,7 +58,7 @@ def load(
     as_: ReadAs | None = None,
     keep: Kept | Sequence[Kept] | None = None,
     unordered: bool = False,
-    meta: Mapping[str, str] | None = None,
+    meta: Mapping[str, str] | Sequence[str] | None = None,
     metric: Metric | None = None,
     kind: Kind | None = None,
     nan: NanPolicy | None = None,
@@ -81,17 +82,23 @@ def load(
         ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with
         `probe_labels` and `gallery_labels`: top-K lists, one query per line. HDF5, zarr and
         safetensors stores, Parquet, Arrow, JSON lines and BEE matrices: ``docs/formats.md``. A
-        table of pandas, polars or Arrow: a list of pairs by the names of its columns, or a matrix.
+        table of pandas, polars or Arrow: a list of pairs by the names of its columns, a matrix, or
+        embeddings in a column of vectors, as in Parquet and Arrow files.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
-        Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
+        Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs or in a
+        table with a column of vectors).
     gallery_embeddings
-        A .npy file with the gallery's embeddings, where `path` is one with the probes'.
+        A .npy file, or a table, with the gallery's embeddings, where `path` is one with the
+        probes'.
     indices_key
         Name of an integer array (queries, K) of gallery entries, nearest first: top-K lists, whose
         distances, if any, `scores_key` names. Without it, ``indices`` and ``distances``.
     first_index : {0, 1}, optional
         How the first gallery entry is numbered in top-K lists. Required for text
         in which neither 0 nor the number of the last entry occurs; 0 for arrays unless given.
+    leave_out_query : bool, optional
+        Whether queries of top-K lists that are gallery entries themselves are left out of their own
+        lists; see :class:`TopKScores`. An array ``query_positions`` names the entries.
     labels_key, probe_labels_key, gallery_labels_key
         Names of arrays with the subject of each template: `labels_key` where the same templates
         are on both sides.
@@ -142,7 +149,8 @@ def load(
         Count a-b and b-a of such a list as one attempt. By default they are two, as in a matrix.
         With ``as_="matrix"`` each score is that of both orders.
     meta
-        Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
+        Metadata columns, as ``["camera"]``, or under other names, as ``{"camera": "cam_id"}``; for
+        probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
         How to compare embeddings. What the file says, else cosine.

@@ -63,6 +63,7 @@ class ReadOptions:
     gallery_embeddings: Path | None = None
     indices_key: str | None = None
     first_index: int | None = None
+    leave_out_query: bool | None = None
     labels_key: str | None = None
     probe_labels_key: str | None = None
     gallery_labels_key: str | None = None
@@ -109,6 +110,8 @@ class ReadOptions:
         for name in arguments:
             if arguments[name] is not None and (name.endswith("_key") or name in _PATTERNS):
                 require_text(name, arguments[name])
+        if arguments.get("leave_out_query") is not None:
+            require_flag("leave_out_query", arguments["leave_out_query"])
         arguments["unordered"] = require_flag("unordered", arguments["unordered"]) or None
         arguments["keep_embeddings"] = (
             require_flag("keep_embeddings", arguments["keep_embeddings"]) or None
@@ -250,6 +253,8 @@ def _columns(meta: Any) -> dict[str, str]:
     """Return names of metadata and of their columns from text."""
     if meta is None:
         return {}
+    if isinstance(meta, list | tuple):
+        meta = dict(zip(meta, meta, strict=True))
     words = [*meta.keys(), *meta.values()] if isinstance(meta, Mapping) else [0]
     if not all(isinstance(word, str) for word in words):
         raise DataError(say("meta"), f" is {received(meta)}; expected names and columns, as text")

@@ -65,6 +65,7 @@ RESERVED = {
     "probe_labels",
     "gallery_labels",
     "probe_ids",
+    "query_positions",
     "gallery_ids",
     "mask",
     "kind",

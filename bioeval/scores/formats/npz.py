@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, METRICS, VALUED
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
-from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays
+from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays, holds_pickle
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import (
     ARRAYS,
@@ -64,7 +64,7 @@ def _read_named(named: NamedArrays) -> Scores:
     lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
     if options.indices_key is not None or lists:
         return _read_lists(named)
-    named.refuse("anything but a top-K list", ["first_index"])
+    named.refuse("anything but a top-K list", ["first_index", "leave_out_query"])
     if options.embeddings_key is not None and options.scores_key is not None:
         raise DataError(
             say("scores_key"), " and ", say("embeddings_key"), " are both given; expected one"
@@ -79,7 +79,7 @@ def _read_named(named: NamedArrays) -> Scores:
             say("embeddings_key", "embeddings"),
         )
     if options.embeddings_key is not None or not has_scores and has_embeddings:
-        return _read_embeddings(named)
+        return read_embeddings(named)
     if not has_scores and (two := _two_vectors(file)):
         return _read_two_vectors(named, *two)
     if not has_scores:
@@ -165,13 +165,18 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         )
     distances = named.key("scores_key", "distances")
     n = _gallery_size(file, options)
-    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels")
-    gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels")
+    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels", "labels")
+    gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels", "labels")
     if probe is None or gallery is None:
         raise DataError(no_labels(file, len(lists), n))
+    if "labels" in named.used and "probe_labels" not in file and "gallery_labels" not in file:
+        gallery = probe  # one set of templates
     sides = Sides(probe, gallery, len(lists), n, square=False)
     probe_meta, gallery_meta = named.metadata(sides)
     saved_ids = not options.names_arrays and "probe_ids" in file
+    leave_out_query = False if saved_ids else options.leave_out_query
+    if leave_out_query is None and probe.label is gallery.label:
+        leave_out_query = True  # a gallery searched with its own templates
     lists_of = TopKScores(
         options.from_zero(lists, n, f"{file.path}: {key!r}"),
         probe.label,
@@ -181,7 +186,8 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
-        leave_out_query=False if saved_ids else None,
+        leave_out_query=leave_out_query,
+        query_positions=None if saved_ids else file.read_if_there("query_positions"),
     )
     if saved_ids:
         ids = named.ids("probe_ids", len(lists))
@@ -201,6 +207,8 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
     if options.gallery_labels is not None:
         return len(read_side(options.gallery_labels, options).label)
     side = options.gallery_labels_key or "gallery_labels"
+    if side not in file and options.gallery_labels_key is None and "labels" in file:
+        side = "labels"
     if side not in file:
         if options.gallery_labels_key is not None:
             file.require("gallery_labels_key", side)
@@ -420,7 +428,7 @@ def _read_pairs(array: np.ndarray, input_name: str, sides: Sides) -> FoundPairs:
 # ---------------------------------------------------------------- embeddings
 
 
-def _read_embeddings(named: NamedArrays) -> Scores:
+def read_embeddings(named: NamedArrays) -> Scores:
     """Read embeddings of one side or of both, compared as a matrix or in listed pairs."""
     file = named.file
     refused = ("genuine_key", "gallery_embeddings", *_of_lists(named))
@@ -614,7 +622,7 @@ FORMAT = Format(
     looks="a zip file",
     expected="a .npz file",
     recognised_by="the first bytes of a zip file",
-    recognise=lambda file: file.content == "zip",
+    recognise=lambda file: file.content == "zip" and not holds_pickle(file.path),
     read=_read,
     options=ARRAYS,
     written="everything in one file",

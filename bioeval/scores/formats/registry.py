@@ -39,7 +39,10 @@ from bioeval.scores.stored import file_version
 #: The modules of formats, loaded where a file is none of the first two. Where several formats
 #: recognise a file, the first one reads it; those of studies come before the lists of pairs, which
 #: recognise nearly every table.
-_NAMES = ("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables")
+_NAMES = (
+    *("npz", "npy", "mat", "stores", "bssr1", "tables", "bee", "wide_tables"),
+    "vector_indexes",
+)
 _HOME = "bioeval.scores.formats.{}".format
 
 

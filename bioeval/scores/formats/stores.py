@@ -23,6 +23,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
 from bioeval.base.memory import require_memory
+from bioeval.base.narrow_floats import float32_of
 from bioeval.scores.chunks import read_whole, require_chunks, settled, without_noise
 from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.files import (
@@ -268,14 +269,33 @@ class SafetensorsArrays(_Store):
             for name in self._file.keys():  # noqa: SIM118 - which is no mapping
                 part = self._file.get_slice(name)
                 dtype = _SAFETENSORS.get(part.get_dtype())
+                if part.get_dtype() in _NARROW:
+                    dtype = "f4"
                 self.headers[name] = Header(tuple(part.get_shape()), np.dtype(dtype or object))
 
     def _read(self, key: str) -> np.ndarray:
+        kind = self._file.get_slice(key).get_dtype()
+        if kind in _NARROW:
+            return float32_of(self._bits(key, _NARROW[kind]), kind)
         if self.headers[key].dtype.hasobject:
-            kind = self._file.get_slice(key).get_dtype()
             raise DataError(f"{self.path}: {key!r} is of dtype {kind}; save it as float32")
         return np.asarray(self._file.get_tensor(key))
 
+    def _bits(self, key: str, dtype: str) -> np.ndarray:
+        """Return the bits of a tensor of a type that NumPy lacks, as the file has them."""
+        with open(self.path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = parse_json(file.read(length), f"{self.path}: the header")
+        low, high = header[key]["data_offsets"]
+        shape = self.headers[key].shape
+        values = np.fromfile(self.path, dtype, prod(shape), offset=8 + length + low)
+        if values.nbytes != high - low or len(values) != prod(shape):
+            raise ValueError(f"{key!r} has another size than its shape")
+        return values.reshape(shape)
+
+
+# Floats that NumPy lacks, each with the type of its bits.
+_NARROW = {"BF16": "<u2", "F8_E4M3": "u1", "F8_E5M2": "u1"}
 
 _SAFETENSORS = {
     **{"F64": "f8", "F32": "f4", "F16": "f2", "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2"},

@@ -20,12 +20,18 @@ from bioeval.base.json_text import parse_json
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.files import content, guarded, optional
-from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, Written
+from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, Written, say
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
 from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT, pair_losses, write_arrow, write_json
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_table import MOST_NAMES, Columns, Shape, TextColumn, open_text
+from bioeval.scores.formats.vector_columns import (
+    VECTORS,
+    holds_vectors,
+    read_vectors,
+    vector_file,
+)
 from bioeval.scores.formats.wide_tables import (
     WIDE_ARROW,
     is_wide,
@@ -37,6 +43,7 @@ from bioeval.scores.formats.wide_tables import (
 from bioeval.scores.labels import Labelled, columns_of, labels_of_table, missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows
+from bioeval.scores.vector_tables import as_vector_table
 
 # The most rows, and cells, that are read together.
 _BATCH_ROWS, _BATCH_CELLS = 1 << 17, 1 << 20
@@ -404,6 +411,7 @@ def _read_table(
     path: Path, names: list[str], pieces: Pieces, options: ReadOptions, lines: bool = False
 ) -> Scores:
     """Return the scores of a table that is read in pieces; a row may be a line."""
+    options.allow("a list of pairs, or a matrix as a table", TEXT.options)
     if is_wide(names, options):
         numbers, words = _wide(names, pieces)
         if numbers:
@@ -535,6 +543,9 @@ def _words(values: Any) -> np.ndarray:
 
 def read_table_object(table: Any, options: ReadOptions) -> Scores:
     """Return the scores of a table in memory (pandas, polars or Arrow): pairs, or a matrix."""
+    vectors = as_vector_table(table, wanted=options.embeddings_key is not None)
+    if vectors is not None and holds_vectors(vectors, options):
+        return read_vectors(Path("the table"), vectors, options)
     names = [*map(str, getattr(table, "columns", ()))]
     if not is_wide(names, options) and COLUMN_NAMES.isdisjoint(map(folded, names)):
         named = {options.scores_key, options.genuine_key} - {None}
@@ -574,6 +585,14 @@ def _labelled_matrix(table: Any, sides: tuple[Labelled, Labelled], options: Read
 
 def _read_arrow(path: Path, options: ReadOptions) -> Scores:
     with guarded(path, expected="a Parquet or Arrow file"):
+        vectors = vector_file(path)
+        if vectors is not None and holds_vectors(vectors, options):
+            return read_vectors(path, vectors, options)
+        if options.embeddings_key is not None:
+            raise DataError(
+                f"{path}: no column holds vectors (a list of numbers in each row), and "
+                f"{say('embeddings_key', options.embeddings_key)} names one"
+            )
         if content(path) == "a Parquet file":
             rows = ParquetRows(path)
             if is_wide(rows.all_names, options) and rows.places:
@@ -659,7 +678,10 @@ FORMATS = (
     Format(
         name="`.parquet`",
         suffixes=(".parquet", ".feather", ".arrow", ".arrows"),
-        holds="a list of pairs, or a matrix, as a table of Parquet or Arrow (Feather, streams)",
+        holds=(
+            "a list of pairs, a matrix, or a column of embeddings, as a table of Parquet or Arrow "
+            "(Feather, streams)"
+        ),
         looks="a Parquet or Arrow file",
         expected="a Parquet or Arrow file",
         recognised_by="its first bytes",
@@ -669,7 +691,7 @@ FORMATS = (
         ),
         recognise=lambda file: file.content in _ARROW,
         read=_read_arrow,
-        options=TEXT.options,
+        options=tuple(dict.fromkeys((*TEXT.options, *VECTORS))),
         written="a list of pairs, also as .feather; a matrix as .wide.parquet",
         otherwise=(
             Written(

@@ -22,6 +22,7 @@ from bioeval.document import (
     say,
 )
 from bioeval.evaluation import compared, resolve_card
+from bioeval.protocol import for_layout
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
@@ -68,7 +69,8 @@ def check_data(
     Parameters
     ----------
     scores : Scores
-        A matrix of either layout, embeddings or a list of pairs.
+        A matrix of either layout, embeddings, a list of pairs, or top-K lists, of which labels and
+        metadata are checked.
     protocol : str or Protocol
         The card under which they will be evaluated: what it leaves out is not checked.
     far_targets : sequence of float, optional
@@ -92,7 +94,7 @@ def check_data(
     Raises
     ------
     ProtocolError
-        If the scores are not of the layout of the protocol, or are top-K lists.
+        If the scores are not of the layout of the protocol.
 
     Notes
     -----
@@ -112,9 +114,12 @@ def check_data(
     >>> be.check_data(wrong)["kind"].severity
     'error'
     """
-    card = resolve_card(scores, protocol)
-    scores = compared(scores, card)
     read_scores = require_flag("read_scores", read_scores)
+    if scores.layout == "top-k":
+        card, read_scores = for_layout(scores.layout, protocol), False
+    else:
+        card = resolve_card(scores, protocol)
+        scores = compared(scores, card)
     convention = card.reid is not None or card.gom is not None
     if far_targets is None:
         far_targets = () if convention else card.report.far_targets

@@ -30,6 +30,7 @@ def _read(path: Path, options: ReadOptions) -> TopKScores:
         probes.label,
         gallery.label,
         probe_meta=probes.meta,
+        leave_out_query=options.leave_out_query,
         gallery_meta=gallery.meta,
         name=path.stem,
     )
@@ -94,5 +95,12 @@ FORMAT = Format(
     ),
     needs=Words("top-K lists need ", Argument("probe_labels"), " and ", Argument("gallery_labels")),
     read=_read,
-    options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),
+    options=(
+        "probe_labels",
+        "gallery_labels",
+        "names_of",
+        "first_index",
+        "leave_out_query",
+        "meta",
+    ),
 )

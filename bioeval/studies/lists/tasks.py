@@ -8,7 +8,7 @@ import xarray as xr
 
 from bioeval import Protocol, TopKScores
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import load
+from bioeval.protocol import for_layout
 from bioeval.results import tree_of
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set as open_set
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
@@ -22,9 +22,7 @@ def evaluate(
     scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
-    if isinstance(protocol, str) and protocol == "auto":
-        scores._require_matrix()
-    card = load(protocol)
+    card = for_layout(scores.layout, protocol)
     tasks = set(card.tasks)
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
         scores._require_matrix()

@@ -231,7 +231,7 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
         be.verification,
         be.closed_set,
         be.ranks,
-        be.evaluate,
+        lambda x: be.evaluate(x, "course-probe-vs-gallery"),
         be.tally,
         lambda x: x.values,
         lambda x: x._base,
@@ -241,7 +241,9 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     ],
 )
 def test_what_needs_the_whole_gallery(call):
-    with pytest.raises(ProtocolError, match="all 3 gallery entries.*the 2 nearest.*bioeval.top_k"):
+    with pytest.raises(
+        ProtocolError, match="all 3 gallery entries.*the 2 nearest.*protocol=.top-k"
+    ):
         call(LISTS)
 
 
@@ -471,8 +473,10 @@ def test_the_command_line(tmp_path, sides, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["tasks"]["closed_set"]
     (tmp_path / "l.txt").write_text("2 0\n1 2\n")
     labels = ["--probe-labels", "q.csv", "--gallery-labels", "g.csv"]
-    assert main(["run", "l.txt", *labels]) == 2
+    assert main(["run", "l.txt", *labels, "--protocol", "course-probe-vs-gallery"]) == 2
     assert "a top-K list has the 2 nearest alone" in capsys.readouterr().err
+    assert main(["run", "l.txt", *labels]) == 0
+    assert "Protocol  top-k" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("card", ["vehicleid", "cityflow"])

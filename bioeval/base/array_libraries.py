@@ -1,0 +1,184 @@
+"""Arrays of other libraries (PyTorch, JAX, CuPy, any with DLPack) as arrays of NumPy.
+
+No library is imported: an array is known by the methods that it has. Values are never rounded:
+bfloat16 and the floats of 8 bits, which NumPy lacks, become float32, which holds them exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import DataError, Part, cut, subject
+
+#: Values of a tensor that are widened together, or moved from a device.
+_BLOCK = 1 << 22
+
+# What libraries raise where they cannot hand over their memory.
+_DLPACK_ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
+
+# Types of the package ml_dtypes, as JAX has them: which type of NumPy holds their values exactly.
+_WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": np.uint8}
+
+
+def as_numpy(values: Any, name: Part) -> Any:
+    """Return an array of another library as one of NumPy; other values unchanged.
+
+    Raises
+    ------
+    DataError
+        If the array is sparse or quantised, or cannot be read; the message says its type, dtype
+        and shape, and what to do.
+    """
+    if isinstance(values, np.ndarray | np.generic | str | bytes | list | tuple):
+        return widened(values) if isinstance(values, np.ndarray) else values
+    if _is_sparse(values):
+        dense = "to_dense" if hasattr(values, "to_dense") else "toarray"
+        raise _unreadable(name, values, f"is sparse; give {dense}() of it")
+    if callable(getattr(values, "detach", None)) and callable(getattr(values, "cpu", None)):
+        return _of_tensor(values, name)
+    if callable(getattr(values, "get", None)) and hasattr(values, "__cuda_array_interface__"):
+        return widened(np.asarray(values.get()))  # of CuPy
+    if not hasattr(values, "__dlpack__") or hasattr(values, "__array__"):
+        if hasattr(values, "__array__") and hasattr(values, "__array_namespace__"):
+            return widened(np.asarray(values))  # of JAX
+        return values
+    return widened(_by_dlpack(values, name))
+
+
+def _is_sparse(values: Any) -> bool:
+    layout = str(getattr(values, "layout", ""))
+    if layout.startswith("torch.sparse") or getattr(values, "is_sparse", False) is True:
+        return True
+    return type(values).__module__.partition(".")[0] in ("scipy", "sparse", "cupyx") and hasattr(
+        values, "nnz"
+    )
+
+
+def _unreadable(name: Part, values: Any, problem: str) -> DataError:
+    """Return the error of an array that cannot be read, with its type, dtype and shape."""
+    kind = type(values)
+    called = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+    shape = tuple(getattr(values, "shape", ()))
+    dtype = getattr(values, "dtype", "unknown")
+    return DataError(subject(name), f": the {called} of dtype {dtype} and shape {shape} {problem}")
+
+
+def _of_tensor(values: Any, name: Part) -> np.ndarray:
+    """Return a tensor of PyTorch, in blocks where it is widened or on a device."""
+    if getattr(values, "is_quantized", False) is True:
+        raise _unreadable(name, values, "is quantised; give dequantize() of it")
+    device = getattr(getattr(values, "device", None), "type", "cpu")
+    if device == "meta":
+        raise _unreadable(name, values, "is on the device 'meta' and has no values")
+    values = values.detach()
+    try:
+        first = _of_block(values[:1] if len(values.shape) else values)
+        length = values.shape[0] if len(values.shape) else 1
+        if length <= 1 or (device == "cpu" and first.dtype == _dtype_of(values)):
+            return _of_block(values)
+        whole = np.empty(tuple(values.shape), first.dtype)
+        step = max(1, _BLOCK // max(1, whole[0].size))
+        for low in range(0, length, step):
+            whole[low : low + step] = _of_block(values[low : low + step])
+        return whole
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = cut(" ".join(str(error).split()), 120)
+        raise _unreadable(
+            name, values, f"cannot be read as an array ({reason}); give detach().cpu().numpy()"
+        ) from None
+
+
+def _dtype_of(values: Any) -> np.dtype | None:
+    """Return the dtype of NumPy of the name of a tensor's; None where NumPy has none."""
+    try:
+        return np.dtype(str(values.dtype).rpartition(".")[2])
+    except TypeError:
+        return None
+
+
+def _of_block(block: Any) -> np.ndarray:
+    """Return a tensor without a gradient in the memory of the processor."""
+    block = block.cpu()
+    if hasattr(block, "resolve_neg"):
+        block = block.resolve_neg().resolve_conj()
+    word = str(block.dtype).rpartition(".")[2]
+    if word.startswith(("bfloat", "float8")):
+        block = block.float()
+    return np.asarray(block) if hasattr(block, "__array__") else np.from_dlpack(block)
+
+
+def _by_dlpack(values: Any, name: Part) -> np.ndarray:
+    """Return an array of a library that offers its memory by DLPack, moved from its device."""
+    try:
+        return np.from_dlpack(values)
+    except _DLPACK_ERRORS as error:
+        reason = cut(" ".join(str(error).split()), 120)
+    try:
+        return np.from_dlpack(values, device="cpu")  # from the device on which they are
+    except _DLPACK_ERRORS:
+        raise _unreadable(
+            name, values, f"cannot be read as an array ({reason}); give an array of NumPy"
+        ) from None
+
+
+def widened(array: np.ndarray) -> np.ndarray:
+    """Return an array whose type is of ml_dtypes in the type of NumPy that holds it exactly."""
+    if array.dtype.type.__module__.partition(".")[0] != "ml_dtypes":
+        return array
+    for start, wider in _WIDER.items():
+        if array.dtype.name.startswith(start):
+            return array.astype(wider)
+    return array
+
+
+def joined(values: Any, name: Part, dimensions: int) -> Any:
+    """Return a list of batches as one array; any other value unchanged.
+
+    Parameters
+    ----------
+    values
+        A list or tuple of arrays, each of so many `dimensions`.
+    name : str
+        The name of the argument, for messages.
+    dimensions : int
+        2 for embeddings, scores or masks, whose rows have one width; 1 for scores of pairs.
+    """
+    if not isinstance(values, list | tuple) or not values:
+        return values
+    sizes = {_dimensions(batch) for batch in values}
+    if dimensions == 2 and sizes == {1} and not all(isinstance(x, np.ndarray) for x in values):
+        return [as_numpy(row, name) for row in values]  # tensors, a row each
+    if sizes != {dimensions}:
+        return values
+    batches = [np.asarray(as_numpy(batch, name)) for batch in values]
+    for i, batch in enumerate(batches):
+        if batch.shape[1:] != batches[0].shape[1:]:
+            raise DataError(
+                subject(name),
+                f": batch {i} has shape {batch.shape} and batch 0 "
+                f"{batches[0].shape}; expected rows of one width",
+            )
+    return np.concatenate(batches)
+
+
+def joined_labels(values: Any, name: Part) -> Any:
+    """Return a list of batches of labels as one list; any other value unchanged.
+
+    A batch is an array or a list; a tuple is a label.
+    """
+    if not isinstance(values, list | tuple) or not values:
+        return values
+    if not all(isinstance(batch, list) or _dimensions(batch) == 1 for batch in values):
+        return values
+    labels: list[Any] = []
+    for batch in values:
+        batch = as_numpy(batch, name)
+        labels += batch if isinstance(batch, list) else np.asarray(batch).tolist()
+    return labels
+
+
+def _dimensions(batch: Any) -> int:
+    """Return the number of dimensions of an array; 0 of what is none."""
+    return len(getattr(batch, "shape", ()))

@@ -1,0 +1,275 @@
+"""Arrays of other libraries, by classes with the methods that those libraries' arrays have."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra import numpy as hnp
+
+import bioeval as be
+from bioeval import DataError
+from bioeval.base.array_libraries import as_numpy
+from bioeval.tallies.thresholds import check_thresholds
+
+X = np.array([[0.0, 1.0], [0.5, 1.0], [1.0, 0.25], [1.0, 0.0]], dtype=np.float32)
+WHO = ["ann", "ann", "bob", "bob"]
+
+
+class Tensor:
+    """A tensor as that of PyTorch; `bits` of bfloat16 are the upper half of those of float32."""
+
+    __module__ = "torch"
+
+    def __init__(self, values, dtype=None, device="cpu", gradient=False, log=None, **more):
+        self.values = np.asarray(values)
+        self.dtype = dtype or f"torch.{self.values.dtype}"
+        self.device = SimpleNamespace(type=device)
+        self.shape = self.values.shape
+        self.gradient, self.log = gradient, log if log is not None else []
+        for name, value in more.items():
+            setattr(self, name, value)
+
+    def _like(self, values, dtype, device=None, gradient=False):
+        device = device or self.device.type
+        return Tensor(values, dtype, device, gradient, self.log)
+
+    def __getitem__(self, key):
+        return self._like(self.values[key], self.dtype, gradient=self.gradient)
+
+    def detach(self):
+        return self._like(self.values, self.dtype)
+
+    def cpu(self):
+        self.log.append(self.shape)
+        return self._like(self.values, self.dtype, "cpu", self.gradient)
+
+    def float(self):
+        assert self.dtype == "torch.bfloat16"
+        wide = (self.values.astype(np.uint32) << 16).view(np.float32)
+        return self._like(wide, "torch.float32", gradient=self.gradient)
+
+    def __array__(self, dtype=None, copy=None):
+        if self.gradient or self.device.type != "cpu":
+            raise RuntimeError("Can't call numpy() on this tensor")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.values
+
+    def __dlpack__(self, **options):
+        raise BufferError("not here")
+
+
+class WithDLPack:
+    """An array of the array API standard: DLPack, and no __array__."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.shape, self.dtype = self.values.shape, self.values.dtype
+
+    def __array_namespace__(self, **options):
+        return np
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+class OfCupy:
+    """An array of CuPy, which becomes one of NumPy by get() alone."""
+
+    __cuda_array_interface__: dict = {}
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.shape, self.dtype = self.values.shape, self.values.dtype
+
+    def get(self):
+        return self.values
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+def with_gradient(values):
+    return Tensor(values, gradient=True)
+
+
+def on_device(values):
+    return Tensor(values, device="cuda", gradient=True)
+
+
+def in_batches(values):
+    return [np.asarray(values)[:3], np.asarray(values)[3:]]
+
+
+def in_batches_of_tensors(values):
+    return [on_device(part) for part in in_batches(values)]
+
+
+HOLDERS = [with_gradient, on_device, WithDLPack, OfCupy, in_batches, in_batches_of_tensors]
+
+
+@pytest.mark.parametrize("held", HOLDERS)
+def test_every_argument_takes_arrays_of_any_library(held):
+    codes = np.array([0, 0, 1, 1])
+    camera = np.array([1, 2, 1, 2])
+    expected = be.Scores.from_embeddings(X, codes, metric="l2", probe_meta={"camera": camera})
+    scores = be.Scores.from_embeddings(
+        held(X), held(codes), metric="l2", probe_meta={"camera": held(camera)}
+    )
+    np.testing.assert_array_equal(scores.values, expected.values)
+    assert scores.probe_labels.tolist() == codes.tolist()
+    assert scores.probe_meta["camera"].tolist() == camera.tolist()
+    mask = np.where(codes[:, None] == codes, 2, 1)
+    mask[0, 1] = 0
+    scores = be.Scores(held(expected.values), held(codes), held(codes), mask=held(mask))
+    other = be.Scores(expected.values, codes, codes, mask=mask)
+    np.testing.assert_array_equal(scores.values, other.values)
+    np.testing.assert_array_equal(scores.mask, other.mask)
+
+
+@pytest.mark.parametrize("held", HOLDERS[:5])
+def test_thresholds_and_pairs_of_any_library(held):
+    pairs = be.Scores.from_pairs(held([0.1, 0.8, 0.4, 0.5]), held([1, 0, 1, 0]))
+    assert pairs.genuine.tolist() == [True, False, True, False]
+    assert pairs.values.tolist() == [0.1, 0.8, 0.4, 0.5]
+    if held is not in_batches:
+        assert check_thresholds(held([0.2, 0.5])).tolist() == [0.2, 0.5]
+
+
+def test_labels_of_a_library_are_copies():
+    for held in (WithDLPack, with_gradient):
+        codes = np.array([0, 0, 1, 1])
+        scores = be.Scores(np.zeros((4, 4)), held(codes))
+        codes[:] = 7
+        assert scores.probe_labels.tolist() == [0, 0, 1, 1]
+
+
+def test_rows_of_tensors_and_lists_of_labels():
+    rows = [on_device(row) for row in X]
+    scores = be.Scores.from_embeddings(rows, [["ann", "ann", "bob"], ["bob"]], metric="l2")
+    expected = be.Scores.from_embeddings(X, WHO, metric="l2")
+    np.testing.assert_array_equal(scores.values, expected.values)
+    assert scores.probe_labels.tolist() == WHO
+    # Labels of several types stay what they are, and a tuple is a label.
+    mixed = be.Scores(np.zeros((3, 3)), [["1", 1], np.array([2])])
+    assert mixed.probe_labels.tolist() == ["1", 1, 2]
+    assert be.Scores(np.zeros((2, 2)), [("a", 1), ("a", 2)]).probe_labels.tolist() == [
+        ("a", 1),
+        ("a", 2),
+    ]
+
+
+def test_a_device_is_read_in_blocks(monkeypatch):
+    monkeypatch.setattr("bioeval.base.array_libraries._BLOCK", 4)
+    tensor = Tensor(X, device="cuda")
+    np.testing.assert_array_equal(as_numpy(tensor, "x"), X)
+    assert tensor.log == [(1, 2), (2, 2), (2, 2)]
+    # In the memory of the processor nothing is copied.
+    assert np.shares_memory(as_numpy(with_gradient(X), "x"), X)
+    assert as_numpy(Tensor(np.float32(2.0)), "x") == 2.0
+    assert as_numpy(Tensor(np.zeros((0, 3)), device="cuda"), "x").shape == (0, 3)
+
+
+@given(hnp.arrays(np.uint16, st.tuples(st.integers(1, 9), st.integers(1, 4))))
+def test_bfloat16_is_widened_exactly(bits):
+    tensor = Tensor(bits, dtype="torch.bfloat16", gradient=True)
+    wide = as_numpy(tensor, "x")
+    assert wide.dtype == np.float32
+    for value, pattern in zip(wide.reshape(-1), bits.reshape(-1), strict=True):
+        sign, exponent, fraction = pattern >> 15, (int(pattern) >> 7) & 255, int(pattern) & 127
+        if exponent == 255:
+            assert not np.isfinite(value)
+            continue
+        size = fraction * 2.0**-133
+        if exponent:
+            size = (1 + fraction / 128) * 2.0 ** (exponent - 127)
+        assert float(value) == (-size if sign else size)
+
+
+@given(hnp.arrays(np.uint8, 9))
+def test_float8_and_bfloat16_of_ml_dtypes_are_widened_exactly(bits):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fnuz):
+        array = bits.view(dtype)
+        wide = as_numpy(array, "x")
+        assert wide.dtype == np.float32
+        for value, wider in zip(array.tolist(), wide.tolist(), strict=True):
+            assert value == wider or (value != value and wider != wider)
+
+
+class Sparse:
+    __module__ = "lab"
+    layout = "torch.sparse_coo"
+    dtype, shape = "torch.float32", (4, 4)
+
+    def to_dense(self):
+        raise AssertionError("not called")
+
+
+def test_what_cannot_be_read_is_one_line():
+    from scipy import sparse
+
+    with pytest.raises(DataError) as error:
+        be.Scores(Sparse(), WHO)
+    assert str(error.value) == (
+        "the scores: the lab.Sparse of dtype torch.float32 and shape (4, 4) is sparse; give "
+        "to_dense() of it"
+    )
+    with pytest.raises(
+        DataError, match=r"the scipy.csr_\w+ of dtype float64 and shape \(4, 4\) is"
+    ):
+        be.Scores.from_embeddings(sparse.csr_array(np.eye(4)), WHO)
+    for tensor, problem in [
+        (Tensor(X, device="meta"), "is on the device 'meta' and has no values"),
+        (Tensor(X, is_quantized=True), "is quantised; give dequantize"),
+        (Tensor(X, dtype="torch.float4"), None),
+    ]:
+        if problem:
+            with pytest.raises(DataError, match=problem):
+                be.Scores.from_embeddings(tensor, WHO)
+    failing = Tensor(X, dtype="torch.bfloat16")
+    failing.detach = lambda: Tensor(X, dtype="torch.unknown", device="cuda", gradient=True)
+    with pytest.raises(DataError, match=r"torch.Tensor of .* shape \(4, 2\) cannot be read as an"):
+        be.Scores.from_embeddings(failing, WHO)
+    with pytest.raises(DataError, match=r"batch 1 has shape \(2, 3\) and batch 0 \(2, 2\)"):
+        be.Scores.from_embeddings([X[:2], np.zeros((2, 3))], WHO)
+
+    class NoMemory(WithDLPack):
+        def __dlpack__(self, **options):
+            raise BufferError("the memory\nis not here")
+
+    with pytest.raises(DataError, match=r"cannot be read as an array \(the memory is not here\)"):
+        be.Scores.from_embeddings(NoMemory(X), WHO)
+
+
+def test_torch_itself():
+    torch = pytest.importorskip("torch")
+    x = torch.as_tensor(X).requires_grad_()
+    who = torch.tensor([0, 0, 1, 1])
+    expected = be.Scores.from_embeddings(X, [0, 0, 1, 1], metric="l2")
+    for held, labels in [(x, who), ([x[:3], x[3:]], [who[:3], who[3:]]), ([*x], [*who])]:
+        scores = be.Scores.from_embeddings(held, labels, metric="l2")
+        np.testing.assert_array_equal(scores.values, expected.values)
+    for narrow in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+        held = torch.as_tensor(X).to(narrow)
+        wide = as_numpy(held, "x")
+        assert wide.dtype == np.float32
+        np.testing.assert_array_equal(wide, held.double().numpy())
+    for wrong, problem in [
+        (x.to_sparse(), "is sparse; give to_dense"),
+        (torch.empty(4, 2, device="meta"), "is on the device 'meta'"),
+        (x.to(torch.complex64), "dtype complex64"),
+    ]:
+        with pytest.raises(DataError, match=problem):
+            be.Scores.from_embeddings(wrong, who)
+
+
+def test_the_array_api_itself():
+    strict = pytest.importorskip("array_api_strict")
+    scores = be.Scores.from_embeddings(strict.asarray(X), strict.asarray([0, 0, 1, 1]))
+    expected = be.Scores.from_embeddings(X, [0, 0, 1, 1])
+    np.testing.assert_array_equal(scores.values, expected.values)

@@ -1,0 +1,139 @@
+"""Ranked lists from searches of an index, as FAISS and other libraries return them."""
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval import DataError
+from bioeval.cli.program import main
+
+rng = np.random.default_rng(5)
+WHO = np.repeat(np.arange(12), 3)
+X = rng.standard_normal((12, 4))[WHO] + 0.6 * rng.standard_normal((36, 4))
+FULL = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+
+
+def search(rows, k):
+    """Return what an exact index returns: distances and indices of the nearest k of all."""
+    order = np.argsort(FULL[rows], axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(FULL[rows], order, axis=1), order
+
+
+def naive_cmc(rows, k):
+    """Return for each rank the share of queries with a match so far; the query is left out."""
+    shares = np.zeros(k)
+    for row in rows:
+        others = [j for j in np.argsort(FULL[row], kind="stable") if j != row][:k]
+        hits = [WHO[j] == WHO[row] for j in others]
+        for rank in range(k):
+            shares[rank] += any(hits[: rank + 1]) / len(rows)
+    return shares
+
+
+def test_an_index_searched_with_its_own_vectors():
+    d, i = search(np.arange(36), 8)
+    lists = be.TopKScores.from_search(d, i, WHO)
+    assert lists.depth == 7
+    assert not (lists.indices == np.arange(36)[:, None]).any()
+    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+
+
+def test_positions_of_the_queries_in_the_index():
+    rows = np.array([30, 4, 17, 9])
+    d, i = search(rows, 8)
+    lists = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=rows)
+    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(rows, 7))
+    assert lists.probe_ids.tolist() == rows.tolist()
+    some = np.array([30, -1, 17, -1])
+    half = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=some)
+    assert half.depth == 8
+    assert half.indices[0].tolist() == [*i[0, 1:], -1]
+    assert half.indices[1].tolist() == i[1].tolist()
+    plain = be.TopKScores(i, WHO[rows], WHO, distances=d, query_positions=rows)
+    np.testing.assert_array_equal(plain.indices, lists.indices)
+
+
+def test_missing_entries_are_put_at_the_end():
+    d = np.array([[-3.4e38, 0.9, 0.5], [0.8, 0.7, -3.4e38]])
+    i = np.array([[-1, 0, 2], [1, 2, -1]])
+    lists = be.TopKScores.from_search(d, i, ["a", "b"], ["a", "b", "a"], kind="similarity")
+    assert lists.indices.tolist() == [[0, 2, -1], [1, 2, -1]]
+    assert lists.distances[0, :2].tolist() == [0.9, 0.5]
+    unsigned = be.TopKScores.from_search(-d[1:, :2], i[1:, :2].astype(np.uint64), ["b"], [*"aba"])
+    assert unsigned.indices.dtype == np.int64
+
+
+def test_batches_of_a_search_are_joined():
+    d, i = search(np.arange(36), 8)
+    parts = be.TopKScores.from_search([d[:20], d[20:]], [i[:20], i[20:]], [WHO[:20], WHO[20:]])
+    whole = be.TopKScores.from_search(d, i, WHO)
+    np.testing.assert_array_equal(parts.indices, whole.indices)
+    np.testing.assert_array_equal(parts.distances, whole.distances)
+
+
+@pytest.mark.parametrize(
+    ("positions", "more", "match"),
+    [
+        ([0], {}, r"query_positions has shape \(1,\) and dtype int64; expected the gallery entry"),
+        ([0, 9], {}, "query_positions of query 1 is 9; expected an entry from 0 to 2, or -1"),
+        ([1, 1], {}, "query_positions of query 0 is entry 1, which has another label than the q"),
+        ([0, 1], {"leave_out_query": False}, "query_positions is given, and leave_out_query is F"),
+    ],
+)
+def test_positions_that_do_not_fit(positions, more, match):
+    with pytest.raises(DataError, match=match):
+        be.TopKScores([[0, 1], [1, 2]], [*"ab"], [*"aba"], query_positions=positions, **more)
+
+
+def test_exchanged_arguments_are_an_error():
+    d, i = search(np.arange(36), 8)
+    with pytest.raises(DataError, match="expected the distances first and the indices after them"):
+        be.TopKScores.from_search(i, d, WHO)
+
+
+def test_lists_are_run_and_checked_by_default(tmp_path, capsys):
+    d, i = search(np.arange(36), 8)
+    path = tmp_path / "topk.npz"
+    np.savez(path, indices=i, distances=d, probe_labels=WHO, gallery_labels=WHO)
+    assert main(["run", str(path)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Protocol top-k" in out
+    assert "36 of 36 lists begin with the entry at the place of their query" in out
+    assert "leave_out_query=True" not in out
+    assert main(["check", str(path)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "12 subjects with 3 templates each" in out
+    assert main(["run", str(path), "--leave-out-query", "yes", "--json"]) == 0
+    assert '"own-queries-left-out"' in capsys.readouterr().out
+    tree = be.evaluate(be.load(path, leave_out_query=True))
+    np.testing.assert_allclose(tree["reid"]["cmc"].values, naive_cmc(np.arange(36), 7))
+    assert be.check_data(be.load(path, leave_out_query=True)).misleads is False
+
+
+def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
+    d, i = search(np.arange(36), 8)
+    np.savez(tmp_path / "own.npz", indices=i, distances=d, labels=WHO)
+    np.testing.assert_array_equal(
+        be.load(tmp_path / "own.npz").indices, be.TopKScores.from_search(d, i, WHO).indices
+    )
+    rows = np.array([30, 4, 17, 9])
+    d, i = search(rows, 8)
+    names = {"probe_labels": WHO[rows], "gallery_labels": WHO, "query_positions": rows}
+    np.savez(tmp_path / "some.npz", indices=i, distances=d, **names)
+    lists = be.load(tmp_path / "some.npz")
+    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(rows, 7))
+
+
+def test_faiss_itself():
+    faiss = pytest.importorskip("faiss")
+    index = faiss.IndexFlatL2(4)
+    index.add(X.astype(np.float32))
+    lists = be.TopKScores.from_search(*index.search(X.astype(np.float32), 8), WHO)
+    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+
+
+def test_torch_itself():
+    torch = pytest.importorskip("torch")
+    found = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
+    lists = be.TopKScores.from_search(*found, WHO, kind="similarity")
+    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
