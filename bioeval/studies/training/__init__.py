@@ -4,6 +4,5 @@ from bioeval.base.manifest import StudyManifest
 
 STUDY = StudyManifest(
     calls={"meter": ("Meter",), "pair_meter": ("PairMeter",)},
-    needs=("summaries",),
     heading="Decide",
 )

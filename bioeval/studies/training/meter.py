@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bioeval import DataError, MergeError, Protocol, Scores, evaluate
+from bioeval import DataError, MergeError, Protocol, ProtocolError, Scores, evaluate
 from bioeval.base import Kind, received, require_choice, require_path, require_text
-from bioeval.evaluation import EvaluationOptions
+from bioeval.evaluation import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
-from bioeval.scores import FloatType, Metric, NanPolicy, kind_of_metric
-from bioeval.studies.summaries.summary import summary
+from bioeval.scores import FloatType, Metric, NanPolicy, kind_of_metric, leaves_out_attacks
 from bioeval.studies.training.names import flat_numbers
 from bioeval.studies.training.templates import Batch, Templates
 
@@ -218,7 +217,8 @@ class Meter:
         DataError, ProtocolError
             As for :func:`summary` and :meth:`scores`.
         """
-        return flat_numbers(summary(self.scores(), self._protocol, **self._evaluation))
+        options = EvaluationOptions.parse(**self._evaluation)
+        return flat_numbers(_numbers_of_tasks(self.scores(), self._protocol, options))
 
     def result(self, **options: Any) -> xr.DataTree:
         """Return the results of all templates so far, as :func:`evaluate` does.
@@ -336,3 +336,17 @@ class Meter:
             if role not in self._templates:
                 self._templates[role] = Templates(self._spill)
             self._templates[role].add(batch)
+
+
+@leaves_out_attacks
+def _numbers_of_tasks(
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
+) -> dict[str, dict[str, Any]]:
+    """Return the numbers of every task of a protocol, those of :func:`summary`."""
+    card = resolve_card(scores, protocol)
+    if card.has_folds:
+        raise ProtocolError(
+            f"protocol {card.name} has folds, and each fold has rates of its own: use result()"
+        )
+    _, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
+    return {node: part.scalars(node).plain(card.report.ranks) for node, part in counted.items()}
