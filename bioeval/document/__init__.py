@@ -58,6 +58,7 @@ _NAMES: NamesByModule = {
         "rule_of",
         "table_of_variables",
         "threshold_choice",
+        "threshold_rule",
     ),
     "bioeval.document.scalars": ("cell_of_scalar", "label_of", "name_of_scalar"),
     "bioeval.document.terms": (

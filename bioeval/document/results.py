@@ -197,9 +197,14 @@ def rule_in_words(rule: Rule) -> Text:
     return say(template, value=values[0]) if values else say(template)
 
 
+def threshold_rule(attrs: Mapping[Any, Any]) -> Rule:
+    """Return the rule that chose the threshold of a result."""
+    return Rule.written(str(attrs.get("threshold_rule", "none")))
+
+
 def rule_of(attrs: Mapping[Any, Any]) -> Text:
     """Return the point that the rule of a result chooses."""
-    return rule_in_words(Rule.written(str(attrs["threshold_rule"])))
+    return rule_in_words(threshold_rule(attrs))
 
 
 def threshold_choice(attrs: Mapping[Any, Any]) -> Text:

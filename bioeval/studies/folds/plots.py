@@ -10,9 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted
-from bioeval.document import Text, rule_of, say
+from bioeval.document import Text, rule_of, say, threshold_rule
 from bioeval.results import percent
-from bioeval.tallies import Rule
 from bioeval.views import Averaged, averaged, unit_of, written
 from bioeval.views.plots import (
     Curve,
@@ -139,7 +138,7 @@ class FoldsDisplay(OneResultDisplay):
 
     def _target(self) -> None:
         """Draw the FAR target, named at the top."""
-        rule = Rule.written(str(self._dataset.attrs.get("threshold_rule", "none")))
+        rule = threshold_rule(self._dataset.attrs)
         if rule.name != "far":
             return
         (target,) = rule.values

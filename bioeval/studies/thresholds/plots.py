@@ -9,12 +9,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base import counted, larger_is_closer
-from bioeval.document import Message, Text, rule_of, say
+from bioeval.document import Message, Text, rule_of, say, threshold_rule
 from bioeval.results import percent, threshold_text
 from bioeval.studies.folds.plots import FoldsDisplay, FoldsWords, limits_in_words
 from bioeval.studies.thresholds.extrapolated_section import reasons_of
 from bioeval.studies.thresholds.section import new_people, refusal_of
-from bioeval.tallies import Rule
 from bioeval.views import sentence_about
 from bioeval.views.plots import OneResultDisplay, Style
 
@@ -117,7 +116,7 @@ class AssuredDisplay(_OverThresholds):
         end, away, side = 0, 4, "left"
         if larger_is_closer(ds.attrs["kind"]):
             end, away, side = 1, -4, "right"
-        target = Rule.written(str(ds.attrs["threshold_rule"])).values[0]
+        target = threshold_rule(ds.attrs).values[0]
         far, frr = Style.colour(Style.hues["far"]), Style.colour(Style.hues["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         properties = {"linewidth": 1.8, **style}
