@@ -54,9 +54,9 @@ def messages(result: Any) -> list[ResultMessage]:
     ...     print(message.code, message.arguments["subjects"])
     too-few-halves 5
     """
-    if not isinstance(result, xr.Dataset | xr.DataTree):
+    if not isinstance(result, xr.Dataset | xr.DataTree | Shown):
         raise DataError(
-            f"messages got {received(result)}; expected a result: a Dataset or a DataTree"
+            f"messages got {received(result)}; expected a result: a Dataset, a DataTree or a check"
         )
     lines = Lines()
     listed = {}
@@ -69,7 +69,7 @@ def messages(result: Any) -> list[ResultMessage]:
 def _messages_in(result: Any) -> Iterator[Message]:
     """Yield the messages of a result."""
     if isinstance(result, Shown):
-        yield from result.messages
+        yield from getattr(result, "messages", ())
         return
     for _, dataset in datasets(result):
         yield from messages_of_result(dataset)

@@ -565,6 +565,6 @@ def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
     >>> experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=20, random_state=0)
     >>> ds = be.cross_evaluate(be.simulate(20, 4), experiment, interval="quantile")
     >>> list(be.plot.spread(ds).values)[:3]
-    ['FAR, %', 'FRR, %', 'HTER, %']
+    ['FAR (in %)', 'FRR (in %)', 'HTER (in %)']
     """
     return SpreadDisplay.from_results(data).plot(ax, **style)

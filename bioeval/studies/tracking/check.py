@@ -76,7 +76,7 @@ def check_tracks(
     >>> half = [(f, 1, (100 + 10 * f) / 2, 25, 20, 40) for f in range(1, 9)]
     >>> result = be.check_tracks(truth, half)
     >>> result.misleads, result["boxes"].remedy
-    (True, 'multiply left and width by 2, top and height by 2')
+    (True, 'Multiply left and width by 2, top and height by 2.')
     """
     iou = require_number("iou", iou, above=0, high=1)
     require_choice("ignored", ignored, IGNORED)
