@@ -69,7 +69,7 @@ def messages(result: Any) -> list[ResultMessage]:
 def _messages_in(result: Any) -> Iterator[Message]:
     """Yield the messages of a result."""
     if isinstance(result, Shown):
-        yield from getattr(result, "messages", ())
+        yield from result.messages
         return
     for _, dataset in datasets(result):
         yield from messages_of_result(dataset)
