@@ -403,13 +403,17 @@ class LabelledMatrix:
         present = np.union1d(self._codes.probe, self._codes.gallery)
         return self._codes.values[present]
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """Shape, dtype, kind, and digests of labels and scores: enough to detect other data."""
         m, n = self.shape
-        labels = digest(self.probe_labels, self.gallery_labels)
         kind = f"{self.dtype.name} {self.kind}"
-        return f"{m}x{n} {kind} labels:{labels} values:{self._digest_of_values()}"
+        values = self._digest_of_values()  # each time: the array may have changed
+        return f"{m}x{n} {kind} labels:{self._digest_of_labels} values:{values}"
+
+    @cached_property
+    def _digest_of_labels(self) -> str:
+        return digest(self.probe_labels, self.gallery_labels)
 
     def _digest_of_values(self) -> str:
         """Return a digest of the scores of some rows, which are spread over the matrix.

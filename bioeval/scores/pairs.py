@@ -242,7 +242,7 @@ class PairScores(Scores):
         values[:] = distinct
         return values
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """Number of pairs, dtype, kind, and digests of the genuine flags and of the scores."""
         flags = digest(self.genuine.view(np.uint8))

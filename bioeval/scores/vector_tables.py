@@ -256,7 +256,7 @@ def _holds_vectors(frame: Any) -> bool:
     """Whether a column of a DataFrame of pandas has lists, or arrays, in its first row."""
     if not len(frame):
         return False
-    first = [frame[name].iloc[0] for name in frame.columns if frame[name].dtype == object]
+    first = [frame.iloc[0, i] for i, kind in enumerate(frame.dtypes) if kind.kind == "O"]
     arrow = any("list" in str(kind) for kind in frame.dtypes)
     return arrow or any(isinstance(x, list | tuple | np.ndarray) for x in first)
 

@@ -44,11 +44,14 @@ def refuse_other_data(parts: Iterable[PageItem], others: Iterable[tuple[str, str
             system = next(iter(known))
         _compare(known, system, title, attrs)
     for part in compared:
-        for side in ("a", "b"):
-            system = str(part.dataset.attrs.get(f"system_{side}", ""))
-            fingerprint = part.dataset.attrs.get(f"fingerprint_{side}", "")
-            if system in known:
-                _compare(known, system, part.title, {"fingerprint": fingerprint})
+        attrs = part.dataset.attrs
+        systems = [str(attrs.get(f"system_{side}", "")) for side in ("a", "b")]
+        # Named pairs are compared in the order of the first system; scores without a name are "b".
+        if attrs.get("layout") == "pairs" or not all(system in known for system in systems):
+            continue
+        for side, system in zip(("a", "b"), systems, strict=True):
+            fingerprint = attrs.get(f"fingerprint_{side}", "")
+            _compare(known, system, part.title, {"fingerprint": fingerprint})
 
 
 def _compare(

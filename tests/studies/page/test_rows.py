@@ -111,7 +111,7 @@ def test_commands_show_rows(tmp_path, monkeypatch, capsys):
     text = (tmp_path / "row.html").read_text()
     assert "bioeval explain s.npz --probe 2" in text and "row-1-list_1" in tables(text)
     assert main(["explain", "s.npz", "--probe", "2", "--report", "row.html"]) == 2
-    assert main(["explain", "s.npz", "--step-by-step", "--report", "all.html"]) == 2
+    assert main(["explain", "s.npz", "--step-by-step", "--report", "all.html"]) == 0
     options = ["--interval", "none", "--folds", "0"]
     many = [*options, "--explain", "2", "--explain", "4", "--out", "r.html"]
     assert main(["report", "s.npz", *many]) == 0
