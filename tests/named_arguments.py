@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
 
 from bioeval.base.errors import BioevalError
 
 
-def about(*arguments: str) -> Callable[[BioevalError], bool]:
-    """Return the check for ``pytest.raises`` that an error names these arguments and no other."""
-
-    def check(error: BioevalError) -> bool:
-        assert error.arguments == arguments, str(error)
-        return True
-
-    return check
+@contextmanager
+def raises_about(error: type[BioevalError], *arguments: str) -> Iterator[Any]:
+    """Expect an error that names these arguments and no other."""
+    with pytest.raises(error) as caught:
+        yield caught
+    assert caught.value.arguments == arguments, str(caught.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from optional import optional_import
 
 import bioeval as be
@@ -71,7 +71,7 @@ def test_tables_in_one_line(scores, library):
         value = optional_import(library).DataFrame(table)
     text = received(value)
     assert "\n" not in text and "shape (40, 3)" in text and len(text) < 100
-    with pytest.raises(be.DataError, check=about("quantile")):
+    with raises_about(be.DataError, "quantile"):
         be.zoo(scores, quantile=value)
 
 

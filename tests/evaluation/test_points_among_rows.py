@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -118,7 +118,7 @@ def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
 
 @pytest.mark.parametrize("wrong", [[math.nan], [math.inf], "many", [[1.0]]])
 def test_extra_thresholds_are_numbers(wrong):
-    with pytest.raises(be.DataError, check=about("extra_thresholds")):
+    with raises_about(be.DataError, "extra_thresholds"):
         be.evaluate(be.simulate(4, 2, random_state=1), extra_thresholds=wrong)
 
 

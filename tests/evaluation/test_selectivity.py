@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from twins import floats
 
 import bioeval as be
@@ -76,5 +76,5 @@ def test_when_it_is_counted():
     assert "selectivity_mated" not in be.open_set(scores, thresholds=[1.0], gallery="single")
     with pytest.raises(be.ProtocolError, match="not defined for galleries that are drawn"):
         be.open_set(scores, gallery=2, rank_unit="subject", selectivity=True)
-    with pytest.raises(be.DataError, check=about("selectivity")):
+    with raises_about(be.DataError, "selectivity"):
         be.open_set(scores, selectivity="yes")

@@ -17,7 +17,7 @@ import naive_groups
 import naive_reid
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -252,7 +252,7 @@ def test_the_smallest_far_target_is_one():
     ds = be.study_threshold(scores, ("far", target), replicates=100, folds=2, repeats=1)
     assert ds.more_for_3 > 2**62 and ds.impostors_for_30 == 2**63 - 1
     assert len(be.check_data(scores, far_targets=[target]).findings) > 5
-    with pytest.raises(be.DataError, check=about("far")):
+    with raises_about(be.DataError, "far"):
         be.sample_size(far=target, frr=0.02, icc=0.2)
 
 
@@ -299,7 +299,7 @@ def test_thresholds_that_text_cannot_say(tmp_path, capsys):
     file, out = tmp_path / "scores.npz", tmp_path / "t.txt"
     be.save(be.simulate(8, 2, random_state=1), file)
     out.write_text("0.5\n1e400\n")
-    with pytest.raises(be.DataError, check=about("threshold")):
+    with raises_about(be.DataError, "threshold"):
         be.zoo(be.simulate(8, 2), threshold="fixed=1e400")
     for command in (
         ["zoo", str(file), "--threshold", "1e400"],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import strategies as own
 from hypothesis import given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -199,7 +199,7 @@ def test_gom_is_of_normalised_distances_whatever_the_kind():
 @pytest.mark.parametrize("bad", [math.nan, [0.1, math.nan], "0.1", [[1.0]], [], None, True])
 def test_what_is_no_threshold_is_refused(bad):
     for result in (scores(), be.verification(scores())):
-        with pytest.raises(be.DataError, check=about("threshold")):
+        with raises_about(be.DataError, "threshold"):
             be.at(result, bad)
 
 

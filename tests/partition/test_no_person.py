@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError
@@ -241,7 +241,7 @@ def test_scores_take_distractors_as_reid_does():
     made = be.Scores.from_embeddings(x, [1, 0, 0], x, [1, 0, 0], distractor_ids=[0])
     assert made.select(probes=[0]).distractor_ids == (0,)
     for wrong in ("0", [0.5], 0):
-        with pytest.raises(DataError, check=about("distractor_ids")):
+        with raises_about(DataError, "distractor_ids"):
             queries_and_gallery(distractor_ids=wrong)
     with pytest.raises(DataError, match=r"all 2 templates are of distractors or junk"):
         next(SubjectKFold(2).split(be.Scores(np.eye(2), [0, 0], distractor_ids=[0])))

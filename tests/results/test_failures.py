@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -70,7 +70,7 @@ def test_what_is_refused():
     scores = be.Scores(D, WHO, probe_meta={"visit": [1, 1, 1, 2]})
     ds = be.verification(scores)
     for wrong in (-0.1, 1.5, np.nan, "some", True):
-        with pytest.raises(DataError, check=about("fta")):
+        with raises_about(DataError, "fta"):
             with_failures(ds, fta=wrong)
     with pytest.raises(ProtocolError, match="include failures already"):
         with_failures(with_failures(ds, fta=0.1), fta=0.1)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from named_arguments import about
+from named_arguments import raises_about
 from optional import optional_import
 from result_messages import arguments, codes
 from twins import one_thread  # noqa: F401
@@ -286,7 +286,7 @@ def test_the_ranks_that_are_reported():
     assert (opened.di[:, 19:] == 0).all() and (opened.dir[:, 19:] == opened.dir[:, 18]).all()
     for wrong in (0, -1, 2.0, True, "5"):
         for task in (be.closed_set, be.open_set, be.evaluate):
-            with pytest.raises(be.DataError, check=about("max_rank")):
+            with raises_about(be.DataError, "max_rank"):
                 task(square, max_rank=wrong)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numba
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from threadpoolctl import threadpool_limits
 from twins import one_thread  # noqa: F401
 
@@ -335,10 +335,10 @@ def test_in_float32_distances_are_good_to_a_millionth(metric):
 
 def test_what_asks_for_streams_is_checked():
     for wrong in (0, -1, 1.5, None, "much"):
-        with pytest.raises(be.DataError, check=about("memory_limit")):
+        with raises_about(be.DataError, "memory_limit"):
             be.Scores.from_embeddings(X, list("abc"), memory_limit=wrong)
     for wrong in ("float16", "f8", None, np.float32):
-        with pytest.raises(be.DataError, check=about("dtype")):
+        with raises_about(be.DataError, "dtype"):
             be.Scores.from_embeddings(X, list("abc"), dtype=wrong)
     at_the_limit = be.Scores.from_embeddings(X, list("abc"), memory_limit=9 * 8)
     assert not at_the_limit._streams

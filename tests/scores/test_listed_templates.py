@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from naive_lists import attempts, in_both_orders
-from named_arguments import about
+from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
@@ -118,7 +118,7 @@ def test_numbers_of_pairs_in_errors():
         be.Scores.from_pairs([1.0], [1], templates=[("a", "b", "c")])
     with pytest.raises(be.DataError, match="unordered needs the names of the templates of both"):
         be.Scores.from_pairs([1.0], [1], unordered=True)
-    with pytest.raises(be.DataError, check=about("keep")):
+    with raises_about(be.DataError, "keep"):
         be.Scores.from_pairs([1.0], [1], keep="all")
     with pytest.raises(be.DataError, match='unordered counts each pair once, and keep="repeated"'):
         be.Scores.from_pairs([1.0], [1], keep="repeated", unordered=True)

@@ -8,7 +8,7 @@ import h5py
 import naive
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from optional import optional_import
 from result_messages import arguments
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
@@ -1075,5 +1075,5 @@ def test_a_limit_is_an_argument_of_scores():
     assert be.verification(limited).equals(be.verification(rectangular(d)))
     with pytest.raises(be.DataError, match="memory_limit is 1 MiB, too little"):
         be.verification(rectangular(d, memory_limit="1 MiB").select(probes=[0, 1]))
-    with pytest.raises(be.DataError, check=about("memory_limit")):
+    with raises_about(be.DataError, "memory_limit"):
         rectangular(d, memory_limit="some")

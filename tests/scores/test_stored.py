@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from optional import optional_import
 
 import bioeval as be
@@ -309,7 +309,7 @@ def test_bytes_are_read_with_their_units(given_, number):
 
 @pytest.mark.parametrize("wrong", ["", "GiB", "2 apples", "-1", 0, 1.5, True, "1e9", None])
 def test_what_is_no_number_of_bytes_is_refused(wrong):
-    with pytest.raises(be.DataError, check=about("memory_limit")):
+    with raises_about(be.DataError, "memory_limit"):
         require_bytes("memory_limit", wrong)
 
 

@@ -10,7 +10,7 @@ import textwrap
 import numba
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.scores import embeddings
@@ -121,7 +121,7 @@ def test_tallies_of_streamed_parts_merge():
 @pytest.mark.parametrize("limit", [0, -5, "1G", None])
 def test_a_limit_is_a_number_of_bytes(limit):
     x, labels = features(9)
-    with pytest.raises(be.DataError, check=about("memory_limit")):
+    with raises_about(be.DataError, "memory_limit"):
         be.Scores.from_embeddings(x, labels, memory_limit=limit)
 
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 
@@ -87,7 +87,7 @@ def test_wrong_input():
     ):
         with pytest.raises(be.DataError, match=says):
             be.stats.rank_agreement(measures, ratings)
-    with pytest.raises(be.DataError, check=about("confidence")):
+    with raises_about(be.DataError, "confidence"):
         be.stats.rank_agreement({"a": [1, 2, 3]}, [1, 2, 3], confidence=2)
 
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.stats.options import IntervalOptions
@@ -125,7 +125,7 @@ def test_a_band_needs_replicates(scores, method):
     for function in (be.verification, be.open_set, be.closed_set, be.evaluate):
         with pytest.raises(be.DataError, match='band="simultaneous" needs.*subject-bootstrap'):
             function(scores, interval=method, band="simultaneous")
-    with pytest.raises(be.DataError, check=about("band")):
+    with raises_about(be.DataError, "band"):
         be.verification(scores, band="both")
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from scipy.stats import t as student
 
 from bioeval.base.errors import DataError
@@ -48,7 +48,7 @@ def test_empty_folds_are_left_out():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(DataError, check=about("train_size")):
+    with raises_about(DataError, "train_size"):
         nadeau_bengio([0.1, 0.2], 1, 0)
-    with pytest.raises(DataError, check=about("confidence")):
+    with raises_about(DataError, "confidence"):
         nadeau_bengio([0.1, 0.2], 1, 3, confidence=95)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
-from named_arguments import about
+from named_arguments import raises_about
 from scipy.stats import binomtest
 
 import bioeval as be
@@ -59,7 +59,7 @@ def test_counts_that_cannot_be_are_refused(bad):
 
 @pytest.mark.parametrize("bad", [0, 1, 95, -0.1, "0.95", None, True, float("nan")])
 def test_a_confidence_is_between_0_and_1(bad):
-    with pytest.raises(be.DataError, check=about("confidence")):
+    with raises_about(be.DataError, "confidence"):
         stats.wilson(1, 2, bad)
 
 
@@ -392,7 +392,7 @@ def test_bootstrap_counts_that_cannot_be_are_refused(errors, attempts):
 def test_options_that_cannot_be_are_refused():
     with pytest.raises(be.DataError, match="percentile"):
         stats.subject_bootstrap([1], [2], variant="percentiles")
-    with pytest.raises(be.DataError, check=about("replicates")):
+    with raises_about(be.DataError, "replicates"):
         stats.subject_bootstrap([1], [2], replicates=10)
     with pytest.raises(be.DataError, match="Did you mean 'wilson'"):
         IntervalOptions.parse("wilsons")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import HealthCheck, given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from result_messages import codes
 from sklearn.metrics import roc_auc_score, roc_curve
 
@@ -246,7 +246,7 @@ def test_a_tally_alone_gives_bounds_that_hold():
 @pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])
 def test_targets_are_rates(targets):
     for name in ("far_targets", "frr_targets"):
-        with pytest.raises(be.DataError, check=about(name)):
+        with raises_about(be.DataError, name):
             be.verification(be.simulate(4, 2), **{name: targets})
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.executors import computed_by
@@ -440,7 +440,7 @@ def test_the_name_of_a_metric_is_taken_at_its_word(tmp_path, monkeypatch):
         be.tally(streamed(noisy, metric_name="head 2"), checkpoint=tmp_path / "kept")
     with pytest.raises(be.DataError, match='metric_name is the name .* but metric="cosine"'):
         streamed("cosine", metric_name="head 1")
-    with pytest.raises(be.DataError, check=about("metric_name")):
+    with raises_about(be.DataError, "metric_name"):
         streamed(noisy, metric_name=3)
 
 

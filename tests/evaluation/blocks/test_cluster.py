@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import EngineError
@@ -430,7 +430,7 @@ def test_an_error_of_the_scores_is_that_of_one_process(client):
 
 
 def test_a_client_is_one_of_distributed():
-    with pytest.raises(be.DataError, check=about("client")):
+    with raises_about(be.DataError, "client"):
         be.tally(be.simulate(5, 2), client="tcp://localhost:8786")
 
 

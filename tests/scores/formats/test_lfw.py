@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from named_arguments import about
+from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
@@ -113,7 +113,7 @@ def test_what_does_not_go_with_it(folder):
         be.load(folder / "x.npz", pairs_key="labels", **given)
     with pytest.raises(DataError, match="missing_pairs.*expected pairs"):
         be.load(folder / "x.npz", missing_pairs="skip")
-    with pytest.raises(DataError, check=about("missing_pairs")):
+    with raises_about(DataError, "missing_pairs"):
         be.load(folder / "x.npz", missing_pairs="drop", **given)
     np.savez(
         folder / "g.npz", embeddings=np.ones((2, 2)), labels=["a", "b"],

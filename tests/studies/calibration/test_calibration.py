@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import example, given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from rendered import require_names_kept
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
@@ -291,7 +291,7 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
         be.Calibrator(prior=1)
     with pytest.raises(DataError, match="'logistic', 'pav'"):
         be.Calibrator("isotonic")
-    with pytest.raises(DataError, check=about("ends")):
+    with raises_about(DataError, "ends"):
         be.Calibrator("pav", ends="finite")
     with pytest.raises(DataError, match="all 30 scores .* are equal"):
         be.Calibrator().fit(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
@@ -235,7 +235,7 @@ def test_holm(capsys):
     assert "Holm" not in str(plain.attrs) and "Holm" not in shown
     for label in plain.measure.values[lost]:  # the sentence and the verdicts are those of `better`
         assert str(label).partition(" at ")[0] in plain.attrs["answer"]
-    with pytest.raises(be.DataError, check=about("adjust")):
+    with raises_about(be.DataError, "adjust"):
         be.compare(*systems, adjust="bonferroni")
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import scipy
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.cli import main
@@ -186,7 +186,7 @@ def test_the_table_says_for_whom_intervals_are(gallery, capsys):
 
 def test_an_unknown_gallery():
     scores = scores_of(matrix(3), "square")
-    with pytest.raises(be.DataError, check=about("gallery")):
+    with raises_about(be.DataError, "gallery"):
         be.compare(scores, scores, gallery="old")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import example, given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from rendered import require_names_kept
 from twins import floats, one_thread  # noqa: F401
 
@@ -258,5 +258,5 @@ def test_sets_of_two_systems_are_told(scores):
 
 def test_progress_that_cannot_be_called_is_refused():
     scores = be.simulate(6, 3)
-    with pytest.raises(be.DataError, check=about("progress")):
+    with raises_about(be.DataError, "progress"):
         be.epc(scores, scores, progress=np.array([True]))

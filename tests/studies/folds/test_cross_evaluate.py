@@ -10,7 +10,7 @@ import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
 from naive_folds import RULES, assert_folds, folds_of
-from named_arguments import about
+from named_arguments import raises_about
 from rendered import require_names_kept
 from twins import crossed, one_thread  # noqa: F401
 
@@ -569,7 +569,7 @@ def test_what_cannot_be_resampled_is_refused(scores):
     pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], folds=[0, 0, 1, 1])
     with pytest.raises(ProtocolError, match="subjects of both sides of each pair"):
         crossed(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
-    with pytest.raises(DataError, check=about("interval")):
+    with raises_about(DataError, "interval"):
         crossed(scores, folds, interval="wilson")
 
 

@@ -9,7 +9,7 @@ import cloudpickle
 import numpy as np
 import pytest
 import xarray as xr
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.executors import computed_by
@@ -316,7 +316,7 @@ def test_other_claims_are_refused(tmp_path):
     be.verification(scores, claims=claims(1, random_state=1), checkpoint=tmp_path / "same")
     be.verification(scores, claims=claims(1, random_state=1), checkpoint=tmp_path / "same")
     be.verification(scores, claims=claims(1, random_state=None), checkpoint=tmp_path / "new")
-    with pytest.raises(be.CheckpointError, check=about("random_state", "key", "checkpoint")):
+    with raises_about(be.CheckpointError, "random_state", "key", "checkpoint"):
         be.verification(scores, claims=claims(1, random_state=None), checkpoint=tmp_path / "new")
 
 

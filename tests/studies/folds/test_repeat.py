@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -163,7 +163,7 @@ def test_plots_hold_what_they_draw(scores):
 def test_bad_input_is_refused(scores):
     with pytest.raises(DataError, match="Did you mean 'quantile'"):
         be.repeat(scores, GALLERIES, band="quantiles")
-    with pytest.raises(DataError, check=about("confidence")):
+    with raises_about(DataError, "confidence"):
         be.repeat(scores, GALLERIES, confidence=95)
     with pytest.raises(ProtocolError, match="pairs"):
         be.repeat(be.Scores.from_pairs([0.1, 0.2], [1, 0]), GALLERIES)

@@ -12,7 +12,7 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from scipy import stats
 from sklearn.decomposition import PCA
 from sklearn.model_selection import cross_val_score
@@ -87,7 +87,7 @@ def test_a_function_returns_a_number(value):
 
 
 def test_bad_options_are_refused():
-    with pytest.raises(be.DataError, check=about("measure")):
+    with raises_about(be.DataError, "measure"):
         be.make_scorer(3)
     with pytest.raises(be.DataError, match="a larger eer is better is known"):
         be.make_scorer("eer", larger_is_better=True)

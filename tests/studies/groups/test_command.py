@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -139,7 +139,7 @@ def test_a_task_has_two_spellings(capsys, tmp_path):
         assert main([*given, "--task", spelling]) == 0
         documents.append(capsys.readouterr().out)
     assert documents[0] == documents[1]
-    with pytest.raises(be.DataError, check=about("task")):
+    with raises_about(be.DataError, "task"):
         be.by_group(made, "sex", task="opened")
     assert main([*given, "--task", "closed"]) == 2
     assert "'closed'" in capsys.readouterr().err

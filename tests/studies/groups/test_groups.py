@@ -13,7 +13,7 @@ import scipy
 import strategies as cases
 from hypothesis import given, settings, strategies as st
 from naive_folds import RULES, naive_threshold
-from named_arguments import about
+from named_arguments import raises_about
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -512,7 +512,7 @@ def test_what_is_wrong_is_said(searches):
         be.by_group(searches, "sex", task="open_set", templates="multi")
     with pytest.raises(be.DataError, match='ties="optimistic" does not apply to the task verific'):
         be.by_group(searches, "sex", ties="optimistic")
-    with pytest.raises(be.DataError, check=about("task")):
+    with raises_about(be.DataError, "task"):
         be.by_group(searches, "sex", task="closed_set")
     with pytest.raises(be.ProtocolError, match="fixed pairs"):
         be.by_group(be.Scores.from_pairs([0.1, 0.2], [True, False]), "sex", task="open_set")

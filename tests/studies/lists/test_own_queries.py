@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 
@@ -98,7 +98,7 @@ def test_the_first_entries_may_be_the_queries():
     np.testing.assert_array_equal(lists.indices, [[2, 1]])
     with pytest.raises(be.DataError, match="leave_out_query is True, but the labels of the 1 quer"):
         be.TopKScores([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
-    with pytest.raises(be.DataError, check=about("leave_out_query")):
+    with raises_about(be.DataError, "leave_out_query"):
         be.TopKScores([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")
 
 

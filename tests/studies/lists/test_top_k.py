@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
@@ -166,7 +166,7 @@ def test_what_is_removed_shortens_what_a_list_tells():
     assert result.sizes["rank"] == 2 and int(result.rank_k) == 2
     with pytest.raises(ProtocolError, match="rank_k is 3, but a list covers only 2 ranks"):
         be.top_k(lists, removed="same-id-same-camera", rank_k=3)
-    with pytest.raises(ProtocolError, check=about("max_rank")):
+    with raises_about(ProtocolError, "max_rank"):
         be.top_k(lists, removed="same-id-same-camera", max_rank=3)
     assert be.top_k(lists, max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
 
@@ -452,7 +452,7 @@ def test_features_as_npy(tmp_path):
         be.load(tmp_path / "q.npy", metric="l2")
     with pytest.raises(DataError, match="q.csv: no such file"):
         be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "q.csv")
-    with pytest.raises(DataError, check=about("metric")):
+    with raises_about(DataError, "metric"):
         be.load(tmp_path / "q.npy", metric="l3")
     with pytest.raises(DataError, match="kind has no meaning for embeddings without names"):
         be.load(tmp_path / "q.npy", metric="l2", kind="distance")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval import plot
@@ -234,9 +234,9 @@ def test_tallies_on_other_scales_do_not_merge():
 
 @pytest.mark.parametrize("call", [be.gom, be.reid])
 def test_flags_and_progress_are_checked(call):
-    with pytest.raises(be.DataError, check=about("per_query")):
+    with raises_about(be.DataError, "per_query"):
         call(searched(), per_query=np.array([np.nan, np.nan]))
-    with pytest.raises(be.DataError, check=about("progress")):
+    with raises_about(be.DataError, "progress"):
         call(searched(), progress=3)
 
 

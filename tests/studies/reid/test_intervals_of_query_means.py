@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
@@ -265,5 +265,5 @@ def test_one_person_has_no_interval():
     ds = be.reid(single, "vehicleid", interval="subject-bootstrap")
     assert np.isnan(ds.mean_ap_low)
     assert "interval-of-one-subject" in [message.code for message in be.messages(ds)]
-    with pytest.raises(be.DataError, check=about("interval")):
+    with raises_about(be.DataError, "interval"):
         be.gom(single, convention="vehicleid", interval="bootstrap")

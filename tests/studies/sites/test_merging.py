@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 from naive_overlap import keyed, mixed
-from named_arguments import about
+from named_arguments import raises_about
 from result_messages import codes
 
 import bioeval as be
@@ -118,7 +118,7 @@ def test_other_labels_or_metadata_are_other_probes(other):
 
 def test_sites_are_told_apart_by_name():
     a, b = population(seed=1), population(seed=2)
-    with pytest.raises(be.MergeError, check=about("site")):
+    with raises_about(be.MergeError, "site"):
         be.tally(a).merge(be.tally(b))
     both = be.tally(a, site="A").merge(be.tally(b, site="B"))
     single = both.dataset("verification/single")

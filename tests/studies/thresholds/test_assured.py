@@ -7,7 +7,7 @@ import math
 import naive_promise as twin
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.studies.assurance import promise
@@ -289,7 +289,7 @@ def test_what_claims_settle():
 
 @pytest.mark.parametrize("assure", [0, 1, 1.5, -0.1, math.nan, "0.95", True, [0.95]])
 def test_a_confidence_is_between_0_and_1(assure):
-    with pytest.raises(be.DataError, check=about("assure")) as result:
+    with raises_about(be.DataError, "assure") as result:
         be.study_threshold(unequal(), "far=0.1", assure=assure, **STUDY)
     assert "\n" not in str(result.value)
 

@@ -7,7 +7,7 @@ import math
 import naive_promise as twin
 import numpy as np
 import pytest
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.cli import main
@@ -171,7 +171,7 @@ def test_what_is_no_fixed_gallery_is_refused():
         with pytest.raises(be.ProtocolError, match=match) as result:
             be.study_threshold(given, "far=0.1", task="open_set", assure=0.9)
         assert "\n" not in str(result.value)
-    with pytest.raises(be.DataError, check=about("task")):
+    with raises_about(be.DataError, "task"):
         be.study_threshold(scores, "far=0.1", task="closed_set")
     study = be.study_threshold(scores, "far=0.4", assure=0.9, **SHORT)
     with pytest.raises(be.DataError, match="an open-set study"):

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from matplotlib.legend import Legend
-from named_arguments import about
+from named_arguments import raises_about
 from result_messages import arguments
 from twins import crossed, one_thread  # noqa: F401
 
@@ -164,7 +164,7 @@ def test_nothing_to_choose_on(shown):
     assert "No threshold: there are no attempts" in shown(ds, 100)
     with pytest.raises(be.DataError, match="only 2 subjects"):
         be.study_threshold(one)
-    with pytest.raises(be.DataError, check=about("target")):
+    with raises_about(be.DataError, "target"):
         be.study_threshold(one, "faar")
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(be.ProtocolError, match="order"):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -370,9 +370,9 @@ def test_wrong_input_is_refused():
         be.over_time(be.simulate(4, 3))
     with pytest.raises(ProtocolError, match="fixed pairs"):
         be.over_time(be.Scores.from_pairs([0.1], [True]))
-    with pytest.raises(DataError, check=about("threshold")):
+    with raises_about(DataError, "threshold"):
         be.over_time(drifting(), threshold="err")
-    with pytest.raises(DataError, check=about("interval")):
+    with raises_about(DataError, "interval"):
         be.over_time(drifting(), interval="wilson")
     lacking = be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [1]})
     with pytest.raises(DataError, match="no enrolled_at"):

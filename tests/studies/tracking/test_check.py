@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from mot_scenes import COLUMNS, scenes
-from named_arguments import about
+from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.base.messages import Message
@@ -153,7 +153,7 @@ def test_any_scene_is_checked(drawn):
 
 @pytest.mark.parametrize("name", ["iou", "ignored", "parts", "progress"])
 def test_wrong_options_are_refused(name):
-    with pytest.raises(be.DataError, check=about(name)):
+    with raises_about(be.DataError, name):
         be.check_tracks(truth(), tracked(), **{name: "none"})
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, strategies as st
-from named_arguments import about
+from named_arguments import raises_about
 from scipy import stats
 
 import bioeval as be
@@ -134,7 +134,7 @@ def test_unequal_animals_by_hand():
 
 @pytest.mark.parametrize("quantile", [0, 0.51, -1, float("nan"), "half"])
 def test_quantiles_that_cannot_be(quantile):
-    with pytest.raises(be.DataError, check=about("quantile")):
+    with raises_about(be.DataError, "quantile"):
         be.zoo(faces(), quantile=quantile)
 
 
@@ -369,7 +369,7 @@ def test_what_cannot_be_a_zoo():
         be.zoo(be.Scores(np.ones((2, 2)), ["a", "a"]), threshold=1.0)
     with pytest.raises(be.ProtocolError, match="there is no genuine attempt"):
         be.zoo(be.Scores(np.ones((3, 3)), list("abc")))
-    with pytest.raises(be.DataError, check=about("threshold")):
+    with raises_about(be.DataError, "threshold"):
         be.zoo(faces(), threshold="best")
     with pytest.raises(be.DataError, match="too large to be averaged"):
         be.zoo(be.Scores(np.full((6, 6), 1.5e308), [1, 1, 2, 2, 3, 3]), threshold=1.0)
