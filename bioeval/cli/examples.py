@@ -29,6 +29,8 @@ bioeval run scores.npz --interval subject-bootstrap --report report.html
 bioeval run scores.npz --protocol course-kfold
 # Print the tables as LaTeX, for a paper
 bioeval run scores.npz --latex
+# Print the tables of two systems for a paper, with intervals
+bioeval run old.npz new.npz --interval subject-bootstrap --latex
 # Evaluate re-identification, with the worst queries
 bioeval run reid.npz --protocol market1501 --per-query
 # Evaluate a list of pairs; print JSON

@@ -102,6 +102,9 @@ def command(
     options["auc"] = not options.pop("no_auc")
     options["plots"] = options["plots"] or bool(plot_formats)
     systems, second = _systems_and_second(data, more_files)
+    twice = next((file for file in systems if systems.count(file) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"{twice} is given twice; each system is a file of its own")
     if len(systems) > 1:
         for option_name, value in (("--name", name), ("--checkpoint", options["checkpoint"])):
             if value is not None:
@@ -145,7 +148,8 @@ def command(
         output.write_page(together.shown_by_name(), [*systems, second], stages, **page_options)
     if document:
         together.add_queries(document)
-    output.show(together.table(), document, files)
+    table = together.table(for_paper=output.markup is not None)
+    output.show(table, document, files)
 
 
 def _systems_and_second(data: str, more: tuple[str, ...]) -> tuple[list[str], str | None]:
@@ -166,11 +170,10 @@ def _systems_and_second(data: str, more: tuple[str, ...]) -> tuple[list[str], st
 
 def _names(systems: list[str], name: str | None) -> list[str | None]:
     """Return the names of systems: None for that of the file, the path where files share one."""
+    if name is not None:
+        return [name]
     stems = [Path(file).stem for file in systems]
-    called = [
-        None if stems.count(stem) == 1 else file for file, stem in zip(systems, stems, strict=True)
-    ]
-    return called if name is None else [name]
+    return [None if stems.count(Path(file).stem) == 1 else file for file in systems]
 
 
 def _evaluated(

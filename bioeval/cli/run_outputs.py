@@ -23,8 +23,8 @@ from bioeval.cli.outputs import (
     write_csv,
     write_results,
 )
-from bioeval.document import Section, is_doubt, messages_of_result, say
-from bioeval.views.registry import sections_of
+from bioeval.document import Section, Text, is_doubt, messages_of_result, say
+from bioeval.views.registry import paper_table, sections_of
 from bioeval.views.sections.header import CHOSEN, alarms, has_chosen, left_out
 from bioeval.views.sections.rows import precision_of_queries
 from bioeval.views.tasks import datasets, has_folds, report_ranks
@@ -105,9 +105,13 @@ class Evaluation:
             return f"[uncertainty] {name} = {value} in a protocol card"
         return self.naming(name, value)
 
+    @property
+    def naming_of_tables(self) -> Naming:
+        """How tables name arguments: as options, or as lines of a card where folds need one."""
+        return self._of_card if self.in_folds else self.naming
+
     def table(self) -> Any:
         """Return the table."""
-        naming = self._of_card if self.in_folds else self.naming
         lines = []
         sections = sections_of(self.shown)
         for more in self.more:
@@ -116,7 +120,7 @@ class Evaluation:
             lines += more.lines()
         words = next((words_of(x) for _, x in datasets(self.shown)), "lecture")
         whole = Section("results", "", sections)
-        return TerminalDocument(whole, words, naming).with_lines(lines)
+        return TerminalDocument(whole, words, self.naming_of_tables).with_lines(lines)
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
@@ -199,16 +203,21 @@ class Evaluations:
         self.each = each
         self.more = [more for evaluation in each for more in evaluation.more]
 
-    def table(self) -> Any:
-        """Return the tables: those of one system, or all systems beside each other."""
+    def table(self, *, for_paper: bool = False) -> Any:
+        """Return the tables; `for_paper`, several systems are rows of one table of each task."""
         if len(self.each) == 1:
             return self.each[0].table()
-        shown: dict[str, Any] = {}
-        for evaluation in self.each:
-            shown |= evaluation.shown_by_name()
+        if for_paper:
+            return paper_table(self.shown_by_name())
         first = self.each[0]
+        whole = Section("results", "", sections_of(self.shown_by_name()))
         words = next((words_of(x) for _, x in datasets(first.shown)), "lecture")
-        return TerminalDocument(Section("results", "", sections_of(shown)), words, first.naming)
+        lines: list[Text] = []
+        for evaluation in self.each:
+            name = evaluation.scores.name
+            for more in evaluation.more:
+                lines += [say("{name:name}: {line}", name=name, line=x) for x in more.lines()]
+        return TerminalDocument(whole, words, first.naming_of_tables).with_lines(lines)
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""
@@ -239,11 +248,15 @@ class Evaluations:
             self.each[0].write(folder, formats, tell)
             return
         write_results(folder, None, self.table())
+        stems: list[str] = []
         for number, evaluation in enumerate(self.each, 1):
             part = folder / f"system-{number}"
             part.mkdir()
             evaluation.write(part, formats, tell)
-            stem = re.sub(r"[^\w.-]+", "-", str(evaluation.scores.name)).strip("-.") or str(number)
+            stem = re.sub(r"[^\w.-]+", "-", str(evaluation.scores.name)).strip("-.")
+            if not stem or stem in stems:
+                stem = f"{stem}-{number}".strip("-")
+            stems.append(stem)
             for file in sorted(part.iterdir()):
                 file.rename(folder / f"{stem}-{file.name}")
             part.rmdir()

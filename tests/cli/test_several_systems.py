@@ -1,0 +1,87 @@
+"""Several systems in one run of ``bioeval run``."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+import bioeval as be
+from bioeval.cli import main
+
+INTERVAL = ("--interval", "subject-bootstrap")
+
+
+@pytest.fixture(scope="module")
+def systems() -> dict[str, be.Scores]:
+    return {
+        "old": be.simulate(12, 3, within=0.9, random_state=1).replace(name="old"),
+        "new": be.simulate(12, 3, within=0.5, random_state=2).replace(name="new"),
+    }
+
+
+@pytest.fixture
+def inside(systems, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, scores in systems.items():
+        be.save(scores, f"{name}.npz")
+
+
+def printed(capsys, *words: str) -> str:
+    assert main(["run", *words]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_tables_for_a_paper_are_those_of_python(systems, inside, capsys):
+    found = {x: be.evaluate(s, interval="subject-bootstrap") for x, s in systems.items()}
+    given = ("old.npz", "new.npz", *INTERVAL)
+    assert printed(capsys, *given, "--latex").strip() == be.to_latex(found).strip()
+    assert printed(capsys, *given, "--markdown").strip() == be.to_markdown(found).strip()
+
+
+def test_each_system_has_the_numbers_that_it_has_alone(inside, capsys):
+    both = json.loads(printed(capsys, "old.npz", "new.npz", "--json"))["systems"]
+    assert list(both) == ["old", "new"]
+    for name, document in both.items():
+        alone = json.loads(printed(capsys, f"{name}.npz", "--json"))
+        assert document == alone
+    assert both["old"]["tasks"] != both["new"]["tasks"]
+
+
+def test_each_system_has_its_files_and_a_place_on_the_page(systems, inside, capsys):
+    words = ("old.npz", "new.npz", "--out", "out", "--report", "page.html")
+    shown = printed(capsys, *words)
+    assert "old: Labels and metadata" in shown and "new: Labels and metadata" in shown
+    for name, scores in systems.items():
+        with xr.open_datatree(f"out/{name}-results.nc", engine="h5netcdf") as kept:
+            single = kept["verification/single"]
+            assert single["eer"] == be.verification(scores)["eer"]
+        with open(f"out/{name}-verification_single.csv", newline="") as file:
+            assert float(next(csv.DictReader(file))["far"]) >= 0
+        assert f'data-system="{name}"' in Path("page.html").read_text(encoding="utf-8")
+    assert not list(Path("out").glob("system-*"))
+
+
+def test_files_of_one_name_keep_apart(systems, inside, capsys):
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        be.save(systems["old" if folder == "a" else "new"], f"{folder}/x.npz")
+    both = json.loads(printed(capsys, "a/x.npz", "b/x.npz", "--json"))["systems"]
+    assert list(both) == ["a/x.npz", "b/x.npz"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("old.npz", "new.npz", "--name", "x"), "--name is for one system"),
+        (("old.npz", "new.npz", "--checkpoint", "c"), "--checkpoint is for one system"),
+        (("old.npz", "old.npz"), "old.npz is given twice"),
+        (("old.npz", "new.npz", "labels.csv"), "labels.csv does not"),
+    ],
+)
+def test_what_several_systems_cannot_have(words, problem, inside, capsys):
+    assert main(["run", *words]) == 2
+    assert problem in capsys.readouterr().err
