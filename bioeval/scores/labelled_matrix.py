@@ -33,7 +33,6 @@ from bioeval.base.memory import require_bytes
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
-    Mask,
     as_array,
     as_index,
     as_mask,
@@ -419,21 +418,17 @@ class LabelledMatrix:
         """Return a digest of the scores of some rows, which are spread over the matrix.
 
         A row has the scores of all templates of the gallery: another template changes each row.
+        Which comparisons are left out is no matter: it is that of a protocol, not of the data.
         """
-        m, n = self.shape
+        m = self.shape[0]
         if not m:
             return digest_of_values([])
         rows = np.unique(np.linspace(0, m - 1, _ROWS_OF_DIGEST).astype(np.int64))
-        left_out = self.probe_ids[rows, None] == self.gallery_ids
-        if self.exclude:
-            cells = np.repeat(rows, n), np.tile(np.arange(n), len(rows))
-            left_out |= self._excluded(*cells).reshape(left_out.shape)
         compared = []
-        for row, without in zip(rows.tolist(), left_out, strict=True):
-            if self._has_mask:
-                without |= self._read_mask(row, row + 1)[0] == Mask.IGNORE
+        for row in rows.tolist():
             values = self._read_rows(row, row + 1)[0]
-            compared.append(np.where(without, values.dtype.type(0), values))
+            itself = self.probe_ids[row] == self.gallery_ids
+            compared.append(np.where(itself, values.dtype.type(0), values))
         return digest_of_values(compared)
 
     def __repr__(self) -> str:

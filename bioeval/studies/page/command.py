@@ -80,6 +80,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         rows: list[dict[str, Any]] = []
         called_by = _names(data, names)
         read = {}
+        under_card = {}  # the comparisons that the card evaluates
         readings = list(map(run.reading_of, data))
         for file, called, reading in zip(data, called_by, readings, strict=True):
             if _is_saved(file):
@@ -87,12 +88,13 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
             else:
                 read[called] = results_of[called] = run.read(file, called, reading=reading)
                 images.require(read[called])
+                under_card[called] = _compared(read[called], options["protocol"])
         place = run.place(*read.values())
         for extra in extras:
             extra.stages, extra.place = run.stages, place
         for called in called_by:
             if called in read:
-                answers = [extra.threshold(read[called]) for extra in extras]
+                answers = [extra.threshold(under_card[called]) for extra in extras]
                 wanted = [answer for answer in answers if answer is not None]
                 # All tasks of a system share their thresholds.
                 given = {**options, "interval": interval, "extra_thresholds": wanted}
@@ -104,7 +106,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
                     target = _target(results)
                 further: dict[str, xr.Dataset] = {}
                 for extra in extras:
-                    further |= extra.of_system(read[called], target)
+                    further |= extra.of_system(under_card[called], target)
                     further |= extra.of_results(results, target)
                     rows.append(extra.rows(read[called], target))
             else:
@@ -118,7 +120,7 @@ def command(data: tuple[str, ...], names: tuple[str, ...], **options: Any) -> No
         if len(read) == len(data) > 1:
             target = _target(results_of)
             for extra in extras:
-                compared |= extra.of_all(read, results_of, target)
+                compared |= extra.of_all(under_card, results_of, target)
         said: dict[str, None] = {}
         if len(results_of) > 1:
             for extra in extras:
@@ -164,6 +166,13 @@ def _saved(file: str) -> xr.DataTree:
         if not Path(file).exists():
             raise DataError(f"{file}: no such file") from error
         raise DataError(f"{file}: cannot be read as netCDF results ({error})") from error
+
+
+def _compared(scores: Scores, protocol: Any) -> Scores:
+    """Return the scores without the comparisons that the card leaves out."""
+    from bioeval.evaluation import compared
+
+    return scores if scores.layout == "top-k" else compared(scores, protocol)
 
 
 def _evaluated(scores: Scores, options: dict[str, Any], run: StudyCommand) -> xr.DataTree:

@@ -19,7 +19,7 @@ _REASONS = {
     "probes": "number of probes",
     "gallery_templates": "number of gallery templates",
     "probe_subjects": "number of subjects",
-    "exclude": "excluded comparisons",
+    "exclude": "choice of excluded comparisons",
     "nan_policy": "treatment of failed comparisons",
 }
 
@@ -65,7 +65,8 @@ def _compare(
     if not fingerprint:
         return
     first_title, first = known.setdefault(system, (title, attrs))
-    if fingerprint == str(first["fingerprint"]):
+    same_comparisons = attrs.get("exclude", "") == first.get("exclude", "")
+    if fingerprint == str(first["fingerprint"]) and (same_comparisons or "exclude" not in attrs):
         return
     difference = "other scores or other labels, with the same numbers of subjects and templates"
     for name, words in _REASONS.items():

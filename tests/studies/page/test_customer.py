@@ -176,3 +176,66 @@ def test_files_of_results_of_one_system_are_one_page(inside):
 def test_options_that_do_not_go_together_are_one_line(inside, capsys, words, says):
     assert main(["report", "a.npz", "--out", "p.html", *words]) == 2
     assert says in capsys.readouterr().err
+
+
+CARD = """
+schema = 1
+name = "cameras"
+title = "Across cameras"
+summary = "Verification between cameras"
+layout = "all-against-all"
+exclude = ["camera"]
+[source]
+text = "X"
+[verification]
+"""
+
+
+@pytest.fixture
+def cameras(tmp_path, monkeypatch):
+    """Files of two systems, each template of one of two cameras, and a card across cameras."""
+    monkeypatch.chdir(tmp_path)
+    for seed, name in enumerate(("a", "b")):
+        drawn = be.simulate(20, 4, random_state=seed)
+        meta = {"camera": np.tile([0, 0, 1, 1], 20)}
+        be.save(be.Scores(drawn.values, drawn.probe_labels, probe_meta=meta), f"{name}.npz")
+    (tmp_path / "card.toml").write_text(CARD)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_studies_of_a_page_are_of_the_comparisons_of_the_card(cameras):
+    words = ["report", "a.npz", "--protocol", "card.toml", "--threshold-study", "frr=10%"]
+    quick = ["--folds", "3", "--interval", "none", "--replicates", "100", "--out", "page.html"]
+    assert main([*words, "--check", "--zoo", "--worst", "2", *quick]) == 0
+    page = Elements((cameras / "page.html").read_text(encoding="utf-8"))
+    across = be.load("a.npz", exclude=["camera"])
+    expected = be.study_threshold(across, "frr=0.1", folds=3, random_state=0)
+    assert opened(page) == expected["threshold"].item()
+    everything = be.study_threshold(be.load("a.npz"), "frr=0.1", folds=3, random_state=0)
+    assert everything["threshold"].item() != expected["threshold"].item()
+
+
+@pytest.mark.slow
+def test_two_systems_under_a_card_are_compared_on_one_page(cameras):
+    quick = ["--folds", "0", "--interval", "none", "--replicates", "100", "--force"]
+    for card in ("card.toml", "market1501"):
+        data = [f"{name}.npz" for name in ("a", "b")]
+        if card == "market1501":  # probes of one camera half, a gallery of the other
+            for file in data:
+                scores = be.load(file)
+                odd = np.arange(80) % 2 == 1
+                be.save(scores.select(probes=odd, gallery=~odd), file)
+        out = f"{card.removesuffix('.toml')}.html"
+        assert (
+            main(["report", *data, "--protocol", card, "--worst", "2", *quick, "--out", out]) == 0
+        )
+        assert "Comparison of two systems" in (cameras / out).read_text(encoding="utf-8")
+
+
+def test_results_of_other_comparisons_are_refused(cameras, tmp_path):
+    scores = be.load("a.npz")
+    of_all = be.verification(scores)
+    across = be.study_threshold(be.load("a.npz", exclude=["camera"]), "far=0.05", **QUICK)
+    with pytest.raises(DataError, match="another choice of excluded comparisons"):
+        be.report([of_all, across], tmp_path / "x.html")
