@@ -248,7 +248,7 @@ class PageWriter:
         heads = []
         for column in columns:
             right = ' class="right"' if column.numeric else ""
-            heading = column.heading or safe(column.column.name)
+            heading = column.heading or safe(column.column.name.replace("_", " "))
             heads.append(
                 f'<th scope="col"{right} aria-sort="none"><button type="button" class="sort">'
                 f"{heading}</button></th>"

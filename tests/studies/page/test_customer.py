@@ -221,7 +221,7 @@ def test_two_systems_under_a_card_are_compared_on_one_page(cameras):
     quick = ["--folds", "0", "--interval", "none", "--replicates", "100", "--force"]
     for card in ("card.toml", "market1501"):
         data = [f"{name}.npz" for name in ("a", "b")]
-        if card == "market1501":  # probes of one camera half, a gallery of the other
+        if card == "market1501":  # odd templates as probes, even ones as gallery
             for file in data:
                 scores = be.load(file)
                 odd = np.arange(80) % 2 == 1
