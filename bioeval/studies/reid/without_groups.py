@@ -57,6 +57,8 @@ class RetrievalWithoutGroups(RowPass):
         self.retrieval, self.means = RetrievalPass(scores, convention), means
         self.scores, self.lists, self.reader = scores, self.retrieval.lists, self.retrieval.reader
         self.options = ReidOptions(**convention.result_options())
+        # Made here: a worker that is sent some of the rows could not describe all of the scores.
+        self.about = self.reader.about
         codes = codes_of(scores)
         self.of_query, self.of_column = group[codes.probe], group[codes.gallery]
         self.group, self.groups = group, int(group.max(initial=-1)) + 1
@@ -133,7 +135,7 @@ class RetrievalWithoutGroups(RowPass):
             if convention.removed != convention.ap_removed:
                 extra["cmc_matches"] = by_rule[convention.removed]
             yield ReidTally(
-                about=self.reader.about,
+                about=self.about,
                 convention=convention.name,
                 removed=convention.removed,
                 removed_for_ap=convention.ap_removed,
