@@ -64,7 +64,7 @@ def along(dim: str, *names: str) -> Needs:
 class View:
     """What is said of the results of a study: by the function ``section`` of a module."""
 
-    tasks: tuple[str, ...]  # beginnings of the attribute `task` of its results
+    result_types: tuple[str, ...]  # of its results: their attribute `result_type`
     home: str  # the module with ``section``, which returns a `bioeval.document.Section` of results
     dim: str = ""  # or a dimension that only these results have
     of: str = ""  # or the class of results that are no datasets
@@ -78,8 +78,8 @@ class View:
 
     def fits(self, dataset: xr.Dataset) -> bool:
         """Whether a dataset is a result of this study."""
-        begins = self.tasks and str(dataset.attrs.get("task", "")).startswith(self.tasks)
-        return (bool(begins) or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
+        of_type = dataset.attrs.get("result_type") in self.result_types
+        return (of_type or self.dim in dataset.dims) and {self.needs} <= {"", *dataset}
 
 
 T = TypeVar("T", Subcommand, Plot, View)

@@ -114,8 +114,8 @@ def _wrong(study: StudyManifest) -> str:
             if wrong := _wrong_fields(offer):
                 return wrong
     for view in study.views:
-        if not all(isinstance(task, str) for task in view.tasks):
-            return f"tasks of a View are {view.tasks!r}; expected a tuple of text"
+        if not all(isinstance(x, str) for x in view.result_types):
+            return f"result_types of a View are {view.result_types!r}; expected a tuple of text"
     for field_name in ("calls", "stats"):
         for names in getattr(study, field_name).values():
             if not isinstance(names, tuple):
@@ -144,7 +144,7 @@ def _wrong_fields(offer: Any) -> str:
             expected = Mapping
         elif field.default is not MISSING:
             expected = type(field.default)
-        elif field.name == "tasks":
+        elif field.name == "result_types":
             expected = tuple
         value = getattr(offer, field.name)
         if not isinstance(value, expected):

@@ -70,7 +70,7 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
             enrolled=tally.enrolled.astype(np.int64),
         )
     }
-    attrs = about_attrs(tally.about, "ranks of the best mates", [])
+    attrs = about_attrs(tally.about, "ranks", "ranks of the best mates", [])
     attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
     return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 

@@ -248,13 +248,17 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
 
 
 def about_attrs(
-    about: Provenance, task: str, warnings: Iterable[Message]
+    about: Provenance, result_type: str, task: str, warnings: Iterable[Message]
 ) -> dict[str, str | int | float]:
-    """Return the attributes of every result: data, options and messages."""
+    """Return the attributes of every result: data, options and messages.
+
+    Views find their results by `result_type`, a code; `task` is the title that is shown.
+    """
     shown = list(about.fingerprints[:4])
     if len(about.fingerprints) > 4:
         shown.append(f"and {len(about.fingerprints) - 4} more")
     attrs: dict[str, str | int | float] = {
+        "result_type": result_type,
         "task": task,
         "system": about.name,
         "layout": about.layout,

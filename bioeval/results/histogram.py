@@ -116,7 +116,7 @@ def score_histograms(tally: VerificationTally, as_fine: bool = False) -> ScoreHi
         none = np.zeros(1, dtype=np.int64)
         impostor = Histogram(np.array([0.0, 1.0]), none, tally.impostor.total, coarse=True)
     attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
-    about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "", ()))
+    about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
 
 

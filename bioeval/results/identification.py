@@ -109,7 +109,10 @@ class ClosedSetCounts:
             messages.append(Message("probes-without-mate", probes=self.skipped))
         if not self.attempts:
             messages.append(Message("no-mated-probe"))
-        attrs = {**about_attrs(about, "closed-set identification", messages), **options}
+        attrs = {
+            **about_attrs(about, "closed-set", "closed-set identification", messages),
+            **options,
+        }
         variables, labels = self.scalars(about)
         return build(variables, CLOSED_SET, labels, attrs)
 
@@ -314,7 +317,7 @@ class OpenSetAttempts:
         sizes = {"unenrolled": genuine, "leave-subject-out": genuine - 1}
         impostor = sizes.get(options["impostors"], f"{genuine - 1} or {genuine}")
         return {
-            **about_attrs(about, "open-set identification", messages),
+            **about_attrs(about, "open-set", "open-set identification", messages),
             **options,
             "genuine_gallery_subjects": genuine,
             "impostor_gallery_subjects": impostor if genuine else 0,

@@ -235,7 +235,7 @@ def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.Data
         path = leaf.path.strip("/")
         if "threshold" in leaf.dims:
             curves[path] = leaf.to_dataset()
-            scales.add(leaf.attrs.get("task") == "GOM")
+            scales.add(leaf.attrs.get("result_type") == "gom")
         else:
             more_nodes.append(path or "/")
     if not curves:
@@ -269,7 +269,9 @@ def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
             "those of a task, in their order"
         )
     kind = dataset.attrs.get("kind")
-    if dataset.attrs.get("task") == "GOM":  # of normalised distances, whatever the scores are
+    if (
+        dataset.attrs.get("result_type") == "gom"
+    ):  # of normalised distances, whatever the scores are
         kind = "distance"
     if kind is None:
         raise DataError(

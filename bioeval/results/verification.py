@@ -138,7 +138,9 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             metric=tally.about.metric,
         )
     messages = _messages(tally, points, bounds, doubt)
-    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", messages)
+    attrs = about_attrs(
+        tally.about, "verification", f"verification, {tally.templates}-template", messages
+    )
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     if tally.attempts:
         attrs["attempts"] = tally.attempts

@@ -101,6 +101,7 @@ def rank_agreement(
     variables: dict[str, Any] = {name: (("measure",), x) for name, x in columns.items()}
     variables["systems"] = ("measure",), np.array(columns["systems"], dtype=np.int64)
     attrs: dict[str, str | int | float] = {
+        "result_type": "agreement",
         "task": "agreement of measures with ratings",
         "confidence": float(confidence),
         "interval_method": "Bonett and Wright (2000)",

@@ -1,6 +1,6 @@
 """What is said of every result: commands print it, and :func:`bioeval.show` shows it.
 
-Studies are recognised by their attribute ``task`` or by a dimension of their own, and their
+Studies are recognised by their attribute ``result_type`` or by a dimension of their own, and their
 ``section`` is loaded when it is shown.
 """
 
@@ -31,7 +31,7 @@ _VIEWS = [
     (
         "",
         View(
-            ("ranks of the best mates",),
+            ("ranks",),
             "bioeval.views.sections.ranks",
         ),
     )
@@ -42,10 +42,10 @@ for _study in manifests().values():
         (_WHOLE if _view.whole else _VIEWS).append((_study.package, _view))
 _OWN = [view for package, view in (*_VIEWS, *_WHOLE) if not package]
 
-#: How the attribute `task` of bioeval's results begins that have the usual table, without a view.
+#: The types of bioeval's results that have the usual table, without a view.
 _WITHOUT_VIEW = (
-    *("verification, ", "open-set identification", "closed-set identification"),
-    *("re-identification", "GOM", "top-K lists", "ranked lists", "agreement of measures"),
+    *("verification", "open-set", "closed-set", "reid", "gom"),
+    *("top-k", "ranked-lists", "agreement"),
 )
 
 
@@ -54,22 +54,22 @@ def _view_of(dataset: xr.Dataset, views: Sequence[tuple[str, View]]) -> View | N
 
     Results of bioeval keep their tables: views of other packages that fit them are reported.
     """
-    task = str(dataset.attrs.get("task", ""))
-    is_own = task.startswith(_WITHOUT_VIEW) or any(view.fits(dataset) for view in _OWN)
+    result_type = str(dataset.attrs.get("result_type", ""))
+    is_own = result_type in _WITHOUT_VIEW or any(view.fits(dataset) for view in _OWN)
     of_packages: dict[str, View] = {}
     for package, view in views:
         if not view.fits(dataset):
             continue
         if package and is_own:
-            what = f"the table of results of the task {task!r} is bioeval's own"
+            what = f"the table of results of the type {result_type!r} is bioeval's own"
             report(package, f"{what}; the view of the package is left out")
         else:
             of_packages.setdefault(package, view)
     if len(of_packages) > 1:
         listed = " and ".join(of_packages)
         raise PluginError(
-            f"the table of results of the task {task!r} is offered by {listed}; uninstall one of "
-            "them"
+            f"the table of results of the type {result_type!r} is offered by {listed}; "
+            "uninstall one of them"
         )
     return next(iter(of_packages.values()), None)
 

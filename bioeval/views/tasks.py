@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+# The title of single- and multi-template verification that are equal.
+_BOTH = "verification, single- and multi-template (one template per subject)"
+
+
 def each_once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return the datasets of tasks, equal single- and multi-template verification as one."""
     shown = dict(found)
@@ -30,8 +34,7 @@ def each_once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         if not path.endswith("single") or multi is None or not _equal(single, multi):
             continue
         del shown[f"{path.removesuffix('single')}multi"]
-        parts = str(single.attrs.get("task", "")).replace("single", "single- and multi", 1)
-        shown[path] = single.assign_attrs(task=f"{parts} (one template per subject)")
+        shown[path] = single.assign_attrs(task=_BOTH)
     return shown
 
 

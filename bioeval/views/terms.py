@@ -39,8 +39,7 @@ def words_of(dataset: xr.Dataset) -> str:
 def task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
     names = {"dir", "dir_mean", "cms", "cms_mean", _OF_SEARCHES}
-    searches = str(dataset.attrs.get("task", "")).startswith("open-set")
-    if searches or not names.isdisjoint(dataset):
+    if dataset.attrs.get("result_type") == "open-set" or not names.isdisjoint(dataset):
         return "identification"
     return "verification"
 

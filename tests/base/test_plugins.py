@@ -130,12 +130,12 @@ def test_the_example_passes_its_own_tests(tmp_path):
         (
             {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(views=(View(['x'], 'y'),))"},
             "broken_lab",
-            "tasks of a View is ['x']; expected a tuple",
+            "result_types of a View is ['x']; expected a tuple",
         ),
         (
             {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(views=(View((1,), 'y'),))"},
             "broken_lab",
-            "tasks of a View are (1,); expected a tuple of text",
+            "result_types of a View are (1,); expected a tuple of text",
         ),
         (
             {"broken_lab.py": f"{HEAD}STUDY = StudyManifest(examples='bioeval x')"},
@@ -507,11 +507,11 @@ def test_tables_of_bioeval_stay_its_own(tmp_path):
         "found = be.verification(scores)\n"
         "be.show(found)\n"
         "try:\n"
-        "    be.show(found.assign_attrs(task='lab'))\n"
+        "    be.show(found.assign_attrs(result_type='lab'))\n"
         "except be.PluginError as error:\n"
         "    print(error)\n"
         "folds = be.cross_evaluate(scores, be.partition.SubjectKFold(2))\n"
-        "be.show(folds.assign_attrs(task='lab'))\n"
+        "be.show(folds.assign_attrs(result_type='lab'))\n"
     )
     done = run(tmp_path, "-c", program)
     assert done.returncode == 0, done.stderr
@@ -519,8 +519,10 @@ def test_tables_of_bioeval_stay_its_own(tmp_path):
     assert "lies 1.0: lies.calls.section returned no section; expected one of" in done.stdout
     assert "NoneType" not in done.stderr
     kept = "bioeval's own; the view of the package is left out"
-    for task in ("verification, single-template", "lab"):
-        assert f"lies 1.0: the table of results of the task {task!r} is {kept}" in done.stderr
+    for result_type in ("verification", "lab"):
+        assert (
+            f"lies 1.0: the table of results of the type {result_type!r} is {kept}" in done.stderr
+        )
 
 
 @pytest.mark.slow
@@ -533,9 +535,9 @@ def test_two_packages_with_one_table(tmp_path):
         )
         manifest.write_text(text, encoding="utf-8")
     program = "import bioeval as be\nfound = be.verification(be.simulate(6, 3, random_state=1))\n"
-    done = run(tmp_path, "-c", f"{program}be.show(found.assign_attrs(task='lab'))\n")
+    done = run(tmp_path, "-c", f"{program}be.show(found.assign_attrs(result_type='lab'))\n")
     both = "is offered by lab-one 1.0 and lab-two 1.0; uninstall one of them"
-    assert f"PluginError: the table of results of the task 'lab' {both}" in done.stderr
+    assert f"PluginError: the table of results of the type 'lab' {both}" in done.stderr
 
 
 def test_plug_ins_in_several_threads_leave_the_output(capfd):

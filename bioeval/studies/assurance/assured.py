@@ -515,7 +515,7 @@ def check_claim(
         "look": look.number,
         "person_digest": (("person",), digests),
     }
-    attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
+    attrs = about_attrs(shares.about, "claim", f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
     attrs |= {"looks": look.most, "confidence_of_a_look": look_confidence}
     attrs["looks_at_other_people"] = look.elsewhere

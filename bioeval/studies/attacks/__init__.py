@@ -105,7 +105,7 @@ bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
     ),
     nodes={"iapar_pooled": "vulnerability", "apcer_pooled": "pad", "mmpmr": "morphing"},
     views=(
-        View(("presentation attack",), "pad_section"),
+        View(("presentation-attacks",), "pad_section"),
         View(("vulnerability",), "vulnerability_section"),
         View(("morphing",), "morphing_section"),
     ),

@@ -209,7 +209,7 @@ def morphing(
         coordinates["attempts"] = np.arange(1, len(potential) + 1)
         coordinates["systems"] = np.arange(1, len(systems) + 1)
     about = replace(BlockReader(first).about, notes=tuple(first._remarks))
-    attrs = about_attrs(about, "morphing attacks", _doubts([*morphs.values()], people))
+    attrs = about_attrs(about, "morphing", "morphing attacks", _doubts([*morphs.values()], people))
     attrs["chosen_on"] = chosen_on
     if not single:
         attrs["system"] = ", ".join(systems)

@@ -205,6 +205,7 @@ def pad(
     if math.isnan(data.d_eer.eer):
         warnings.append(Message("d-eer-undefined"))
     about = {
+        "result_type": "presentation-attacks",
         "task": "presentation attack detection",
         "system": name,
         "kind": kind,

@@ -149,7 +149,9 @@ def calibration_dataset(
     variables["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
     variables["genuine_attempts"] = len(counts.genuine)
     variables["impostor_attempts"] = counts.impostor_attempts
-    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _messages(counts, variables))
+    attrs: dict[str, Any] = about_attrs(
+        counts.about, "calibration", "calibration", _messages(counts, variables)
+    )
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "

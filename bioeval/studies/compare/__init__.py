@@ -27,7 +27,7 @@ bioeval compare old.npz new.npz --workers 2
 """,
     hooks={"report_results": "command.ComparedSystems"},
     nodes={"value_a": "comparison"},
-    views=(View(("comparison of two systems",), "section"),),
+    views=(View(("comparison",), "section"),),
     messages="messages.MESSAGES",
     needs=("reid",),
 )

@@ -481,6 +481,7 @@ class _Comparison:
         """Return the attributes of the data and of the options."""
         a, b = self.first.scores, self.second.scores
         return {
+            "result_type": "comparison",
             "task": "comparison of two systems",
             "system_a": self.names[0],
             "system_b": self.names[1],

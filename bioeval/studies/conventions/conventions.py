@@ -380,7 +380,7 @@ def _dataset(
     for name in texts:
         variables[name] = over, np.array(columns[name], dtype=str)
     note = Message("one-departure-each")
-    attrs = about_attrs(about, f"conventions of {task.replace('_', '-')}", [note])
+    attrs = about_attrs(about, "conventions", f"conventions of {task.replace('_', '-')}", [note])
     attrs |= {"evaluated": task, "measure": measure, "published": "", "readings_tried": len(rows)}
     if goal is not None:
         attrs["published"] = goal.text

@@ -52,8 +52,8 @@ bioeval epsc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
     ),
     nodes={"alpha": "epc", "omega": "epsc"},
     views=(
-        View(("expected performance and",), "epsc_section", several=True),
-        View(("expected performance",), "section", several=True),
+        View(("epsc",), "epsc_section", several=True),
+        View(("epc",), "section", several=True),
     ),
     messages="messages.MESSAGES",
     needs=("attacks",),

@@ -181,7 +181,9 @@ def epc(
     remarks = of_development(dev_reader.about)
     remarks += without_attempts(attempts)
     remarks += _of_one_system(alpha, points.min_cost, far, frr)
-    attrs = about_attrs(test_reader.about, f"expected performance, {templates}-template", remarks)
+    attrs = about_attrs(
+        test_reader.about, "epc", f"expected performance, {templates}-template", remarks
+    )
     attrs |= claim.attrs | {"chosen_on": "the development set", "dev_fingerprint": dev.fingerprint}
     return build(variables, EPC, {"alpha": alpha}, attrs)
 
@@ -403,7 +405,7 @@ def epsc(
     remarks = of_development(made.about)
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"
-    attrs = about_attrs(judged.about, task, remarks) | claim.attrs
+    attrs = about_attrs(judged.about, "epsc", task, remarks) | claim.attrs
     attrs |= {
         "criterion": criterion,
         "beta": part,

@@ -187,6 +187,14 @@ class FoldOptions:
         return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
 
 
+#: The code of the results of each task.
+RESULT_TYPES = {
+    "verification": "verification",
+    "open_set": "open-set",
+    "closed_set": "closed-set",
+}
+
+
 def task_in_words(task: str, templates: str) -> str:
     """Return a task as the attributes of a result name it."""
     if task == "verification":

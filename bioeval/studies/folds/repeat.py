@@ -39,7 +39,13 @@ from bioeval.scores import (
     require_scores,
 )
 from bioeval.stats import IntervalOptions
-from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks, task_in_words
+from bioeval.studies.folds.options import (
+    RESULT_TYPES,
+    FoldOptions,
+    FoldTask,
+    parse_ranks,
+    task_in_words,
+)
 from bioeval.studies.folds.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.studies.folds.results import FOLD_COUNTS, dims_of_point, splitter_attrs
 from bioeval.studies.folds.splits import (
@@ -458,7 +464,7 @@ def _dataset(
     about = BlockReader(scores).about
     task = task_in_words(part.task, part.templates)
     found = [Message("impostors-differ")] if len(curves.roles) > 1 else []
-    attrs = about_attrs(about, f"{task}, over partitions", found)
+    attrs = about_attrs(about, RESULT_TYPES[part.task], f"{task}, over partitions", found)
     attrs |= {
         **splitter_attrs(splitter),
         "partitions": int(np.prod(shape)),

@@ -27,7 +27,7 @@ from bioeval.scores import Provenance
 from bioeval.stats import ratio
 from bioeval.studies.assurance.assured import Assured
 from bioeval.studies.folds.intervals import LeftOutRates, PooledRates, nadeau_bengio
-from bioeval.studies.folds.options import FoldOptions, task_in_words
+from bioeval.studies.folds.options import RESULT_TYPES, FoldOptions, task_in_words
 from bioeval.studies.folds.parts import Searched
 from bioeval.studies.folds.splits import PartSizes, Place
 from bioeval.tallies import Judged, TrainingThresholds, to_user
@@ -313,7 +313,10 @@ def fold_dataset(
     if isinstance(splitter, partition.Experiment):
         division = "in repeated experiments"
     attrs = about_attrs(
-        about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
+        about,
+        RESULT_TYPES[options.task],
+        f"{task_in_words(options.task, options.templates)}, {division}",
+        warnings,
     )
     attrs |= _attrs(options, splitter, confidence)
     if resampled:

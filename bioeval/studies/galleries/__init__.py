@@ -60,8 +60,8 @@ bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out 
     saved={"GalleryTally": "saved"},
     nodes={"extrapolated": "gallery_size", "open_set_far": "gallery_templates"},
     views=(
-        View(("identification against gallery size",), "size_section"),
-        View(("rates against templates",), "templates_section"),
+        View(("gallery-size",), "size_section"),
+        View(("gallery-templates",), "templates_section"),
     ),
     messages="messages.MESSAGES",
     needs=("folds",),

@@ -144,7 +144,7 @@ def gallery_size_dataset(
         known, validation = _validation(model, subjects)
         coordinates["validation_size"] = known
         variables |= validation
-    attrs = about_attrs(about, "identification against gallery size", remarks)
+    attrs = about_attrs(about, "gallery-size", "identification against gallery size", remarks)
     attrs |= {
         "rank_unit": "subject",
         "fusion": tally.ranks.fusion,

@@ -320,7 +320,9 @@ def gallery_templates(
     asked = bool(drawn.repeats)
     remarks: list[Message] = [*notes]
     remarks += _remarks(chosen, fewer.tolist(), draws.tolist(), asked, first.numbers)
-    attrs = about_attrs(reader.about, "rates against templates in the gallery", remarks) | {
+    attrs = about_attrs(
+        reader.about, "gallery-templates", "rates against templates in the gallery", remarks
+    ) | {
         "fusion": fusion,
         "rank_unit": search.rank_unit,
         "ties": search.ties,
@@ -558,7 +560,7 @@ def drawn_verification(
     fewer = [int(np.count_nonzero(np.diff(reader.gallery.starts) < drawn.size))]
     asked = bool(drawn.repeats)
     remarks = _remarks([drawn.size], fewer, [claims.draws], asked, claims.numbers)
-    attrs = about_attrs(reader.about, "verification, multi-template", remarks) | {
+    attrs = about_attrs(reader.about, "verification", "verification, multi-template", remarks) | {
         "templates": "multi",
         "fusion": fusion,
         "claims": "all",

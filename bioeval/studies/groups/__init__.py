@@ -35,6 +35,6 @@ bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
         ),
     ),
     nodes={"garbe": "groups"},
-    views=(View(("verification by group", "open-set identification by group"), "section"),),
+    views=(View(("groups",), "section"),),
     messages="messages.MESSAGES",
 )

@@ -156,7 +156,7 @@ def groups_dataset(
             listed = groups[rare].tolist()
             code = "few-expected-errors-at-target"
             remarks.append(Message(code, needed=int(RuleOf(30)), target=target, groups=listed))
-    attrs = about_attrs(tally.about, "verification by group", remarks)
+    attrs = about_attrs(tally.about, "groups", "verification by group", remarks)
     return build(variables, GROUPS, coordinates, attrs | {"alpha": alpha})
 
 

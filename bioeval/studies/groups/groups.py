@@ -459,7 +459,11 @@ def _dataset(
     for name in _OF_INTERVALS:
         if name in parts[0].attrs:
             attrs[name] = parts[0].attrs[name]
-    attrs |= {"task": "open-set identification by group", "alpha": alpha}
+    attrs |= {
+        "result_type": "groups",
+        "task": "open-set identification by group",
+        "alpha": alpha,
+    }
     remarks = [
         *few_subjects(labels, few),
         *few_errors(labels, few, "frr", frr_overall, frr_flagged),

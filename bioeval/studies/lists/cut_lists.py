@@ -457,7 +457,7 @@ def gom_of_lists(
         )
     notes += _bound_messages(variables, scores.depth)
     notes += cut_messages(lists.positives, scores.depth, "positives")
-    attrs = about_attrs(Provenance.of(scores), "GOM", notes) | {
+    attrs = about_attrs(Provenance.of(scores), "gom", "GOM", notes) | {
         "variant": options.variant,
         "budget": int(options.budget),
         "ties": "listed",

@@ -317,7 +317,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         for name, each in each_query.items():
             variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
-    attrs = about_attrs(about, "top-K lists", notes)
+    attrs = about_attrs(about, "top-k", "top-K lists", notes)
     attrs |= {
         "depth": scores.depth,
         "removed": options.removed,

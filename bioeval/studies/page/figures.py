@@ -675,10 +675,10 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
     """Return every static plot: its name, title and SVG as a data address."""
     given = {"images": images.column, "image_folder": images.folder}
     results: dict[str, dict[str, Any]] = {}
-    titles = {}
+    first: dict[str, PageItem] = {}
     for part in parts:
         results.setdefault(part.task, {})[part.system] = part.dataset
-        titles[part.task] = part.words
+        first.setdefault(part.task, part)
     drawn = 0
     for task, of_task in results.items():
         data = next(iter(of_task.values())) if len(of_task) == 1 else of_task
@@ -696,8 +696,9 @@ def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any
                     words[i] = word.upper()
             title = " ".join(filter(None, (*words, drawing.system)))
             title = f"{title[0].upper()}{title[1:]}"
-            if titles[task].partition(",")[0].lower() not in title.lower():
-                title += f": {titles[task]}"
+            of_type = first[task].dataset.attrs.get("result_type")
+            if drawing.plot.name.replace("_", "-") != of_type:
+                title += f": {first[task].words}"
             figure = Figure(layout="constrained")
             display.plot(figure, **drawing.options)
             source, wide = as_address(figure)

@@ -49,9 +49,6 @@ _TASKS = {
     "cms_mean": "closed_set",
 }
 
-#: What a system does in use: results of a study that say this have the name of the study.
-_TASKS_IN_USE = ("verification", "watch list")
-
 #: The system of results that name none.
 _UNNAMED = "results"
 
@@ -95,7 +92,7 @@ class PageItem:
     def title(self) -> str:
         """The task in words, as the title of a section."""
         text = str(self.dataset.attrs.get("task", ""))
-        if not text or text in _TASKS_IN_USE:
+        if not text:
             text = self.task.replace("_", " ") or "results"
         return text[0].upper() + text[1:]
 
@@ -192,12 +189,11 @@ def _task_of(dataset: xr.Dataset) -> str:
         if name in dataset:
             return node
     task = next((task for name, task in _TASKS.items() if name in dataset), "")
-    said = str(dataset.attrs.get("task", ""))
     if not task and ("gar" in dataset or "far" in dataset or "eer" in dataset):
         task = f"verification/{dataset.attrs.get('templates', 'single')}"
     if "fold" in dataset.dims:
         return f"folds/{task}"
-    return task or said or "results"
+    return task or str(dataset.attrs.get("result_type", "")) or "results"
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:

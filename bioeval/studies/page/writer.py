@@ -87,8 +87,7 @@ class PageLines(HtmlLines):
         named = {"variable": quantity.variable, **at} if quantity.variable else {}
         given = {**named, "value": quantity.value}
         if moves:
-            decimals = len(number.number.partition(".")[2])
-            given |= {"live": "", "format": _format(quantity), "decimals": decimals}
+            given |= {"live": "", "format": _format(quantity), "decimals": number.decimals}
         unit = f" {number.unit}" if number.unit else ""
         before = f"{number.before} " if number.before else ""
         deviation = f" ± {number.deviation}" if number.deviation else ""

@@ -47,9 +47,9 @@ bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
     hooks={"report_results": "command.ReportedWorkload"},
     nodes={"people_per_day": "workload"},
     views=(
-        View((), "work_section", dim="event"),
-        View(("sample size",), "size_section"),
-        View(("planned run",), "run_section"),
+        View(("workload",), "work_section"),
+        View(("sample-size",), "size_section"),
+        View(("planned-run",), "run_section"),
     ),
     messages="messages.MESSAGES",
     needs=("assurance",),

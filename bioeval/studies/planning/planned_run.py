@@ -197,7 +197,12 @@ def plan_run(
                 "run-exceeds-memory", needed=float(working), available=float(available), parts=parts
             )
         )
-    attrs: dict[str, Any] = {"task": "planned run", "workers": workers, "dim": features}
+    attrs: dict[str, Any] = {
+        "result_type": "planned-run",
+        "task": "planned run",
+        "workers": workers,
+        "dim": features,
+    }
     attrs |= {"dtype": dtype, "bioeval_version": __version__, **message_attrs(messages)}
     return build({k: float(v) for k, v in quantities.items()}, PLANNED_RUN, {}, attrs)
 

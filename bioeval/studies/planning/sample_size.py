@@ -366,7 +366,8 @@ def sample_size(
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
     assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
     each = require_integer("templates_per_session", templates_per_session, low=1, high=10**9)
-    attrs = {
+    attrs: dict[str, Any] = {
+        "result_type": "sample-size",
         "task": "sample size",
         "measure": measure,
         "far": far,

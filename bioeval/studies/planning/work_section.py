@@ -37,7 +37,7 @@ def section(results: ResultsBySystem) -> Section:
     """Return a part for each event, with the numbers of each period."""
     ds = results[""]
     attrs = ds.attrs
-    on_list = str(attrs["task"]) == "watch list"
+    on_list = not _is_verification(ds)
     people = say(
         "{people:count people} a day, {share:rate} of them {role}",
         people=int(attrs["people"]),

@@ -304,7 +304,8 @@ def workload(
         point = replace(point, names=_WATCH_LIST, alarms=replace(point.alarms, size=size))
     level = confidence or point.confidence or IntervalOptions.CONFIDENCE
     attrs = {
-        "task": "verification" if point.names == _VERIFICATION else "watch list",
+        "result_type": "workload",
+        "task": "workload",
         "rates": " ".join(point.names),
         **point.where,
         "people": people,

@@ -36,6 +36,6 @@ bioeval error-discard scores.npz --quality q1 --quality q2 --threshold eer
         ),
     ),
     nodes={"pauc": "error_discard"},
-    views=(View((), "section", dim="fraction", several=True, named_by="quality"),),
+    views=(View(("error-discard",), "section", several=True, named_by="quality"),),
     messages="messages.MESSAGES",
 )

@@ -189,7 +189,7 @@ def error_discard_dataset(
             remarks.append(Message("pauc-beyond-fractions", last=LAST))
         else:
             remarks.append(Message("pauc-without-rate"))
-    attrs = about_attrs(about, f"verification, {templates}-template", remarks)
+    attrs = about_attrs(about, "error-discard", f"verification, {templates}-template", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
     return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
 

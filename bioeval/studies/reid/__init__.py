@@ -50,6 +50,6 @@ bioeval gom lists.npz --normalize 0,2
     counts={"reid": "tasks", "gom": "tasks"},
     tasks={"reid": "tasks", "gom": "tasks"},
     columns={"camera": "convention"},
-    views=(View(("GOM",), "section", several=True, named_by="system", needs="queries"),),
+    views=(View(("gom",), "section", several=True, named_by="system", needs="queries"),),
     messages="messages.MESSAGES",
 )

@@ -64,4 +64,9 @@ def ranked_lists(
     }
     kept_attrs = ("system", "kind", "convention", "budget", "messages")
     attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
-    return build(variables, RANKED, coordinates, {"task": "ranked lists", **attrs})
+    return build(
+        variables,
+        RANKED,
+        coordinates,
+        {"result_type": "ranked-lists", "task": "ranked lists", **attrs},
+    )

@@ -157,7 +157,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     if options.rank_k is not None:
         messages += cut_messages(tally.matches.counts, options.rank_k, options.rank_k_over)
     messages += _unmatched(total - left_out, valid, absent, options.unmatched)
-    attrs = about_attrs(tally.about, "re-identification", messages)
+    attrs = about_attrs(tally.about, "reid", "re-identification", messages)
     attrs |= {
         "convention": tally.convention,
         "removes": tally.removed,
@@ -456,7 +456,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         coordinates["probe"] = np.arange(len(matched))
     kept = ~tally.left_out
     messages = missing_messages(matched[kept], absent[kept], options.variant)
-    attrs = about_attrs(tally.about, "GOM", messages)
+    attrs = about_attrs(tally.about, "gom", "GOM", messages)
     attrs |= {
         "variant": options.variant,
         "budget": int(options.budget),
@@ -631,6 +631,7 @@ def gom_from_curves(
             raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
         variables["cmc"], coordinates["rank"] = (("rank",), values), np.arange(1, len(values) + 1)
     attrs = {
+        "result_type": "gom",
         "task": "GOM",
         "system": name,
         "origin": "curves",

@@ -93,7 +93,9 @@ def folded_verification(
         warnings.append(Message("no-genuine-attempt", rates=["gar", "frr"]))
     if not impostor:
         warnings.append(Message("no-impostor-attempt", rates=["far", "grr"]))
-    attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
+    attrs = about_attrs(
+        tally.about, "verification", f"verification, {tally.templates}-template", warnings
+    )
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
     return build(variables, names_of("verification"), coordinates, attrs)
 
@@ -287,7 +289,7 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     coordinates: dict[str, np.ndarray] = {}
     variables: Variables = {}
     if not len(tally.thresholds):
-        task = "re-identification"
+        result_type, task = "reid", "re-identification"
         for name in lower:
             bounds[name] = ((), lower[name][0], upper[name][0])
         # All ranks up to the last one counted at.
@@ -299,7 +301,7 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
         coordinates["rank"] = ranks
         variables["not_in_gallery"] = tally.open_queries
     else:
-        task = "GOM"
+        result_type, task = "gom", "GOM"
         for name in lower:
             bounds[name] = (("threshold",), lower[name], upper[name])
         coordinates["threshold"] = tally.thresholds
@@ -308,7 +310,7 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
             bounds[name] = ((), low[name], high[name])
         variables["open_queries"] = tally.open_queries
     variables |= {**bounded_variables(bounds), "queries": tally.queries, "skipped": tally.skipped}
-    attrs = about_attrs(tally.about, task, [Message("means-within-bounds")])
+    attrs = about_attrs(tally.about, result_type, task, [Message("means-within-bounds")])
     attrs["rules"] = tally.rules
     return build(variables, with_bounds(REID | GOM), coordinates, attrs)
 

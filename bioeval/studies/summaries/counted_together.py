@@ -143,10 +143,9 @@ def summaries_tree(
                 variables["cost_prior"] = ("cost",), labels[dim]
             elif dim in used:
                 coordinates[dim] = labels[dim]
-        task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
-        datasets[node] = _in_columns(
-            build(variables, _names_in(node), coordinates, {**task, **attrs})
-        )
+        title = f"{node.replace('_', '-').replace('/', ', ')}, over partitions"
+        about = {"result_type": "partitions", "task": title, **attrs}
+        datasets[node] = _in_columns(build(variables, _names_in(node), coordinates, about))
     return tree_of(datasets)
 
 

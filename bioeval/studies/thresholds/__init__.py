@@ -75,8 +75,8 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1
     hooks={"report_results": "command.RatesOnNewPeople"},
     nodes={"optimistic_far": "threshold_study", "measured_far": "extrapolated_far"},
     views=(
-        View(("extrapolated FAR",), "extrapolated_section"),
-        View(("threshold study",), "section"),
+        View(("extrapolated-far",), "extrapolated_section"),
+        View(("threshold-study",), "section"),
     ),
     messages="messages.MESSAGES",
     needs=("assurance", "folds"),

@@ -305,7 +305,9 @@ def extrapolate_far(
     curves = to_user(drawn[0], scores.kind), *drawn[1:]
     variables |= {name: (("model",), x) for name, x in zip(DRAWN, curves, strict=True)}
     messages = [Message("extrapolated"), *refused]
-    attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", messages)
+    attrs = about_attrs(
+        shares.about, "extrapolated-far", f"extrapolated FAR, {templates}-template", messages
+    )
     by = "generalised Pareto tail of the closest 3 % of impostor attempts: upper limit alone"
     if natural:
         by = "power laws from zero of the closest 1 % and 3 % of impostor attempts"

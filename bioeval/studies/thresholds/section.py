@@ -112,7 +112,7 @@ def _attempts(study: xr.Dataset) -> Text:
     attrs = study.attrs
     if "unenrolled_people" in study or "gallery_templates" not in attrs:
         return ""
-    if "multi" in attrs["task"]:
+    if attrs.get("templates") == "multi":
         return "multi-template: a claim is compared with all templates of the subject"
     statement = "single-template: a claim is compared with one template of the subject"
     if attrs["gallery_templates"] == attrs["gallery_subjects"]:

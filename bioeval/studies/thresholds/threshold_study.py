@@ -354,6 +354,8 @@ def study_threshold(
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     messages = messages_of(crossed.attrs)
     attrs["divided"] = "subjects"
+    if task == "verification":
+        attrs["templates"] = templates
     if not _by_people(scores):
         attrs["divided"] = "pairs"
         messages.append(Message("pairs-divided"))
@@ -367,7 +369,7 @@ def study_threshold(
         messages.append(doubt)
         warn_of_kind(doubt)
     messages += _reach(counts, rule, promised)
-    attrs = about_attrs(about, f"threshold study, {studied}", messages) | attrs
+    attrs = about_attrs(about, "threshold-study", f"threshold study, {studied}", messages) | attrs
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     digest = digest_of_data(scores)  # also in the thresholds: a claim about them needs other data

@@ -44,7 +44,7 @@ bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
             one_system=True,
         ),
     ),
-    views=(View(("rates over time", "ageing"), "section", several=True),),
+    views=(View(("over-time", "ageing"), "section", several=True),),
     messages="messages.MESSAGES",
     needs=("reid",),
 )

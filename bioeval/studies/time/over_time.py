@@ -167,7 +167,7 @@ def over_time_dataset(
     if attempts.ranks is not None:
         variables |= _searches(attempts, codes, count, ranks, ties)
         coordinates["rank"] = np.asarray(ranks, dtype=np.int64)
-    attrs = about_attrs(about, "rates over time", [])
+    attrs = about_attrs(about, "over-time", "rates over time", [])
     return build(variables, OVER_TIME, coordinates, attrs)
 
 
@@ -244,7 +244,7 @@ def ageing_dataset(
         "non_finite": (~finite).sum(),
         **fitted,
     }
-    attrs = about_attrs(about, "ageing of templates", [])
+    attrs = about_attrs(about, "ageing", "ageing of templates", [])
     return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
 
 

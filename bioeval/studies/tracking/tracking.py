@@ -422,6 +422,7 @@ def tracking_dataset(
             del segments["spell_camera"]
         variables |= along(("spell",), **segments)
     attrs = {
+        "result_type": "tracking",
         "task": "tracking",
         **options,
         "frames_from": "; ".join(sources),

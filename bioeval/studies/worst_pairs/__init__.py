@@ -17,7 +17,7 @@ STUDY = StudyManifest(
         ),
     ),
     nodes={"label_error": "worst_pairs"},
-    views=(View(("worst pairs",), "section"),),
+    views=(View(("worst-pairs",), "section"),),
     needs=("check",),
     heading="Look into",
 )

@@ -281,7 +281,7 @@ def worst_pairs(
         key = f"suspect_meta_{name.replace('/', '_')}"
         of_suspects[key] = _storable(data[rows])
         names[key] = Name(f"{name} of the template", "")
-    attrs = about_attrs(reader.about, "worst pairs", [])
+    attrs = about_attrs(reader.about, "worst-pairs", "worst pairs", [])
     attrs |= {
         **claim.attrs,
         "pairs": "each pair once" if mirrored else "each comparison",

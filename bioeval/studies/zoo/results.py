@@ -166,7 +166,7 @@ def zoo_dataset(
     }
     if lost:
         warnings.append(Message("infinite-scores-left-out", attempts=int(lost)))
-    attrs = about_attrs(tally.about, "zoo", warnings)
+    attrs = about_attrs(tally.about, "zoo", "zoo", warnings)
     coordinates = {"subject": _labels(tally.names), "animal": np.array([*ANIMALS])}
     return build(variables, ZOO, coordinates, attrs)
 

@@ -74,7 +74,7 @@ def mean_curves(data: Any) -> Any:
             "gar_high": 1 - low,
             "fold_gar": 1 - frr,
         }
-    elif str(results.attrs.get("task", "")).startswith("verification"):
+    elif results.attrs.get("result_type") == "verification":
         raise DataError(
             "the results have one threshold for each fold; for curves of the folds give "
             "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"

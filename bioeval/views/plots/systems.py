@@ -315,9 +315,8 @@ def title_of(plot_title: Text, systems: Sequence[System]) -> str:
     """Return the title of a plot: its name, and the task or what several tasks share."""
     tasks = {system.text_of("task") for system in systems}
     if len(tasks) > 1:
-        tasks = {task.partition(",")[0] for task in tasks}
-        if len(tasks) > 1:
-            tasks = {"several tasks"}
+        of_verification = all(x.text_of("result_type") == "verification" for x in systems)
+        tasks = {"verification" if of_verification else "several tasks"}
     return with_colon(in_words(systems)(plot_title), *tasks)
 
 

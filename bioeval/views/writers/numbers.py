@@ -47,6 +47,11 @@ class Printed:
         head, _, tail = self.number.partition(".")
         return len(head), len(self.number) - len(head)
 
+    @property
+    def decimals(self) -> int:
+        """The number of digits after the decimal point."""
+        return max(self.places[1] - 1, 0)
+
 
 def decimals_of_rate(rate: Rate) -> int:
     """Return the given decimals, or as many as show two digits of a value near 0 or 100 %.

@@ -16,5 +16,5 @@ STUDY = StudyManifest(
             files={"accepted-impostors": {}},
         ),
     ),
-    views=(View(("accepted claims",), "accepted"),),
+    views=(View(("accepted-claims",), "accepted"),),
 )

@@ -25,7 +25,8 @@ def accepted_impostors(scores, *, impostors=0.01, progress=None):
     wrong = impostors * rates.far.values
     accepted = wrong + (1 - impostors) * rates.gar.values
     rate = wrong / np.where(accepted > 0, accepted, np.nan)
-    attrs = {**rates.attrs, "task": "accepted claims", "impostors": impostors}
+    attrs = {**rates.attrs, "result_type": "accepted-claims", "task": "accepted claims"}
+    attrs["impostors"] = impostors
     found = along(("threshold",), impostors_accepted=rate)
     return build(found, NAMES, {"threshold": rates.threshold.values}, attrs)
 
