@@ -244,6 +244,8 @@ class PageWriter:
             return ""
         title = lines.write(table.title)
         plain = Lines(lines.vocabulary, lines.task, lines.naming).write(table.title)
+        plain = plain or name.replace("/", ", ").replace("_", " ")
+        caption = f"<caption>{title}</caption>" if title else ""
         heads = []
         for column in columns:
             right = ' class="right"' if column.numeric else ""
@@ -265,13 +267,13 @@ class PageWriter:
         written = (
             f'<div class="table" data-name="{file}">'
             f'<div class="scroll" role="region" aria-label="{safe(plain)}" tabindex="0">'
-            f"<table><caption>{title}</caption><thead><tr>{''.join(heads)}</tr></thead>\n"
+            f"<table>{caption}<thead><tr>{''.join(heads)}</tr></thead>\n"
             f"<tbody>\n{chr(10).join(body)}\n</tbody></table></div>{''.join(details + notes)}"
             '<p class="tools"><button type="button" data-table="csv">CSV</button> '
             '<button type="button" data-table="latex">Copy as LaTeX</button></p></div>'
         )
         if rows > LONG if folded is None else folded:
-            summary = f"{title} ({rows:,} rows)"
+            summary = f"{title or safe(plain)} ({rows:,} rows)"
             return f'<details class="long"><summary>{summary}</summary>{written}</details>'
         return written
 
