@@ -40,7 +40,7 @@ def expected() -> dict:
 
 
 def test_examples_are_short():
-    most = {"computed_on_all": 14, "Numbers": 30, "ProtocolNumbers": 30}
+    most = {"computed_on_all": 16, "Numbers": 30, "ProtocolNumbers": 30}
     assert all(len(code_of(name).splitlines()) <= lines for name, lines in most.items())
 
 
@@ -96,6 +96,9 @@ def test_a_metric_of_torchmetrics():
 
 def test_a_callback_of_lightning(tmp_path):
     lightning = pytest.importorskip("lightning")
+    from lightning.pytorch.callbacks import ModelCheckpoint
+
+    best = ModelCheckpoint(tmp_path, monitor="verification/single/eer")
     callback = defined("computed_on_all", "Numbers")["Numbers"](metric="cosine")
 
     class Module(lightning.LightningModule):
@@ -118,9 +121,10 @@ def test_a_callback_of_lightning(tmp_path):
     loader = torch.utils.data.DataLoader(data, batch_size=5)
     trainer = lightning.Trainer(
         max_epochs=2, accelerator="cpu", logger=False, default_root_dir=tmp_path,
-        callbacks=[callback], enable_progress_bar=False, enable_model_summary=False,
-        enable_checkpointing=False,
+        callbacks=[callback, best], enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
     trainer.fit(Module(), loader, loader)
     logged = {name: number.item() for name, number in trainer.logged_metrics.items()}
     assert logged == pytest.approx(expected(), rel=1e-6)
+    assert best.best_model_score.item() == pytest.approx(logged["verification/single/eer"])
+    assert len(list(tmp_path.glob("*.ckpt"))) == 1
