@@ -95,22 +95,3 @@ def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, tot
                 for j in range(len(total)):
                     total[j] += np.float64(part[j]) * np.float64(probe_weight[j])
                     part[j] = 0
-
-
-@parallel_rows("totals")
-def weigh_shares(begin, end, first_person, second_person, layer, share, weights, totals):
-    """Add ``share * w[first] * w[second]`` to the total of a layer, for every column of weights.
-
-    Columns come in tiles; each is computed by one thread, in the order of the entries.
-
-    - `first_person`, `second_person`, `layer` (int64 (entries,)): of each entry
-    - `share`: float64 (entries,)
-    - `weights`: uint8 or uint32 (tiles, subjects, t)
-    - `totals`: float64 (tiles, layers, t), added to
-    """
-    for tile in range(begin, end):
-        for e in range(len(share)):
-            first, second = weights[tile, first_person[e]], weights[tile, second_person[e]]
-            total, x = totals[tile, layer[e]], share[e]
-            for c in range(len(total)):
-                total[c] += x * np.float64(first[c]) * np.float64(second[c])

@@ -20,7 +20,7 @@ import scipy
 from bioeval.base.arguments import check_confidence, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
-from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
+from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.jackknife import jackknife_limits
@@ -98,16 +98,6 @@ class QuadraticForms:
             self._totals,
             self._sums,
         )
-
-    def add_shares(
-        self, pairs: tuple[np.ndarray, np.ndarray], layer: np.ndarray, share: np.ndarray
-    ) -> None:
-        """Add shares of attempts, each between the two subjects of its pair."""
-        left = np.ascontiguousarray(pairs[0], dtype=np.int64)
-        right = np.ascontiguousarray(pairs[1], dtype=np.int64)
-        at = np.ascontiguousarray(layer, dtype=np.int64)
-        share = np.asarray(share, dtype=np.float64)
-        weigh_shares(left, right, at, share, self._tiles, self._totals)
 
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
