@@ -163,6 +163,12 @@ def r_precision(entries: Sequence[Entry]) -> Fraction:
     return precision_at(entries, sum(e.match for e in entries))
 
 
+def ap_at_r(entries: Sequence[Entry]) -> Fraction:
+    """Musgrave, Belongie and Lim (2020): (1/R) sum_{i<=R} P(i), of the wrong entries 0."""
+    r = sum(e.match for e in entries)
+    return sum((precision_at(entries, i) for i in range(1, r + 1) if entries[i - 1].match), Fraction(0)) / r
+
+
 def ndcg(entries: Sequence[Entry]) -> Fraction:
     ranks = match_ranks(entries)
     gained = sum(1 / math.log2(1 + rank) for rank in ranks)
@@ -175,6 +181,7 @@ OF_LISTS = {
     ("mean_inp", "inp"): inverse_negative_penalty,
     ("mrr", "reciprocal_rank"): reciprocal_rank,
     ("r_precision", "query_r_precision"): r_precision,
+    ("mean_ap_at_r", "query_ap_at_r"): ap_at_r,
     ("ndcg", "query_ndcg"): ndcg,
 }
 
@@ -256,6 +263,8 @@ class Reid:
     reciprocal_rank: list[Any]
     r_precision: Any
     query_r_precision: list[Any]
+    mean_ap_at_r: Any
+    query_ap_at_r: list[Any]
     ndcg: Any
     query_ndcg: list[Any]
 

@@ -575,6 +575,17 @@ _QUERY_MEANS = (
         label="R-precision",
     ),
     MeanOverQueries(
+        "MAP@R: sum of the precision at each match among the first R entries, over R, the number "
+        "of matches of the query; mean over the queries",
+        name="mean_ap_at_r",
+        of_match=lambda place, rank, number: np.where(rank <= number, place / rank / number, 0.0),
+        of_query=(
+            "query_ap_at_r",
+            "sum of the precision at each match among the first R entries, over R, their number",
+        ),
+        label="MAP@R",
+    ),
+    MeanOverQueries(
         "normalised discounted cumulative gain (NDCG): sum of 1 / log2(1 + rank) of the matches, "
         "over that of an ideal ranking; mean over the queries",
         name="ndcg",

@@ -21,7 +21,7 @@ from bioeval.cli import (
 @option(
     "--measure M",
     "eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, mrr, "
-    "r_precision, ndcg, cmc=K ...  [all of the task]",
+    "r_precision, mean_ap_at_r, ndcg, cmc=K ...  [all of the task]",
 )
 @option("--published N", "Published number as printed, such as 88.40 (per cent).")
 @option("--unit", "Unit of --published, if 1 or less.", ["percent", "fraction"])

@@ -47,7 +47,7 @@ def test_rates_are_those_of_the_matrix(depth):
     assert "own-queries-left-out" in codes(result)
     if depth == len(WHO):
         reid = be.reid(matrix, removed="none", junk="keep", max_rank=5)
-        for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision"):
+        for name in ("mean_ap", "mean_inp", "mrr", "ndcg", "r_precision", "mean_ap_at_r"):
             np.testing.assert_allclose(result[name], reid[name], rtol=1e-12, err_msg=name)
         thresholds = [0.5, 1.0, 2.0]
         of_lists, of_matrix = (be.open_set(x, thresholds=thresholds) for x in (lists, matrix))

@@ -419,6 +419,7 @@ def test_a_list_by_hand():
     assert ds.mean_ap == pytest.approx((1 / 1 + 2 / 3 + 3 / 6) / 3)
     assert ds.mean_inp == pytest.approx(3 / 6)
     assert (ds.mrr, ds.r_precision) == (1, pytest.approx(2 / 3))
+    assert ds.mean_ap_at_r == pytest.approx((1 / 1 + 2 / 3) / 3)  # of the first three
     assert ds.ndcg == pytest.approx((1 + 1 / 2 + 1 / np.log2(7)) / (1 + 1 / np.log2(3) + 1 / 2))
     assert ds.rank_k_mean_ap == pytest.approx((1 + 2 / 3) / 3)
     assert lists(row, matches, rank_k=2, rank_k_over="smaller").rank_k_mean_ap == 0.5
@@ -1176,5 +1177,5 @@ def test_missing_scores_are_no_entries_however_many_mates(mates, ties):
     known = ~missing
     result = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
     expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
-    for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "ndcg"):
+    for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
         np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
