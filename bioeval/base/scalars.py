@@ -452,6 +452,24 @@ WITH_FAILURES = (
     ),
 )
 
+PARTIAL_AUC = Scalar(
+    "area under the ROC from a FAR of 0 to the limit",
+    name="partial_auc",
+    kind="number",
+    decimals=6,
+    larger_is_better=True,
+)
+
+STANDARDISED_PARTIAL_AUC = Scalar(
+    "area under the ROC from a FAR of 0 to the limit, standardised: 0.5 of scores without "
+    "information, 1 at best (McClish)",
+    name="partial_auc_standardised",
+    label="partial AUC to {far} {target}, standardised",
+    kind="number",
+    decimals=5,
+    larger_is_better=True,
+)
+
 MIN_DCF = Scalar(
     "smallest expected cost min_cost, divided by that of the better trivial decision, "
     "min(p c_miss, (1 - p) c_fa)",
@@ -738,7 +756,8 @@ DECISIONS = tuple(_BY_NAME[name] for name in ("gar", "frr", "far", "grr"))
 
 #: Every scalar of the tasks.
 CORE_SCALARS = (
-    *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_DCF),
+    *(*VERIFICATION_SCALARS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES),
+    *(PARTIAL_AUC, STANDARDISED_PARTIAL_AUC, MIN_DCF),
     *(DIR, CMS, RECOGNITION_RATE, DIR_AT_FAR, CMC, *_QUERY_MEANS, *RANKED_LISTS),
     *(INTERPOLATED_PRECISION, *RETRIEVED_SETS, FAR_UNENROLLED, *SEEN, *GOM_POINTS),
 )

@@ -41,6 +41,7 @@ COORDINATES = {
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
     "frr_target": Name("largest false reject rate allowed", iso="FNMR"),
+    "max_far": Name("false accept rate at which the area under the ROC ends", iso="FMR"),
     "probe": Name("probe, by its row"),
     "gallery_templates": Name("templates of each subject in the gallery", "templates"),
     "recall_level": Name("recall level"),
@@ -53,8 +54,8 @@ COORDINATES = {
     "species": Name("attack instrument species"),
 }
 
-#: Dimensions of operating points at the targets of a rate, and the variables of their thresholds.
-TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
+#: Dimensions of numbers at targets or limits of a rate, and the variables of their thresholds.
+TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr", "max_far": ""}
 
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
@@ -89,6 +90,8 @@ VERIFICATION: dict[str, Name] = {
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
     "far_at_frr": scalars.FAR_AT_FRR,
     "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
+    "partial_auc": scalars.PARTIAL_AUC,
+    "partial_auc_standardised": scalars.STANDARDISED_PARTIAL_AUC,
     "min_dcf": scalars.MIN_DCF,
     "min_cost": Name("smallest expected cost p c_miss FRR + (1 - p) c_fa FAR", "cost"),
     "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),

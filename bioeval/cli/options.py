@@ -169,6 +169,17 @@ def _targets(rate: str, help: str) -> Callable[[F], F]:
     )
 
 
+_MAX_FAR = option(
+    "--max-far X",
+    "Verification: FAR up to which to report the area under the ROC (partial AUC), such as 0.01; "
+    "repeatable.",
+    Value.FARS,
+    multiple=True,
+    callback=lambda ctx, param, limits: list(itertools.chain.from_iterable(limits)) or None,
+    name="max_fars",
+)
+
+
 def _seed(help: str) -> Callable[[F], F]:
     return option("--seed N", help, click.IntRange(0), 0, name="random_state")
 
@@ -259,6 +270,7 @@ def shared_options(
     fusion: bool = False,
     far: bool | str = False,
     frr: bool = False,
+    max_far: bool = False,
     assure: str = "",
     interval: bool | str = False,
     band: bool = False,
@@ -284,6 +296,7 @@ def shared_options(
         (fusion, _FUSION),
         (far, _targets("far", _help(far, _FAR))),
         (frr, _targets("frr", "Verification: FRR at which to report FAR")),
+        (max_far, _MAX_FAR),
         (assure, _assure(assure)),
         (isinstance(interval, str), option("--interval", str(interval), INTERVALS[:3])),
         (interval, _INTERVAL),

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     max_rank=True,
     far=True,
     frr=True,
+    max_far=True,
     interval=True,
     band=True,
     name=True,

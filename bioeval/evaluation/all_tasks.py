@@ -46,6 +46,7 @@ def evaluate(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
+    max_fars: Sequence[float] | None = None,
     interval: IntervalMethod | None = None,
     confidence: float = IntervalOptions.CONFIDENCE,
     replicates: int = IntervalOptions.REPLICATES,
@@ -73,6 +74,8 @@ def evaluate(
         default.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
+    max_fars : sequence of float, optional
+        As for :func:`verification`; not of a card with folds.
     interval, confidence, replicates, random_state, band
         As for :func:`verification`; all tasks and systems share the same resamples.
     per_query : bool
@@ -113,6 +116,7 @@ def evaluate(
         far_targets=far_targets,
         frr_targets=frr_targets,
         auc=auc,
+        max_fars=max_fars,
         per_query=per_query,
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
     )

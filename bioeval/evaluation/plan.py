@@ -31,7 +31,7 @@ from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.identification_counter import check_max_rank
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import check_costs, check_targets, with_rare_targets
+from bioeval.tallies.points import check_costs, check_max_fars, check_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
@@ -55,6 +55,7 @@ class EvaluationOptions:
     max_rank: int | None = None
     far_targets: np.ndarray | None = None
     frr_targets: np.ndarray | None = None
+    max_fars: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
     normalize: tuple[float, float] | None = None
@@ -69,6 +70,7 @@ class EvaluationOptions:
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
         frr_targets: Sequence[float] | None = None,
+        max_fars: Sequence[float] | None = None,
         **flags: Any,
     ) -> EvaluationOptions:
         """Return the options as checked values."""
@@ -81,6 +83,7 @@ class EvaluationOptions:
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_targets(far_targets),
             frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
+            max_fars=None if max_fars is None else check_max_fars(max_fars),
             **flags,
         )
 
@@ -91,9 +94,10 @@ class EvaluationOptions:
 
     def refuse_unused(self, card: Protocol) -> None:
         """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
-        if self.those_set("frr_targets") and card.verification is None:
+        of_verification = self.those_set("frr_targets", "max_fars")
+        if of_verification and card.verification is None:
             raise ProtocolError(
-                Argument("frr_targets"),
+                Argument(of_verification[0]),
                 f" applies to verification only; protocol {card.name} has no [verification] "
                 "section",
             )
@@ -381,7 +385,10 @@ class Plan:
         """Return the operating points of verification that are wanted."""
         targets = self.far_targets, self.costs, self.options.auc, keep
         optima = scalar_registry().optima
-        return PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
+        wanted = PointsWanted(*targets, frr_targets=self.frr_targets, optima=optima)
+        if self.options.max_fars is not None:
+            wanted = replace(wanted, max_fars=self.options.max_fars)
+        return wanted
 
     @property
     def verifications(self) -> dict[str, VerificationCounter]:

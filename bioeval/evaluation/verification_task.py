@@ -24,7 +24,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
-from bioeval.tallies.points import FAR_TARGETS, check_costs, check_targets
+from bioeval.tallies.points import FAR_TARGETS, check_costs, check_max_fars, check_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_counter import Templates, UnenrolledClaims, VerificationCounter
@@ -46,6 +46,7 @@ def verification(
     frr_targets: Sequence[float] = (),
     costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
     auc: bool = True,
+    max_fars: Sequence[float] = (),
     gallery: EnrolledTemplates = "all",
     sampling: Sampling = "exact",
     interval: IntervalMethod | None = None,
@@ -92,6 +93,9 @@ def verification(
     auc : bool
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
+    max_fars : sequence of float
+        For each, the area under the ROC from a FAR of 0 to this one, in (0, 1]; none by default.
+        Each may take another pass over the scores.
     gallery : {"all", "single"} or int
         With ``templates="multi"``: the number of templates of each subject that are enrolled, drawn
         for each probe anew (all, where a subject has fewer). Rates are means over all such
@@ -130,6 +134,7 @@ def verification(
         eer_bracket_low eer_bracket_high eer_hull auc d_prime zero_far zero_frr`` (with
         thresholds); over ``far_target``: ``frr_at_far threshold_at_far
         expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
+        ``max_far``: ``partial_auc partial_auc_standardised``; over
         ``cost``: ``min_dcf min_cost min_cost_threshold``. Targets that the number of impostor
         attempts cannot support are named by :func:`messages`. With an interval: ``_low``
         and ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (resampled only: the last
@@ -162,6 +167,12 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
     0.039 [0.024, 0.062]
 
+    The area under the ROC up to a FAR of 1 %, as it is, and between 0.5 and 1:
+
+    >>> ds = be.verification(be.simulate(60, 4), max_fars=[0.01])
+    >>> print(f"{ds.partial_auc[0]:.5f} {ds.partial_auc_standardised[0]:.3f}")
+    0.00829 0.914
+
     Two tries each:
 
     >>> scores = be.Scores(d[:2], ["ann", "ann"], ["ann", "ann", "bob", "bob"],
@@ -173,12 +184,14 @@ def verification(
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
+    limits_of_area = check_max_fars(max_fars)
     if (drawn := drawn_galleries(gallery, sampling, random_state)) is not None:
         refused = {"claims": claims, "attempts": attempts, "interval": interval}
         if len(at_frr):
             refused["frr_targets"] = at_frr
         else:
             refused["frr_targets"] = None
+        refused["max_fars"] = limits_of_area if len(limits_of_area) else None
         with rows_reported_to(progress):
             return drawn.verification(
                 scores,
@@ -211,6 +224,7 @@ def verification(
         weights,
         require_flag("auc", auc),
         frr_targets=at_frr,
+        max_fars=limits_of_area,
         optima=scalar_registry().optima,
     )
     with rows_reported_to(progress):

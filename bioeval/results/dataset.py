@@ -17,7 +17,12 @@ from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.points import VerificationPoints, normalised_cost, point_variables
+from bioeval.tallies.points import (
+    VerificationPoints,
+    normalised_cost,
+    point_variables,
+    standardised_area,
+)
 from bioeval.tallies.thresholds import to_user
 
 #: The schema of results, an attribute of each: what is saved says by it how it is read.
@@ -36,6 +41,8 @@ FIRST = (
     "far_at_frr",
     "recognition_rate",
     "auc",
+    "partial_auc",
+    "partial_auc_standardised",
     "d_prime",
     *QUERY_MEANS,
     "hter_mean",
@@ -121,6 +128,13 @@ class Scalars(NamedTuple):
             labels["frr_target"] = points.frr_target
             variables["far_at_frr"] = ("frr_target",), points.far_at_frr
             variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
+        if len(points.max_far):
+            labels["max_far"] = points.max_far
+            variables |= along(
+                ("max_far",),
+                partial_auc=points.partial_auc,
+                partial_auc_standardised=standardised_area(points.partial_auc, points.max_far),
+            )
         if not points.every_score:
             for name in (*EVERY_SCORE, *best):
                 variables.pop(name, None)

@@ -13,7 +13,7 @@ from bioeval.studies.folds.cross_evaluate import evaluate_folds
 
 def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate the tasks of a card with ``[partition]`` in its folds."""
-    unused = options.those_set("thresholds", "max_rank", "interval", "per_query")
+    unused = options.those_set("thresholds", "max_rank", "max_fars", "interval", "per_query")
     if unused:
         how = "change the card"
         if "interval" in unused:

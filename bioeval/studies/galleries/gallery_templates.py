@@ -521,6 +521,14 @@ def drawn_verification(
             " are both given, but mean curves over drawn galleries have no FAR at a FRR; give one "
             "of them",
         )
+    if unsupported["max_fars"] is not None:
+        raise ProtocolError(
+            Argument("max_fars"),
+            " and ",
+            Argument("gallery"),
+            " are both given, but mean curves over drawn galleries have no partial AUC; give one "
+            "of them",
+        )
     for name in ("claims", "attempts"):
         if unsupported[name] is not None:
             raise ProtocolError(

@@ -20,6 +20,7 @@ from bioeval.base.scalars import (
     INTERPOLATED_PRECISION,
     MATCH_SUMS,
     MIN_DCF,
+    STANDARDISED_PARTIAL_AUC,
     OPEN_SET_EER,
     QUERY_MEANS,
     RANKED_LISTS,
@@ -88,7 +89,7 @@ class Row:
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
     *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
-    *("zero_far", "zero_frr", "auc", "min_dcf", "d_prime"),
+    *("zero_far", "zero_frr", "auc", "partial_auc_standardised", "min_dcf", "d_prime"),
 )
 
 
@@ -101,6 +102,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
         FRR_AT_FAR,
         FAR_AT_FRR,
         *WITH_FAILURES,
+        STANDARDISED_PARTIAL_AUC,
         MIN_DCF,
     )
     for scalar in sorted(points, key=lambda scalar: place_in(_FIRST, scalar.name)):
