@@ -7,6 +7,7 @@ parameters of a convention; ``Fraction`` wherever a value is a ratio of counts.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -147,7 +148,8 @@ def cut_average_precision(entries: Sequence[Entry], k: int, over: str) -> Fracti
         if e.match:
             hits += 1
             total += Fraction(hits, rank)
-    return total / (positives if over == "positives" else min(positives, k))
+    found = sum(e.match for e in entries[:k])
+    return total / {"positives": positives, "smaller": min(positives, k), "found": max(found, 1)}[over]
 
 
 def inverse_negative_penalty(entries: Sequence[Entry]) -> Fraction:
@@ -186,8 +188,9 @@ OF_LISTS = {
 }
 
 
-def precision_at(entries: Sequence[Entry], k: int) -> Fraction:
-    return Fraction(sum(e.match for e in entries[:k]), k)
+def precision_at(entries: Sequence[Entry], k: int, over: str = "rank") -> Fraction:
+    divisor = k if over == "rank" else min(k, sum(e.match for e in entries))
+    return Fraction(sum(e.match for e in entries[:k]), divisor)
 
 
 def recall_at(entries: Sequence[Entry], k: int) -> Fraction:
@@ -284,6 +287,7 @@ def reid(
     max_rank: int = 5,
     rank_k: int = 3,
     over: str = "positives",
+    precision_over: str = "rank",
 ) -> Reid:
     """Evaluate re-identification, query by query.
 
@@ -310,7 +314,8 @@ def reid(
     ]
     at_k: dict[str, list[Any]] = {"precision": [], "recall": []}
     for k in range(1, max_rank + 1):
-        for name, measure in (("precision", precision_at), ("recall", recall_at)):
+        precision = functools.partial(precision_at, over=precision_over)
+        for name, measure in (("precision", precision), ("recall", recall_at)):
             total = Fraction(0)
             for q in matched:
                 lists = orders(q.entries, ties)

@@ -560,7 +560,7 @@ _QUERY_MEANS = (
         results=("task", "comparison", "gom"),
     ),
     MeanOverQueries(
-        "mean average precision of lists cut at rank K",
+        "mean average precision of lists cut at rank K (its divisor: attribute rank_k_over)",
         name="rank_k_mean_ap",
         of_query=("rank_k_average_precision", "average precision of the cut list"),
         label="rank-{rank} mAP",
@@ -616,7 +616,8 @@ _QUERY_MEANS = (
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
     Scalar(
-        "precision at rank K: matches at rank K or better, over K; mean over the queries",
+        "precision at rank K: matches at rank K or better, over K (or over the smaller of K and the "
+        "query's matches: attribute precision_over); mean over the queries",
         name="precision_at_k",
         label="precision at rank {rank}",
         larger_is_better=True,

@@ -424,8 +424,18 @@ class Reid(Retrieval):
         choices={
             "positives": "all matches in the query's gallery, within the cut or not",
             "smaller": "the smaller one of that number and the length of the cut",
+            "found": "the matches within the cut (torchmetrics); without one it is 0",
         },
         default="positives",
+    )
+    precision_over: str = card_field(
+        "divisor of the precision at rank K",
+        choices={
+            "rank": "K",
+            "smaller": "the smaller one of K and the number of matches in the query's gallery "
+            "(Open Metric Learning)",
+        },
+        default="rank",
     )
     max_rank: int = card_field("the last rank of the CMC", ge=1, default=50)
     ties: str = card_field(

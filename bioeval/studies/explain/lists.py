@@ -616,7 +616,7 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
                 matches=len(matches),
                 fraction=fraction,
             )
-            adds[column] += _cut(match, convention, len(matches))
+            adds[column] += _cut(match, convention, matches)
         if matches:
             last = matches[-1]
             defined = not _undefined(matches, ties)
@@ -651,11 +651,15 @@ def _explained(query: QueryRow, rule: str, role: str) -> TaskExplanation:
     )
 
 
-def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
+def _cut(match: Match, convention: Convention, matches: Sequence[Match]) -> list[Count]:
     """Return the contribution of a match to the average precision of a list cut at rank K."""
     if convention.rank_k is None:
         return []
-    over = number if convention.rank_k_over == "positives" else min(number, convention.rank_k)
+    over = len(matches)
+    if convention.rank_k_over == "smaller":
+        over = min(over, convention.rank_k)
+    elif convention.rank_k_over == "found":
+        over = sum(x.rank(convention.ties) <= convention.rank_k for x in matches)
     rank = match.rank(convention.ties)
     if rank > convention.rank_k:
         return []

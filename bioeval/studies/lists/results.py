@@ -35,6 +35,7 @@ from bioeval.studies.reid.convention import (
 )
 from bioeval.studies.reid.matches import (
     MatchLists,
+    PrecisionOver,
     RankKOver,
     Unmatched,
     cut_messages,
@@ -78,6 +79,7 @@ class TopKOptions:
     max_rank: int | None
     per_query: bool
     distractor_ids: Sequence[int] = ()
+    precision_over: str = "rank"
 
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
@@ -85,6 +87,7 @@ class TopKOptions:
         require_choice("junk", self.junk, get_args(Junk))
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
         require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
+        require_choice("precision_over", self.precision_over, get_args(PrecisionOver))
 
 
 def top_k(
@@ -96,6 +99,7 @@ def top_k(
     unmatched: Unmatched = "skip",
     rank_k: int | None = None,
     rank_k_over: RankKOver = "positives",
+    precision_over: PrecisionOver = "rank",
     max_rank: int | None = None,
     per_query: bool = False,
 ) -> xr.Dataset:
@@ -116,9 +120,13 @@ def top_k(
     rank_k : int, optional
         Where the average precision of a list is cut; None takes as far as all lists are known,
         which is K where nothing is removed.
-    rank_k_over : {"positives", "smaller"}
-        The average precision of a cut list divides by all matches in the gallery (AI City), or
-        by the smaller one of their number and `rank_k`.
+    rank_k_over : {"positives", "smaller", "found"}
+        The average precision of a cut list divides by all matches in the gallery (AI City), by
+        the smaller one of their number and `rank_k`, or by the number of matches within `rank_k`
+        (torchmetrics; 0 without one).
+    precision_over : {"rank", "smaller"}
+        ``precision_at_k`` divides by K, or by the smaller one of K and the number of matches in
+        the gallery (Open Metric Learning).
     max_rank : int, optional
         The last rank of the CMC; None takes every rank covered by all lists.
     per_query : bool
@@ -146,7 +154,7 @@ def top_k(
     -----
     BioevalWarning
         If a query has more matches than fit into a list cut at `rank_k`: then even a perfect list
-        has an average precision below 1, unless `rank_k_over` is ``"smaller"``.
+        has an average precision below 1, unless `rank_k_over` is another than ``"positives"``.
 
     Notes
     -----
@@ -173,6 +181,7 @@ def top_k(
         rank_k_over,
         max_rank,
         require_flag("per_query", per_query),
+        precision_over=precision_over,
     )
     result, _ = _lists_dataset(scores, options)
     warn_of_cut_lists(result)
@@ -204,6 +213,7 @@ def reid_of_lists(
         unmatched=rules.unmatched,
         rank_k=rules.rank_k,
         rank_k_over=rules.rank_k_over,
+        precision_over=rules.precision_over,
         max_rank=max_rank,
         per_query=require_flag("per_query", per_query),
         distractor_ids=rules.distractor_ids,
@@ -255,9 +265,13 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     over = total = np.where(valid, lists.positives, 1)
     if options.rank_k_over == "smaller":
         over = np.minimum(total, cut)
+    elif options.rank_k_over == "found":
+        over = np.maximum((lists.hits & (lists.ranks <= cut)).sum(axis=1), 1)
     at_k = lists.precisions(cut) / over
     matches = lists.matches()
-    curves = ranked_curves(matches, counted, "stable", last, total)
+    curves = ranked_curves(
+        matches, counted, "stable", last, total, precision_over=options.precision_over
+    )
     unknown = np.arange(1, last + 1) > (last if ap_reach is None else ap_reach)
 
     complete = bool((lists.listed >= lists.positives).all())
@@ -324,6 +338,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "junk": options.junk,
         "unmatched": options.unmatched,
         "rank_k_over": options.rank_k_over,
+        "precision_over": options.precision_over,
     }
     return build(variables, TOP_K, coordinates, attrs), QueryMeasures(cmc, means, curves)
 

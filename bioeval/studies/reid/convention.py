@@ -51,7 +51,7 @@ class Convention(Reid):
 
     def result_options(self) -> dict[str, Any]:
         """Return the options of :func:`bioeval.studies.reid.results.reid_dataset`."""
-        names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over")
+        names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over", "precision_over")
         return {name: self[name] for name in names}
 
     @property

@@ -17,9 +17,11 @@ from bioeval.tallies import place_weights
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
 
-#: A query without a match in any mean; the divisor of the average precision of a cut list.
+#: A query without a match in any mean; the divisors of the average precision of a cut list, and of
+#: the precision at a rank.
 Unmatched = Literal["skip", "zero"]
-RankKOver = Literal["positives", "smaller"]
+RankKOver = Literal["positives", "smaller", "found"]
+PrecisionOver = Literal["rank", "smaller"]
 
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
 TENTHS = 10
@@ -135,12 +137,18 @@ def interpolated_precision(lists: MatchLists, ties: str) -> np.ndarray:
 def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) -> np.ndarray:
     """Return the average precision of lists cut at a rank.
 
-    The denominator `over` is ``"positives"``, the number of matches of the query, or
-    ``"smaller"``, the smaller of that number and the cut.
+    The denominator `over` is ``"positives"``, the number of matches of the query; ``"smaller"``,
+    the smaller of that number and the cut; or ``"found"``, the number of matches within the cut, of
+    which a list without one has the average precision 0.
     """
     rank = ranks_of(lists, ties)
-    inside = np.where(rank <= rank_k, lists.order / rank, 0.0)
-    counts = lists.counts if over == "positives" else np.minimum(lists.counts, rank_k)
+    within = rank <= rank_k
+    inside = np.where(within, lists.order / rank, 0.0)
+    counts = lists.counts
+    if over == "smaller":
+        counts = np.minimum(counts, rank_k)
+    elif over == "found":
+        counts = np.maximum(np.bincount(lists.query[within], minlength=len(counts)), 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return per_query(lists, inside) / counts
 
@@ -148,7 +156,7 @@ def cut_average_precision(lists: MatchLists, ties: str, rank_k: int, over: str) 
 def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
     """Return a message if a query has more `matches` than fit into a list cut at a rank."""
     beyond = int((matches > rank_k).sum())
-    if over == "smaller" or not beyond:
+    if over != "positives" or not beyond:
         return []
     return [
         Message("more-matches-than-places", beyond=beyond, queries=len(matches), places=int(rank_k))
@@ -193,6 +201,35 @@ def match_places(
         np.repeat(lists.query, times),
         np.repeat(1 + before, times) + place,
         np.repeat(1.0 / tied, times),
+    )
+
+
+def over_smaller(
+    query: np.ndarray, rank: np.ndarray, weight: np.ndarray, positives: np.ndarray, max_rank: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (query, rank, change) of a precision at each rank K, over the smaller of K and h.
+
+    From those of the matches, `positives` (h) of each query. The sum of the changes up to K is the
+    number of matches there over K, and from rank h on over h.
+    """
+    last = np.minimum(positives, max_rank)  # from the next rank on, the divisor is one number
+    stops = np.cumsum(last)
+    starts = stops - last
+    early = rank <= last[query]
+    added = np.bincount(
+        (starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum())
+    )
+    of_query = np.repeat(np.arange(len(positives)), last)
+    place = np.arange(len(of_query)) - starts[of_query] + 1
+    sums = np.append(0.0, np.cumsum(added))
+    precision = (sums[1:] - sums[starts[of_query]]) / place
+    change = precision.copy()
+    change[1:] -= np.where(place[1:] > 1, precision[:-1], 0.0)
+    late = ~early
+    return (
+        np.append(of_query, query[late]),
+        np.append(place, rank[late]),
+        np.append(change, (weight / positives[query])[late]),
     )
 
 

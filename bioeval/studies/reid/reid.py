@@ -45,7 +45,7 @@ from bioeval.studies.reid.convention import (
     convention_of,
 )
 from bioeval.studies.reid.intervals import query_mean_intervals
-from bioeval.studies.reid.matches import ApForm, RankKOver, Unmatched
+from bioeval.studies.reid.matches import ApForm, PrecisionOver, RankKOver, Unmatched
 from bioeval.studies.reid.passes import GomPass, RetrievalPass, kept_scores
 from bioeval.studies.reid.results import (
     GOM,
@@ -87,6 +87,7 @@ def reid(
     ties: Ties | None = None,
     rank_k: int | None = None,
     rank_k_over: RankKOver | None = None,
+    precision_over: PrecisionOver | None = None,
     ap: ApForm | None = None,
     unmatched: Unmatched | None = None,
     removed: Removed | None = None,
@@ -129,8 +130,11 @@ def reid(
         CMC is defined.
     rank_k : int
         Also report the mean AP of lists cut at this rank.
-    rank_k_over : {"positives", "smaller"}
-        The denominator: the number of matches, or the smaller of that number and K.
+    rank_k_over : {"positives", "smaller", "found"}
+        The denominator: the number of matches, the smaller of that number and K, or the number of
+        matches within K.
+    precision_over : {"rank", "smaller"}
+        The denominator of ``precision_at_k``: K, or the smaller of K and the number of matches.
     ap : {"sum", "trapezoid", "tied-once"}
         The form of average precision.
     unmatched : {"skip", "zero"}
@@ -225,6 +229,7 @@ def reid(
         ties=ties,
         rank_k=rank_k,
         rank_k_over=rank_k_over,
+        precision_over=precision_over,
         ap=ap,
         unmatched=unmatched,
         removed=removed,

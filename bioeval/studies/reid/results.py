@@ -28,6 +28,7 @@ from bioeval.studies.reid.matches import (
     TENTHS,
     ApForm,
     MatchLists,
+    PrecisionOver,
     RankKOver,
     RetrievedSets,
     Unmatched,
@@ -39,6 +40,7 @@ from bioeval.studies.reid.matches import (
     interpolated_precision,
     match_places,
     match_sum,
+    over_smaller,
     ranks_of,
 )
 from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, to_user
@@ -89,6 +91,7 @@ class ReidOptions:
     unmatched: str = "skip"
     rank_k: int | None = None
     rank_k_over: str = "positives"
+    precision_over: str = "rank"
     per_query: bool = False
 
     def __post_init__(self) -> None:
@@ -97,6 +100,7 @@ class ReidOptions:
         require_choice("ap", self.ap, ApForm)
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
         require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
+        require_choice("precision_over", self.precision_over, get_args(PrecisionOver))
         if self.rank_k is not None:
             require_integer("rank_k", self.rank_k, low=1)
 
@@ -167,6 +171,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "ties": ties,
         "ap": options.ap,
         "unmatched_queries": options.unmatched,
+        "precision_over": options.precision_over,
     }
     if tally.shots_of:
         attrs["single_shots"] = tally.shots_of
@@ -201,7 +206,14 @@ def reid_measures(tally: ReidTally, options: ReidOptions, *, curves: bool = True
         levels = interpolated_precision(matches, _plain(options.ties))
     name = "interpolated_precision"
     means[name] = QueryMean.of(name, levels, counted, query, entries)
-    over_ranks = ranked_curves(matches, counted, options.ties, options.max_rank, matches.counts)
+    over_ranks = ranked_curves(
+        matches,
+        counted,
+        options.ties,
+        options.max_rank,
+        matches.counts,
+        precision_over=options.precision_over,
+    )
     return QueryMeasures(cmc, means, over_ranks)
 
 
@@ -221,12 +233,22 @@ def _counted(tally: ReidTally, matches: MatchLists, options: ReidOptions) -> np.
 
 
 def ranked_curves(
-    matches: MatchLists, counted: np.ndarray, ties: str, max_rank: int, positives: np.ndarray
+    matches: MatchLists,
+    counted: np.ndarray,
+    ties: str,
+    max_rank: int,
+    positives: np.ndarray,
+    *,
+    precision_over: str,
 ) -> dict[str, MatchCurve]:
     """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
     query, rank, weight = match_places(matches, ties, max_rank)
+    precision = MatchCurve(counted, query, rank, weight, per_rank=True)
+    if precision_over == "smaller":
+        numbers = np.where(counted, positives, 0)
+        precision = MatchCurve(counted, *over_smaller(query, rank, weight, numbers, max_rank))
     return {
-        "precision_at_k": MatchCurve(counted, query, rank, weight, per_rank=True),
+        "precision_at_k": precision,
         "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),
     }
 

@@ -162,7 +162,7 @@ _NODES: dict[str, tuple[type, ...]] = {
 _SEARCHES: dict[str, type[OpenSet | ClosedSet]] = {"open_set": OpenSet, "closed_set": ClosedSet}
 _OPTIONS = {
     *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
-    *("ap", "unmatched", "rank_k", "rank_k_over", "budget", "variant"),
+    *("ap", "unmatched", "rank_k", "rank_k_over", "precision_over", "budget", "variant"),
 }
 
 #: Means over queries that a folded tally may hold.

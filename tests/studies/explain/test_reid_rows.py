@@ -50,7 +50,7 @@ def test_each_query(data):
         "unmatched": data.draw(st.sampled_from(("skip", "zero"))),
         "junk": data.draw(st.sampled_from(("remove", "keep"))),
         "rank_k": data.draw(st.sampled_from((None, 2))),
-        "rank_k_over": data.draw(st.sampled_from(("positives", "smaller"))),
+        "rank_k_over": data.draw(st.sampled_from(("positives", "smaller", "found"))),
         "max_rank": MOST,
     }
     card = load("market1501")

@@ -41,7 +41,9 @@ def naive(distances, query, gallery, q_cam, g_cam, k, removed, junk, unmatched, 
             continue
         cmc.append([int(any(seen[: r + 1])) for r in range(k)])
         precisions = [sum(seen[: r + 1]) / (r + 1) if hit else 0 for r, hit in enumerate(seen)]
-        divisor = min(matches, rank_k) if over == "smaller" else matches
+        found = sum(seen[:rank_k])
+        divisors = {"positives": matches, "smaller": min(matches, rank_k), "found": max(found, 1)}
+        divisor = divisors[over]
         aps.append(sum(precisions[:rank_k]) / divisor)
         wholes.append(sum(precisions) / matches)
         inps.append(matches / (max(r for r, hit in enumerate(seen) if hit) + 1))
@@ -60,10 +62,13 @@ def lists_of(distances, k) -> np.ndarray:
     removed=st.sampled_from(["none", "same-camera", "same-id-same-camera"]),
     junk=st.sampled_from(["keep", "remove"]),
     unmatched=st.sampled_from(["skip", "zero"]),
-    over=st.sampled_from(["positives", "smaller"]),
+    over=st.sampled_from(["positives", "smaller", "found"]),
+    precision_over=st.sampled_from(["rank", "smaller"]),
     text=st.booleans(),
 )
-def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatched, over, text):
+def test_lists_give_what_the_whole_ranking_gives(
+    seed, k, removed, junk, unmatched, over, precision_over, text
+):
     rng = np.random.default_rng(seed)
     q, n = 7, 12
     query, gallery = rng.integers(-1, 5, q), rng.integers(-1, 5, n)
@@ -78,6 +83,7 @@ def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatch
         gallery_meta={"camera": g_cam},
     )
     options = {"removed": removed, "junk": junk, "unmatched": unmatched, "rank_k_over": over}
+    options["precision_over"] = precision_over
     try:
         result = be.top_k(lists, **options)
     except ProtocolError as error:

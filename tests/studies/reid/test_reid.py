@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, strategies as st
+from result_messages import codes
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -86,8 +87,11 @@ def test_each_list_has_its_own_queries(drawn, removed, removed_for_ap, counts, u
     st.sampled_from(("sum", "trapezoid", "tied-once")),
     st.sampled_from(("skip", "zero")),
     st.sampled_from(("no", "remove", "keep", "distractors")),
+    st.sampled_from((("smaller", "smaller"), ("found", "rank"), ("positives", "smaller"))),
 )
-def test_measures_are_those_of_the_sorted_lists(drawn, removed, counts, ties, ap, unmatched, junk):
+def test_measures_are_those_of_the_sorted_lists(
+    drawn, removed, counts, ties, ap, unmatched, junk, divisors
+):
     case, cameras = drawn
     if counts == "identity-dedup" and ties == "expected":
         ties = "stable"
@@ -97,14 +101,16 @@ def test_measures_are_those_of_the_sorted_lists(drawn, removed, counts, ties, ap
         ids[junk] = (100,)
     nobody = {"junk_ids": ids["remove"], "kept_ids": ids["keep"] + ids["distractors"]}
     options = {"ties": ties, "ap": ap, "unmatched": unmatched, "max_rank": 5}
+    over, precision_over = divisors
+    options["precision_over"] = precision_over
     expected = naive_reid.reid(
-        case.naive(), cameras, removed=removed, counts=counts, over="smaller", **nobody, **options
+        case.naive(), cameras, removed=removed, counts=counts, over=over, **nobody, **options
     )
     scores = as_scores(case, cameras)
     keywords: dict[str, Any] = {
         **options, "removed": removed, "cmc": counts, "junk": "keep" if ids["keep"] else "remove",
         "junk_ids": ids["remove"] + ids["keep"], "distractor_ids": ids["distractors"],
-        "rank_k": 3, "rank_k_over": "smaller", "per_query": True,
+        "rank_k": 3, "rank_k_over": over, "per_query": True,
     }  # fmt: skip
     if not expected.queries:
         with pytest.raises(
@@ -423,6 +429,12 @@ def test_a_list_by_hand():
     assert ds.ndcg == pytest.approx((1 + 1 / 2 + 1 / np.log2(7)) / (1 + 1 / np.log2(3) + 1 / 2))
     assert ds.rank_k_mean_ap == pytest.approx((1 + 2 / 3) / 3)
     assert lists(row, matches, rank_k=2, rank_k_over="smaller").rank_k_mean_ap == 0.5
+    assert lists(row, matches, rank_k=3, rank_k_over="found").rank_k_mean_ap == (1 + 2 / 3) / 2
+    assert lists(row, matches, precision_over="smaller").precision_at_k.values[:6] == pytest.approx(
+        [1, 1 / 2, 2 / 3, 2 / 3, 2 / 3, 1]  # over 1, 2, 3, 3, 3 and 3
+    )
+    none = lists([1, 2, 3], [0, 0, 1], rank_k=2, rank_k_over="found")
+    assert none.rank_k_mean_ap == 0 and "more-matches-than-places" not in codes(none)
     assert lists(row, matches, ap="trapezoid").mean_ap == pytest.approx(
         (1 + (1 / 2 + 2 / 3) / 2 + (2 / 5 + 3 / 6) / 2) / 3
     )
