@@ -15,7 +15,8 @@ from bioeval import CardError, DataError, Protocol, ProtocolError, Scores
 from bioeval.base import Argument, larger_is_closer, received, require_choice, require_integer
 from bioeval.protocol import available, for_layout, load
 from bioeval.scores import are_pairs, knows_people
-from bioeval.studies.reid.convention import FIELDS, convention_of, has_cameras
+from bioeval.studies.reid.convention import FIELDS, Convention, convention_of, has_cameras
+from bioeval.studies.reid.matches import RankKOver
 
 #: Two values are equal within this.
 EQUAL = 1e-12
@@ -84,11 +85,19 @@ class Published:
 # Ranks, and FAR targets, where all measures of a task are wanted.
 RANKS, FAR_TARGETS = (1, 5, 10), (0.01, 0.001)
 
+# The last rank at which lists are cut, where their average precision alone is asked for.
+MOST_CUT = 100
+
 # Most scores whose every value is made a threshold.
 MOST_POINTS = 1 << 24
 
 SESSIONS = ("session", "camera")
 FUSED = {"min": "nearest", "mean": "mean", "max": "farthest", "median": "median"}
+DIVISORS = {
+    "positives": "all matches",
+    "smaller": "the smaller of this rank and the matches",
+    "found": "the matches found",
+}
 RETRIEVAL = {
     "removed": "removed",
     "removed_for_ap": "removed for AP alone",
@@ -322,7 +331,13 @@ class Readings:
         else:
             every, turned = f"np.r_[-np.inf, {every}]", ".isel(threshold=slice(None, None, -1))"
         points = f"{call(more=f', thresholds={every}')}{turned}"
+        # The points that scikit-learn's roc_curve keeps by default; reject-all, the last, stays.
+        same_step = "np.diff(p.{}.values[:-1], 2) == 0"
+        on_line = f"({same_step.format('fa')}) & ({same_step.format('ga')})"
+        kept = f"np.r_[True, ~({on_line}), True, True][:p.threshold.size]"
+        thinned = f"(lambda p: p.isel(threshold={kept}))({points})"
         near = "int(abs(p.far.values - p.frr.values).argmin())"
+        strictest = "-1 - int(abs(p.far.values - p.frr.values)[::-1].argmin())"
         rules = [
             ("eer-hull", "eer_hull", "float(p.eer_hull)", call()),
             (
@@ -342,6 +357,24 @@ class Readings:
                 "nearest",
                 f"float(p.frr[{near}])",
                 points,
+            ),
+            (
+                "eer-mean-at-strictest",
+                "torchmetrics",
+                f"float((p.far + p.frr)[{strictest}]) / 2",
+                points,
+            ),
+            (
+                "eer-far-of-thinned",
+                "scikit-learn, nearest FAR",
+                f"float(p.far[{strictest}])",
+                thinned,
+            ),
+            (
+                "eer-frr-of-thinned",
+                "scikit-learn, nearest FRR",
+                f"float(p.frr[{strictest}])",
+                thinned,
             ),
             (
                 "eer-lines",
@@ -411,6 +444,26 @@ class Readings:
             readings.append(Reading(departure, 'gallery="single"', call(gallery="single")))
         return _OfTask(call, of_card, readings)
 
+    def _cut_lists(self, rules: Convention, call: Callable[..., str]) -> Iterator[Reading]:
+        """Yield lists cut at other ranks, or with another divisor of their average precision.
+
+        Of all measures of the task at two ranks, of this one up to rank 100.
+        """
+        ranks: Sequence[int] = (10, 100)
+        if self.measure:
+            ranks = range(1, min(MOST_CUT, self.scores.shape[1]) + 1)
+        for over in get_args(RankKOver):
+            for k in ranks:
+                if (k, over) == (rules.rank_k, rules.rank_k_over):
+                    continue
+                departure = {"code": "rank-k", "rank": k, "over": DIVISORS[over]}
+                option = f"rank_k={k}"
+                changed: dict[str, Any] = {"rank_k": k}
+                if over != rules.rank_k_over:
+                    option += f', rank_k_over="{over}"'
+                    changed["rank_k_over"] = over
+                yield Reading(departure, option, call(**changed))
+
     def _reid(self, base: Protocol) -> _OfTask:
         """Return the readings of re-identification."""
         rules = convention_of(base)
@@ -433,8 +486,5 @@ class Readings:
                     departure = {"code": "retrieval", "field": key, "choice": word}
                     readings.append(Reading(departure, f'{key}="{word}"', call(**{key: word})))
         if self.measure in ("", "rank_k_mean_ap"):
-            for k in (10, 100):
-                if k != rules.rank_k:
-                    cut = call(rank_k=k)
-                    readings.append(Reading({"code": "rank-k", "rank": k}, f"rank_k={k}", cut))
+            readings += self._cut_lists(rules, call)
         return _OfTask(call, lambda card: call(card=card.name), readings)

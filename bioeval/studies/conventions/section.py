@@ -55,6 +55,12 @@ _DEPARTURES = {
     "eer-middle": "EER as the middle of FVC's interval",
     "eer-mean-at-nearest": "EER as the mean of {far} and {frr} where they are nearest",
     "eer-frr-at-nearest": "EER as {frr} where {far} and {frr} are nearest",
+    "eer-mean-at-strictest": "EER as the mean of {far} and {frr} at the strictest point where they "
+    "are nearest",
+    "eer-far-of-thinned": "EER as {far} where {far} and {frr} are nearest, at the strictest point that "
+    "roc_curve keeps",
+    "eer-frr-of-thinned": "EER as {frr} where {far} and {frr} are nearest, at the strictest point that "
+    "roc_curve keeps",
     "eer-lines": "EER where lines between the points of the ROC cross {far} = {frr}",
     "frr-at-nearest-far": "{frr} at the point whose {far} is nearest to {target:rate}",
     "frr-interpolated": "{frr} interpolated between the points around {far} {target:rate}",
@@ -62,7 +68,7 @@ _DEPARTURES = {
     "rank-unit": "ranks of {units}",
     "rank-fusion": "ranks of subjects by the {chosen} of their templates",
     "single-gallery": "one template of each subject enrolled",
-    "rank-k": "lists cut at rank {rank}",
+    "rank-k": "lists cut at rank {rank}, AP over {over}",
 }
 
 #: Readings that the data do not support, by the column that they lack, or "pairs".

@@ -126,6 +126,54 @@ def test_rules_of_points_are_those_of_their_words(data):
         assert any(result == pytest.approx(float(x), abs=1e-12) for x in values), words
 
 
+def test_the_strictest_nearest_point_of_the_worked_example():
+    """FAR is 1/4 up to 0.3 and 0.4, FRR 1/2 and 0: the strictest gives 0.375, FVC's 0.125."""
+    d = [[0, 0.2, 0.5, 0.6], [0.2, 0, 0.3, 0.7], [0.5, 0.3, 0, 0.4], [0.6, 0.7, 0.4, 0]]
+    ds = be.conventions(be.Scores(d, ["A", "A", "B", "B"]), measure="eer", published="37.5")
+    assert ds.eer.values[0] == 0.375 and ds.agrees.values[0] == "rounded"
+    assert ds.option.values[0] == "torchmetrics"
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("seed", range(12))
+def test_nearest_points_of_a_thinned_curve_are_those_of_scikit_learn(kind, seed):
+    from sklearn.metrics import roc_curve
+
+    rng = np.random.default_rng(seed)
+    number = int(rng.integers(2, 30))
+    genuine = np.append([True, False], rng.random(number) < 0.5)
+    values = rng.integers(0, int(rng.integers(1, 40)), number + 2) + 3.0 * genuine
+    sign = 1 if kind == "similarity" else -1
+    far, gar, _ = roc_curve(genuine, values)
+    near = int(np.abs(far - (1 - gar)).argmin())
+    scores = be.Scores.from_pairs(sign * values, genuine, kind=kind)
+    result = words_of(be.conventions(scores, measure="eer"))
+    words = "EER as {} where FAR and FRR are nearest, at the strictest point that roc_curve keeps"
+    assert result[words.format("FAR")] == pytest.approx(far[near], abs=1e-12)
+    assert result[words.format("FRR")] == pytest.approx(1 - gar[near], abs=1e-12)
+
+
+def words_of(ds) -> dict[str, float]:
+    """Values by the words of each reading, those that share a row included."""
+    values = {}
+    for row, value, also in zip(ds.reading.values, ds.eer.values, ds.also.values, strict=True):
+        for words in (str(row), *str(also).splitlines()):
+            values[words] = float(value)
+    return values
+
+
+def test_lists_cut_at_every_rank_by_every_divisor_are_tried():
+    rng = np.random.default_rng(5)
+    query, gallery = rng.integers(0, 4, 9), rng.integers(0, 4, 30)
+    scores = be.Scores(rng.random((9, 30)), query, gallery)
+    for over in ("positives", "smaller", "found"):
+        planted = float(be.reid(scores, "vehicleid", rank_k=7, rank_k_over=over).rank_k_mean_ap)
+        ds = be.conventions(scores, measure="rank_k_mean_ap", published=f"{100 * planted:.6f}")
+        options = {json.loads(str(x))[0].get("rank") for x in ds.departures.values[:1]}
+        assert ds.agrees.values[0] == "rounded" and options == {7}, over
+    assert ds.attrs["readings_tried"] >= 3 * 30
+
+
 def test_readings_by_hand():
     """Up to 2 FAR is 1/4, up to 3 it is 3/4, FRR 1/2 at both: four equal error rates."""
     pairs = be.Scores.from_pairs([1.0, 4, 2, 3, 3, 5], [1, 1, 0, 0, 0, 0], kind="distance")
@@ -137,11 +185,13 @@ def test_readings_by_hand():
     }
     assert result["EER as the mean of FAR and FRR where they are nearest"] == 0.625
     assert result["EER as the middle of FVC's interval"] == 0.375
+    strictest = "EER as the mean of FAR and FRR at the strictest point where they are nearest"
+    assert result[strictest] == 0.375  # up to 2
     assert result["EER as FRR where FAR and FRR are nearest"] == 0.5
     assert result["EER where lines between the points of the ROC cross FAR = FRR"] == 0.5
     assert result["EER on the convex hull of the ROC"] == pytest.approx(0.3)
     assert ds.reading.values[0] == "EER as the middle of FVC's interval"
-    assert verdict(ds).arguments["count"] == 1 and ds.attrs["readings_tried"] > 4
+    assert verdict(ds).arguments["count"] == 2 and ds.attrs["readings_tried"] > 4
     assert ds.attrs["left_out"] == "pairs"
 
 
