@@ -116,6 +116,17 @@ def orders(entries: Sequence[Entry], ties: str) -> Iterator[tuple[Fraction, list
 # --- of one list -----------------------------------------------------------------------------
 
 
+def tie_averaged(found: Sequence[Query], measure: Any) -> list[Any]:
+    """The mean of a measure over all orders of tied entries, query by query; None without match."""
+    values: list[Any] = []
+    for q in found:
+        values.append(None)
+        if q.matches:
+            each = (weight * measure(order) for weight, order in orders(q.entries, "expected"))
+            values[-1] = sum(each, Fraction(0))
+    return values
+
+
 def match_ranks(entries: Sequence[Entry]) -> list[int]:
     return [rank for rank, e in enumerate(entries, 1) if e.match]
 

@@ -274,6 +274,9 @@ class MeanOverQueries(Scalar):
     #: matches. It must be monotone in the rank: top-K lists have it where they determine it.
     of_match: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
     of_query: tuple[str, str]  # name and meaning of the value of each
+    #: Whether what a match adds depends on its rank and the number of matches alone: under expected
+    #: ties the mean over all orders of the tied is then the mean over their ranks.
+    of_rank: bool = False
     cut: bool = False  # of lists cut at rank K
     larger_is_better: bool = True
     quoted: bool = True
@@ -586,6 +589,7 @@ _QUERY_MEANS = (
         "the query; mean over the queries",
         name="r_precision",
         of_match=lambda place, rank, number: (rank <= number) / number,
+        of_rank=True,
         of_query=(
             "query_r_precision",
             "proportion of matches among the first R entries, R their number",
@@ -608,6 +612,7 @@ _QUERY_MEANS = (
         "over that of an ideal ranking; mean over the queries",
         name="ndcg",
         of_match=_ndcg,
+        of_rank=True,
         of_query=("query_ndcg", "normalised discounted cumulative gain of the query"),
         label="NDCG",
     ),

@@ -23,6 +23,9 @@ Unmatched = Literal["skip", "zero"]
 RankKOver = Literal["positives", "smaller", "found"]
 PrecisionOver = Literal["rank", "smaller"]
 
+#: Places of tied entries that are looked at together.
+MOST_PLACES = 1 << 22
+
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
 TENTHS = 10
 
@@ -164,10 +167,45 @@ def cut_messages(matches: np.ndarray, rank_k: int, over: str) -> list[Message]:
 
 
 def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
-    """Return a measure of each query that is a sum over its matches; NaN without one."""
+    """Return a measure of each query that is a sum over its matches; NaN without one.
+
+    Under expected ties the mean over all orders of the tied, of a measure of the ranks alone.
+    """
+    if ties == "expected":
+        return _expected_match_sum(lists, name)
     of_match: Any = MATCH_SUMS[name].of_match
     number = lists.counts[lists.query]
     return per_query(lists, of_match(lists.order, ranks_of(lists, ties), number))
+
+
+def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
+    """Return the mean of such a measure over all orders of the tied (McSherry and Najork 2008).
+
+    Each of the matches tied with each other is with equal chance at each place of the entries there.
+    """
+    scalar = MATCH_SUMS[name]
+    if not scalar.of_rank:
+        raise ValueError(f"{name} depends on the order of matches")
+    of_match: Any = scalar.of_match
+    first, last = _equal_runs(lists)
+    heads = np.flatnonzero(lists.order == first)  # the first match of those tied with each other
+    matches = (last - first + 1)[heads]
+    before = (lists.closer + first - 1)[heads]
+    entries = lists.tied[heads] + matches
+    query = lists.query[heads]
+    sums = np.zeros(len(lists.counts))
+    ends = np.cumsum(entries)
+    low = 0
+    while low < len(heads):  # as many places at a time as fit into memory, and at least one head
+        start = ends[low] - entries[low]
+        high = max(low + 1, int(np.searchsorted(ends, start + MOST_PLACES, side="right")))
+        times = entries[low:high]
+        head = np.repeat(np.arange(low, high), times)
+        rank = before[head] + 1 + np.arange(len(head)) - (ends - entries)[head] + start
+        added = of_match(None, rank, lists.counts[query[head]]) * (matches / entries)[head]
+        sums += np.bincount(query[head], added, minlength=len(sums))
+        low = high
+    return np.where(lists.counts > 0, sums, np.nan)
 
 
 def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -126,8 +126,9 @@ def reid(
     max_rank : int
         The last rank of the CMC. Beyond the gallery's end it keeps its last value.
     ties : {"stable", "pessimistic", "optimistic", "expected"}
-        Rank of a non-match exactly as close as a match. Under ``"expected"`` with ties, only the
-        CMC is defined.
+        Rank of a non-match exactly as close as a match. ``"expected"``: the mean over all orders of
+        the tied, of the CMC, NDCG, R-precision, and precision and recall at a rank; the other means
+        are then not defined where there are ties.
     rank_k : int
         Also report the mean AP of lists cut at this rank.
     rank_k_over : {"positives", "smaller", "found"}

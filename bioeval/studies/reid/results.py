@@ -155,7 +155,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         coordinates["probe"] = np.arange(total)
     messages = list[Message]()
     if ties == "expected" and ambiguous:
-        undefined = ["mAP", *(scalar.label for scalar in MATCH_SUMS.values())]
+        undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
         undefined.append("interpolated precision")
         messages.append(Message("expected-ties", queries=ambiguous, measures=undefined))
     if options.rank_k is not None:
@@ -267,9 +267,11 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
-    if not undefined:
-        for name in sums:
+    for name, scalar in sums.items():
+        if not undefined:
             values[name] = match_sum(matches, ties, name)
+        elif scalar.of_rank:
+            values[name] = match_sum(matches, "expected", name)
     if options.rank_k is not None:
         values["rank_k_mean_ap"] = nothing
         if not undefined:

@@ -21,6 +21,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.studies.reid import matches as matches_module
 from bioeval.studies.reid.convention import conventions
 from bioeval.studies.reid.passes import unscaled
 
@@ -130,7 +131,14 @@ def test_measures_are_those_of_the_sorted_lists(
     assert ds.matches.values.tolist() == [q.matches for q in seen]
     assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
     if ties == "expected" and ds.tied > 0:
-        undefined = [ds[name] for names in naive_reid.OF_LISTS for name in names]
+        of_ranks = [("r_precision", "query_r_precision"), ("ndcg", "query_ndcg")]
+        for mean, each in of_ranks:
+            tied = naive_reid.tie_averaged(seen, naive_reid.OF_LISTS[mean, each])
+            assert_close(ds[each], tied)
+            total = sum(x for x in tied if x is not None)
+            assert_close(ds[mean], [float(total) / expected.queries])
+        others = [names for names in naive_reid.OF_LISTS if names not in of_ranks]
+        undefined = [ds[name] for names in others for name in names]
         assert np.isnan(np.concatenate([x.values.ravel() for x in undefined])).all()
         assert np.isnan(ds.interpolated_precision).all()
         assert "expected-ties" in [message.code for message in be.messages(ds)]
@@ -416,6 +424,29 @@ def lists(distances, matches, cameras=None, probe_camera=1, **options: Any):
         gallery_meta={"camera": cameras},
     )  # fmt: skip
     return be.reid(scores, **options)
+
+
+@pytest.mark.parametrize("places", [1 << 22, 3])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind, places, monkeypatch):
+    """scikit-learn averages the gains of the tied, as McSherry and Najork (2008) do."""
+    from sklearn.metrics import ndcg_score
+
+    monkeypatch.setattr(matches_module, "MOST_PLACES", places)
+    rng = np.random.default_rng(2)
+    query, gallery = rng.integers(0, 5, 12), rng.integers(0, 5, 40)
+    values = rng.integers(0, 4, (12, 40))
+    relevant = query[:, None] == gallery
+    sign = 1 if kind == "similarity" else -1
+    ds = be.reid(
+        be.Scores(sign * values, query, gallery, kind=kind), "vehicleid", ties="expected",
+        per_query=True,
+    )  # fmt: skip
+    assert ds.ndcg.item() == pytest.approx(ndcg_score(relevant, values), abs=1e-12)
+    assert np.isnan(ds.mean_ap) and np.isnan(ds.mean_ap_at_r) and not np.isnan(ds.r_precision)
+    for i in range(12):
+        each = ndcg_score(relevant[[i]], values[[i]])
+        assert ds.query_ndcg[i].item() == pytest.approx(each, abs=1e-12)
 
 
 def test_a_list_by_hand():
