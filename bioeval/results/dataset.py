@@ -128,12 +128,13 @@ class Scalars(NamedTuple):
             labels["frr_target"] = points.frr_target
             variables["far_at_frr"] = ("frr_target",), points.far_at_frr
             variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
-        if len(points.max_far):
-            labels["max_far"] = points.max_far
+        if points.partial_areas:
+            limits, areas = np.array(points.partial_areas).T
+            labels["max_far"] = limits
             variables |= along(
                 ("max_far",),
-                partial_auc=points.partial_auc,
-                partial_auc_standardised=standardised_area(points.partial_auc, points.max_far),
+                partial_auc=areas,
+                partial_auc_standardised=standardised_area(areas, limits),
             )
         if not points.every_score:
             for name in (*EVERY_SCORE, *best):

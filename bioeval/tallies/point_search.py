@@ -462,8 +462,7 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
         frr_target=wanted.frr_targets,
         far_at_frr=np.full(len(wanted.frr_targets), np.nan),
         threshold_at_frr=np.full(len(wanted.frr_targets), np.nan),
-        max_far=wanted.max_fars,
-        partial_auc=np.full(len(wanted.max_fars), np.nan),
+        partial_areas=tuple((limit, np.nan) for limit in wanted.max_fars.tolist()),
         costs=wanted.costs,
         min_cost=np.full(len(wanted.costs), np.nan),
         min_cost_threshold=np.full(len(wanted.costs), np.nan),
@@ -495,9 +494,11 @@ def _add_partial_areas(
     points: VerificationPoints, attempts: Attempts, pairs_of_first: Mapping[int, int]
 ) -> None:
     """Add the areas under the ROC up to FAR limits, from the pairs of the first genuine scores."""
-    for i, limit in enumerate(points.max_far.tolist()):
+    areas = []
+    for limit, _ in points.partial_areas:
         pairs = pairs_of_first[attempts.genuine_before(limit)]
-        points.partial_auc[i] = attempts.partial_auc(limit, pairs)
+        areas.append((limit, attempts.partial_auc(limit, pairs)))
+    points.partial_areas = tuple(areas)
 
 
 def _add_every_score(

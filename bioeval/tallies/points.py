@@ -250,8 +250,8 @@ class VerificationPoints:
     frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
     far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
-    max_far: np.ndarray = field(default_factory=lambda: np.empty(0))
-    partial_auc: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: FAR limits, and the area under the ROC up to each.
+    partial_areas: tuple[tuple[float, float], ...] = ()
     optima: dict[str, float] = field(
         default_factory=dict
     )  # the best values by name, and their thresholds

@@ -230,6 +230,9 @@ _HOLDS: dict[str, Callable[[Any], bool]] = {
         isinstance(value, tuple) and all(isinstance(x, Message) for x in value)
     ),
     "dict[str, float]": lambda value: all(map(_is_number, dict(value).values())),
+    "tuple[tuple[float, float], ...]": lambda value: (
+        isinstance(value, tuple) and all(len(x) == 2 and all(map(_is_number, x)) for x in value)
+    ),
     "EqualError": lambda value: type(value) is _CLASSES["EqualError"] and _as_annotated(value),
 }
 
