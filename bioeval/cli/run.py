@@ -63,6 +63,12 @@ if TYPE_CHECKING:
 )
 @option_group(*(entry.option for entry in CARD_OPTIONS))
 @option(
+    "--accept",
+    "Whether a score equal to the threshold is accepted (at), or only one beyond it.",
+    ["at", "beyond"],
+    "at",
+)
+@option(
     "--interval METHOD",
     "Add confidence intervals: subject-bootstrap (recommended), subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [none]",
@@ -115,6 +121,10 @@ def command(
     of_tasks = {"templates", "rank_unit", "fusion", "seed"}
     require_method(options["interval"], seed_of_draws=not given_options.keys() <= of_tasks)
     output = Output.take(options)
+    if output.page is not None and options["accept"] != "at":
+        raise click.UsageError(
+            "--report moves a threshold at which scores are accepted; leave out --accept"
+        )
     # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
     if output.page is not None and options["checkpoint"] is None:
         options["extra_thresholds"] = ()

@@ -35,6 +35,13 @@ _SCORES = {
     "order": "order within each row; no thresholds",
 }
 
+#: The same where a score at the threshold is not accepted.
+_BEYOND = {
+    "distance": "distances, accepted below the threshold",
+    "similarity": "similarities, accepted above the threshold",
+    "llr": "log-likelihood ratios, accepted above the threshold",
+}
+
 _FAILED = {
     "reject": "failed comparisons are attempts that are always rejected",
     "exclude": "failed comparisons are not attempts",
@@ -56,6 +63,7 @@ def data_facts(
     attrs = next(iter(results.values())).attrs
     names = list(filter(None, systems or results)) or [str(attrs.get("system", ""))]
     kind, nan = str(attrs.get("kind", "")), str(attrs.get("nan_policy", ""))
+    accepted = _BEYOND if attrs.get("accept") == "beyond" else _SCORES
     failed: Text = _FAILED.get(nan, "")
     if failed and "failed_comparisons" in attrs:
         number = int(attrs["failed_comparisons"])
@@ -65,7 +73,7 @@ def data_facts(
             Fact("System", Enumeration(list(map(Label, filter(None, names))), ""), "system"),
             Fact("Data", _data(attrs)),
             Fact("Made of", Label(attrs.get("origin", "")), "origin"),
-            Fact("Scores", _SCORES.get(kind, kind), "kind"),
+            Fact("Scores", accepted.get(kind, kind), "kind"),
             Fact("Read", Label(attrs.get("reading", "")), "reading"),
             Fact("NaN", failed, "nan_policy"),
             Fact("Excluded", excluded({"": attrs}), "exclude"),

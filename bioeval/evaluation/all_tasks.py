@@ -16,6 +16,7 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.studies import offered
 from bioeval.base.variables import IntervalMethod
+from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.plan import (
     MEAN,
@@ -42,6 +43,7 @@ def evaluate(
     *,
     thresholds: Any = None,
     extra_thresholds: Sequence[float] | None = None,
+    accept: Accept = "at",
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
@@ -69,6 +71,8 @@ def evaluate(
         Thresholds besides those: every task then has rows at these, and at the operating points of
         all tasks, of several systems at those of all that have the same units. An empty list gives
         the operating points alone. The scores are read once more for them.
+    accept : {"at", "beyond"}
+        As for :func:`verification`; of cards of verification and identification without folds.
     frr_targets : sequence of float, optional
         FAR of verification is given where FRR is at most each of these; those of the card by
         default.
@@ -112,6 +116,7 @@ def evaluate(
     options = EvaluationOptions.parse(
         thresholds=thresholds,
         extra_thresholds=extra_thresholds,
+        accept=check_accept(accept),
         max_rank=max_rank,
         far_targets=far_targets,
         frr_targets=frr_targets,
@@ -160,17 +165,20 @@ def _evaluate_system(
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
     if (runner := runner_of(scores)) is not None:
+        if options.accept != "at":
+            scores._require_matrix()
         return runner.evaluate(scores, protocol, options)
     card = resolve_card(scores, protocol)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:
         return of_study("runners", "partition", card).evaluate(scores, card, options)
-    plan, counted = Plan.counted(scores, card, options, automatic=protocol == "auto")
+    counted_at = options.counted_at(scores.kind, card)
+    plan, counted = Plan.counted(scores, card, counted_at, automatic=protocol == "auto")
     ranks = card.report.ranks
     datasets = {k: part.dataset_of_card(k, card.name, ranks) for k, part in counted.items()}
     if options.interval is None:
-        return tree_of(datasets)
+        return tree_of(_accepted(datasets, scores, options))
 
     with threads_for(scores):
         for node, part in counted.items():
@@ -181,7 +189,14 @@ def _evaluate_system(
             datasets[node] = part.with_intervals(
                 datasets[node], counted_by, reader, options.interval
             )
-    return tree_of(datasets)
+    return tree_of(_accepted(datasets, scores, options))
+
+
+def _accepted(
+    datasets: Mapping[str, xr.Dataset], scores: Scores, options: EvaluationOptions
+) -> dict[str, xr.Dataset]:
+    """Return results with the thresholds at, or beyond, which scores are accepted."""
+    return {k: accepted_by(x, scores.kind, options.accept) for k, x in datasets.items()}
 
 
 def _evaluate_galleries(

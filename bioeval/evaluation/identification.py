@@ -17,6 +17,7 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, IntervalMethod
+from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import DrawnGalleries, drawn_galleries
 from bioeval.evaluation.task_counts import TaskCounts
@@ -28,7 +29,7 @@ from bioeval.results.identification import Unmated
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
@@ -81,6 +82,7 @@ def open_set(
     scores: Scores,
     *,
     thresholds: Any = None,
+    accept: Accept = "at",
     max_rank: int | None = None,
     rank_unit: RankUnit = "template",
     fusion: FusionRule = "min",
@@ -109,6 +111,8 @@ def open_set(
     thresholds : None, int or increasing array of float
         As for :func:`verification`; the default grid spans the distances of best mates and of
         the impostors' nearest templates.
+    accept : {"at", "beyond"}
+        As for :func:`verification`; not of top-K lists.
     max_rank : int, optional
         Number of ranks. None gives every attainable rank while thresholds x ranks is at most
         2,000,000, else 100, and says so in its messages.
@@ -200,11 +204,14 @@ def open_set(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
     targets = check_targets(far_targets)
+    accept = check_accept(accept)
     if (runner := runner_of(scores)) is not None:
-        if drawn is not None or limits is not None or selectivity:
+        if drawn is not None or limits is not None or selectivity or accept != "at":
             scores._require_matrix()
         return runner.open_set(scores, options, thresholds, targets)
-    planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
+    require_scores(scores)
+    counted_at = stricter(thresholds, scores.kind, accept)
+    planner = TaskPlanner(BlockReader(scores), counted_at, targets)
     if selectivity is None:
         selectivity = thresholds is not None and drawn is None
     if require_flag("selectivity", selectivity) and drawn is not None:
@@ -217,8 +224,8 @@ def open_set(
     with rows_reported_to(progress):
         dataset, tally = _identify(planner, options, drawn, limits)
     if selectivity:
-        return _with_selectivity(dataset, scores, tally)
-    return dataset
+        dataset = _with_selectivity(dataset, scores, tally)
+    return accepted_by(dataset, scores.kind, accept)
 
 
 @leaves_out_attacks

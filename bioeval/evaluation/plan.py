@@ -16,6 +16,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.base.registry import scalar_registry
 from bioeval.base.studies import offered
+from bioeval.evaluation.acceptance import Accept, stricter
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner
 from bioeval.protocol.card import Protocol
@@ -52,6 +53,7 @@ class EvaluationOptions:
 
     thresholds: np.ndarray | int | None = None
     extra_thresholds: np.ndarray | None = None
+    accept: Accept = "at"
     max_rank: int | None = None
     far_targets: np.ndarray | None = None
     frr_targets: np.ndarray | None = None
@@ -108,6 +110,12 @@ class EvaluationOptions:
                 "re-identification; leave them out, or add a section [verification] or [open_set] "
                 "to a card of your own"
             )
+        if self.accept != "at" and (card.gom is not None or _searches_only(card)):
+            raise ProtocolError(
+                Argument("accept"),
+                " applies to verification and open-set identification; protocol "
+                f"{card.name} has {'[gom]' if card.gom is not None else 'neither'}",
+            )
         if self.normalize is not None and card.gom is None:
             raise ProtocolError(
                 Argument("normalize"),
@@ -119,6 +127,15 @@ class EvaluationOptions:
                 f" applies to re-identification only; protocol {card.name} has no [reid] section "
                 "(be.ranks gives the rank of each probe)",
             )
+
+    def counted_at(self, kind: str, card: Protocol) -> EvaluationOptions:
+        """Return the options with the thresholds, or a card's, at which scores are counted."""
+        extra = self.extra_thresholds
+        if extra is not None and len(extra):
+            extra = stricter(extra, kind, self.accept)
+        grid = card.curve.requested() if self.thresholds is None else self.thresholds
+        grid = stricter(grid, kind, self.accept)
+        return replace(self, thresholds=grid, extra_thresholds=extra)
 
     def with_last_rank(self, task: Searches, gallery: int, section: str) -> Searches:
         """Return a task of a card's section with the last rank that is given, or that of the card.

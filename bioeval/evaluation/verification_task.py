@@ -14,13 +14,14 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.base.random import RandomState
 from bioeval.base.registry import scalar_registry
 from bioeval.base.variables import IntervalMethod
+from bioeval.evaluation.acceptance import Accept, accepted_by, check_accept, stricter
 from bioeval.evaluation.blocks.calls import distributable
 from bioeval.evaluation.drawn_galleries import drawn_galleries
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import BANDS, Band, IntervalOptions
 from bioeval.tallies.passes import count_with_points
 from bioeval.tallies.point_search import PointFinder
@@ -39,6 +40,7 @@ def verification(
     templates: Templates = "single",
     fusion: FusionRule = "min",
     thresholds: Any = None,
+    accept: Accept = "at",
     claims: Any = None,
     unenrolled_claims: UnenrolledClaims = "raise",
     attempts: str | None = None,
@@ -73,6 +75,10 @@ def verification(
     thresholds : None, int or increasing array of float
         None: about 1,000 evenly spaced ones, and the operating points. A number: that many from
         the smallest to the largest score. An array, in the units of the scores: as given.
+    accept : {"at", "beyond"}
+        Whether a score equal to the threshold is accepted, or only one beyond it: ``d < t`` in
+        place of ``d <= t``. Rates at `thresholds` then leave out scores that are equal to them; the
+        operating points are the same, each at the next looser float. Scores must be finite.
     claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
         Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
         drawn by :class:`bioeval.partition.ClaimSampler`.
@@ -182,6 +188,9 @@ def verification(
     (2, array([1., 1.]))
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
+    accept = check_accept(accept)
+    require_scores(scores)
+    counted_at = stricter(thresholds, scores.kind, accept)
     targets, weights = check_targets(far_targets), check_costs(costs)
     at_frr = check_targets(frr_targets, "frr_targets")
     limits_of_area = check_max_fars(max_fars)
@@ -193,14 +202,15 @@ def verification(
             refused["frr_targets"] = None
         refused["max_fars"] = limits_of_area if len(limits_of_area) else None
         with rows_reported_to(progress):
-            return drawn.verification(
+            dataset = drawn.verification(
                 scores,
                 templates,
                 refused,
                 fusion=fusion,
-                thresholds=thresholds,
+                thresholds=counted_at,
                 far_targets=targets,
             )
+            return accepted_by(dataset, scores.kind, accept)
     if limits is not None and limits.needs_all_pairs:
         refuse_executor()  # before anything is counted
     reader = BlockReader(scores)
@@ -214,7 +224,7 @@ def verification(
         reader,
         templates=templates,
         fusion=fusion,
-        thresholds=thresholds,
+        thresholds=counted_at,
         claims=claims,
         unenrolled_claims=unenrolled_claims,
         attempts=attempts,
@@ -243,4 +253,4 @@ def verification(
             from bioeval.evaluation.task_counts import TaskCounts
 
             dataset = TaskCounts(result, {}).with_intervals(dataset, counter, reader, limits)
-    return dataset
+    return accepted_by(dataset, scores.kind, accept)
