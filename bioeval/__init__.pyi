@@ -71,6 +71,7 @@ from bioeval.studies.tracking.check import check_tracks as check_tracks
 from bioeval.studies.tracking.tracking import tracking as tracking
 from bioeval.studies.training.meter import Meter as Meter
 from bioeval.studies.training.pair_meter import PairMeter as PairMeter
+from bioeval.studies.view_pairs.by_view import by_view as by_view
 from bioeval.studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from bioeval.studies.zoo.zoo import zoo as zoo
 from bioeval.views.frames import to_frame as to_frame

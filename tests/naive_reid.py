@@ -160,7 +160,8 @@ def cut_average_precision(entries: Sequence[Entry], k: int, over: str) -> Fracti
             hits += 1
             total += Fraction(hits, rank)
     found = sum(e.match for e in entries[:k])
-    return total / {"positives": positives, "smaller": min(positives, k), "found": max(found, 1)}[over]
+    divisors = {"positives": positives, "smaller": min(positives, k), "found": max(found, 1)}
+    return total / divisors[over]
 
 
 def inverse_negative_penalty(entries: Sequence[Entry]) -> Fraction:
@@ -179,7 +180,11 @@ def r_precision(entries: Sequence[Entry]) -> Fraction:
 def ap_at_r(entries: Sequence[Entry]) -> Fraction:
     """Musgrave, Belongie and Lim (2020): (1/R) sum_{i<=R} P(i), of the wrong entries 0."""
     r = sum(e.match for e in entries)
-    return sum((precision_at(entries, i) for i in range(1, r + 1) if entries[i - 1].match), Fraction(0)) / r
+    total = Fraction(0)
+    for i, entry in enumerate(entries[:r], 1):
+        if entry.match:
+            total += precision_at(entries, i)
+    return total / r
 
 
 def ndcg(entries: Sequence[Entry]) -> Fraction:

@@ -92,6 +92,7 @@ SHOWN = {
     "gallery_templates": (lambda: be.gallery_templates(square(), 1), "multi-template"),
     "over_time": (lambda: be.over_time(square(), bins=2), "Rates over time"),
     "ageing": (lambda: be.ageing(square(), bins=2, **FEW), "Ageing of templates"),
+    "by_view": (lambda: be.by_view(square(), "camera"), "Recognition by view"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
     "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
     "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),

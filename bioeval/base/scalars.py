@@ -621,8 +621,8 @@ _QUERY_MEANS = (
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
     Scalar(
-        "precision at rank K: matches at rank K or better, over K (or over the smaller of K and the "
-        "query's matches: attribute precision_over); mean over the queries",
+        "precision at rank K: matches at rank K or better, over K (or over the smaller of K and "
+        "the query's matches: attribute precision_over); mean over the queries",
         name="precision_at_k",
         label="precision at rank {rank}",
         larger_is_better=True,

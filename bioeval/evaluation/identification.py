@@ -35,7 +35,7 @@ from bioeval.tallies.counts import IdentificationTally, ImpostorProbes
 from bioeval.tallies.identification_counter import IdentificationCounter, RankUnit
 from bioeval.tallies.passes import count_together
 from bioeval.tallies.points import FAR_TARGETS, check_targets
-from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.tied_places import Ties
 
 RANKS = {

@@ -348,7 +348,9 @@ class Attempts:
         stop = int(self.genuine.searchsorted(self.edges[b], side="right"))
         scores = self.genuine[before:stop]
         low, high = (
-            self.below[b] + self.accepted[self.values.searchsorted(scores, side)] - self.accepted[start]
+            self.below[b]
+            + self.accepted[self.values.searchsorted(scores, side)]
+            - self.accepted[start]
             for side in ("left", "right")
         )
         right = allowed - (low + high) / 2

@@ -1,4 +1,4 @@
-"""Acceptance strictly beyond a threshold: counts from plain loops, and the same operating points."""
+"""Acceptance strictly beyond a threshold: counts from plain loops, and operating points."""
 
 from __future__ import annotations
 
@@ -104,9 +104,10 @@ def test_open_set_and_cards(kind):
         assert ds.di.sel(threshold=t, rank=1) == detected
     tree = be.evaluate(scores, thresholds=thresholds, accept="beyond")
     assert tree["open_set"].fa.values.tolist() == ds.fa.values.tolist()
-    assert be.at(scores, -3.0, accept="beyond").fa == be.verification(
-        scores, thresholds=[-3.0], accept="beyond"
-    ).fa
+    assert (
+        be.at(scores, -3.0, accept="beyond").fa
+        == be.verification(scores, thresholds=[-3.0], accept="beyond").fa
+    )
     chosen = be.at(scores, ("far", 0.1), accept="beyond")
     assert chosen.far == be.at(scores, ("far", 0.1)).far
 

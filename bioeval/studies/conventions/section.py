@@ -57,10 +57,10 @@ _DEPARTURES = {
     "eer-frr-at-nearest": "EER as {frr} where {far} and {frr} are nearest",
     "eer-mean-at-strictest": "EER as the mean of {far} and {frr} at the strictest point where they "
     "are nearest",
-    "eer-far-of-thinned": "EER as {far} where {far} and {frr} are nearest, at the strictest point that "
-    "roc_curve keeps",
-    "eer-frr-of-thinned": "EER as {frr} where {far} and {frr} are nearest, at the strictest point that "
-    "roc_curve keeps",
+    "eer-far-of-thinned": "EER as {far} where {far} and {frr} are nearest, at the strictest point "
+    "that roc_curve keeps",
+    "eer-frr-of-thinned": "EER as {frr} where {far} and {frr} are nearest, at the strictest point "
+    "that roc_curve keeps",
     "eer-lines": "EER where lines between the points of the ROC cross {far} = {frr}",
     "frr-at-nearest-far": "{frr} at the point whose {far} is nearest to {target:rate}",
     "frr-interpolated": "{frr} interpolated between the points around {far} {target:rate}",

@@ -181,7 +181,7 @@ def match_sum(lists: MatchLists, ties: str, name: str) -> np.ndarray:
 def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
     """Return the mean of such a measure over all orders of the tied (McSherry and Najork 2008).
 
-    Each of the matches tied with each other is with equal chance at each place of the entries there.
+    Each of the matches tied with each other is at each place of the tied with equal chance.
     """
     scalar = MATCH_SUMS[name]
     if not scalar.of_rank:
@@ -254,9 +254,7 @@ def over_smaller(
     stops = np.cumsum(last)
     starts = stops - last
     early = rank <= last[query]
-    added = np.bincount(
-        (starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum())
-    )
+    added = np.bincount((starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum()))
     of_query = np.repeat(np.arange(len(positives)), last)
     place = np.arange(len(of_query)) - starts[of_query] + 1
     sums = np.append(0.0, np.cumsum(added))

@@ -20,11 +20,11 @@ from bioeval.base.scalars import (
     INTERPOLATED_PRECISION,
     MATCH_SUMS,
     MIN_DCF,
-    STANDARDISED_PARTIAL_AUC,
     OPEN_SET_EER,
     QUERY_MEANS,
     RANKED_LISTS,
     RETRIEVED_SETS,
+    STANDARDISED_PARTIAL_AUC,
     WITH_FAILURES,
     Scalar,
 )
