@@ -1099,6 +1099,7 @@ def test_folds_are_named_as_the_option(scores, capsys):
 
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
+    from bioeval.evaluation.acceptance import ACCEPT
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.partition.shuffle_splits import UNITS
     from bioeval.scores.chunks import MISSING_CHUNKS
@@ -1121,6 +1122,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("by") == UNITS
     assert choices.pop("as_") == READ_AS
     assert choices.pop("keep") == KEEP
+    assert choices.pop("accept") == ACCEPT
     assert choices.pop("band") == BANDS
     assert choices.pop("missing_chunks") == MISSING_CHUNKS
     assert choices.pop("leave_out_query") == ("yes", "no")

@@ -76,6 +76,9 @@ _LEFT_OUT = "Not tried: pairs of one {column}; no metadata column {column:name} 
 _PAIRS = "Not tried: pairs of one session, templates, subjects; a list of pairs has none of these."
 
 
+#: Rows that readers are shown, those that agree first.
+MOST_SHOWN = 50
+
 #: Variables of text.
 _TEXTS = ("reading", "option", "call", "also", "departures")
 
@@ -169,7 +172,12 @@ def _readings(ds: xr.Dataset, measure: str) -> Table:
             cells[name] = _cell(name, float(ds[name].values[i]), at)
             cells[of_difference] = _cell(name, float(ds[of_difference].values[i]), at, True)
         rows.append([cells[column.name] for column in columns])
-    return Table("readings", columns, rows)
+    notes: list[Text] = []
+    if len(rows) > MOST_SHOWN:
+        shown, number = Count(MOST_SHOWN), Count(len(rows))
+        template = "{shown} of {number} rows are shown; CSV and JSON have all of them."
+        notes.append(say(template, shown=shown, number=number))
+    return Table("readings", columns, rows, shown=MOST_SHOWN, notes=notes)
 
 
 def _departs(departures: list[dict[str, Any]], option: str) -> Text:

@@ -14,7 +14,7 @@ from bioeval.studies.folds.cross_evaluate import evaluate_folds
 
 def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate the tasks of a card with ``[partition]`` in its folds."""
-    unused = options.those_set("thresholds", "max_rank", "max_fars", "interval", "per_query")
+    unused = options.those_set("thresholds", "max_rank", "interval", "per_query")
     if unused:
         how = "change the card"
         if "interval" in unused:
@@ -28,10 +28,12 @@ def evaluate(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.D
             f"protocol {card.name} has folds without curves and intervals of their own: leave "
             f"out {' and '.join(unused)}, or {how}"
         )
+    without_folds = [Argument("max_fars")] if options.max_fars is not None else []
     if options.accept != "at":
+        without_folds.append(Argument("accept", options.accept))
+    if without_folds:
         raise ProtocolError(
-            Argument("accept", options.accept),
-            f" applies to data without folds; protocol {card.name} has folds",
+            without_folds[0], f" applies to data without folds; protocol {card.name} has folds"
         )
     options.refuse_unused(card)
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
