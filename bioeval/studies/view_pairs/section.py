@@ -12,7 +12,6 @@ from bioeval.document import (
     Rate,
     ResultsBySystem,
     Section,
-    Strong,
     Table,
     Text,
     data_facts,
@@ -71,10 +70,10 @@ def _rates(ds: xr.Dataset) -> Table:
 def _means(ds: xr.Dataset) -> tuple[Text, ...]:
     """Return the means over pairs of views."""
     notes: list[Text] = []
-    for name, words in (
-        ("mean_across_views", "Mean over pairs of two different views"),
-        ("mean_within_views", "Mean over pairs of a view and itself"),
+    for name, template in (
+        ("mean_across_views", "Mean over the pairs of two different views: {rate}."),
+        ("mean_within_views", "Mean over the pairs of a view and itself: {rate}."),
     ):
         if not ds[name].isnull():
-            notes.append(say("{words}: {rate}.", words=Strong(words), rate=rate_of(ds, name)))
+            notes.append(say(template, rate=rate_of(ds, name)))
     return tuple(notes)
