@@ -18,6 +18,6 @@ bioeval by-view gait.npz --view view
 # Write the results
 bioeval by-view gait.npz --view view --out views
 """,
-    views=(View(("recognition by view",), "section"),),
+    views=(View(("by-view",), "section"),),
     messages="messages.MESSAGES",
 )

@@ -142,7 +142,7 @@ def by_view(
         "mean_within_views": _mean(rates, known & ~other),
         "pairs_across_views": int((known & other).sum()),
     }
-    attrs = about_attrs(BlockReader(scores).about, "recognition by view", messages)
+    attrs = about_attrs(BlockReader(scores).about, "by-view", "recognition by view", messages)
     attrs |= {"rank_unit": rank_unit, "fusion": fusion, "ties": ties}
     if isinstance(view, str):
         attrs["view"] = view
