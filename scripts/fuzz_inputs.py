@@ -528,6 +528,7 @@ WORKING = {
     "zoo": ["s.npz", "--permutations", "9"],
     "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
+    "by-view": ["s.npz", "--view", "camera"],
     "epc": ["--dev", "s.npz", "--test", "s.npz"],
     "epsc": ["--dev", "a.npz", "--test", "a.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
