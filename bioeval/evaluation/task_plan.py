@@ -70,8 +70,8 @@ class TaskPlanner:
             drawn = drawn_galleries(task.gallery)
         if drawn is not None and task.average == "identity":
             raise ProtocolError(
-                Argument("average", task.average),
-                " is not defined for galleries that are drawn at random; leave it out, or give ",
+                "means by identity are not defined for galleries that are drawn at random; leave "
+                "them out, or enrol all templates: ",
                 Argument("gallery", "all"),
             )
         if drawn is not None:

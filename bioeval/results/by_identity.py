@@ -24,16 +24,15 @@ class IdentityMeans:
     """The attempts of each identity, and means over these and then over the identities."""
 
     def __init__(self, people: ProbeIdentities, counted: np.ndarray):
-        """Number the identities of the counted attempts; `counted` is a mask of the probes.
+        """Count the attempts of each identity; `counted` is a mask of the probes that make one.
 
         Probes of nobody, such as distractors, are left out.
         """
         self.counted = counted & ~people.nobody
-        #: The labels of all identities, and int64 (probes,): the number of each probe's.
-        self.labels, identity = np.unique(people.labels, return_inverse=True)
-        self.identity = identity.reshape(-1)
+        self.identity = people.codes  # of each probe
+        size = int(self.identity.max(initial=-1)) + 1
         #: int64 (identities,): how many of its probes count.
-        self.attempts = np.bincount(self.identity[self.counted], minlength=len(self.labels))
+        self.attempts = np.bincount(self.identity[self.counted], minlength=size)
         self.number = int((self.attempts > 0).sum())
 
     def weights(self, probe: np.ndarray) -> np.ndarray:
@@ -44,7 +43,7 @@ class IdentityMeans:
     def of_each(self, probe: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the mean of each identity over its attempts; a probe without a value has 0."""
         kept = self.counted[probe]
-        sums = np.bincount(self.identity[probe[kept]], values[kept], minlength=len(self.labels))
+        sums = np.bincount(self.identity[probe[kept]], values[kept], minlength=len(self.attempts))
         return sums / np.maximum(self.attempts, 1)
 
     def mean(self, probe: np.ndarray, values: np.ndarray) -> float:

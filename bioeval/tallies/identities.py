@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, MergeError, ProtocolError
+from bioeval.base.errors import MergeError, ProtocolError
 
 # Labels that files and results hold as they are; others as Python writes them.
 _PLAIN = "iuU"
@@ -29,8 +30,8 @@ class ProbeIdentities:
         """
         if not scores._labelled:
             raise ProtocolError(
-                Argument("average", "identity"),
-                " needs the label of each probe, but these scores have a mask alone; give labels",
+                "means by identity need the label of each probe, but these scores have a mask "
+                "alone; give labels"
             )
         codes = scores._codes
         values = codes.values
@@ -41,6 +42,11 @@ class ProbeIdentities:
         if nobody is None:
             nobody = scores._no_person[codes.probe]
         return cls(values[codes.probe], nobody)
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The number of each probe's identity, from 0 in the order of the labels."""
+        return np.unique(self.labels, return_inverse=True)[1].reshape(-1)
 
     def merge(self, other: ProbeIdentities) -> ProbeIdentities:
         """Return the probes of both."""
@@ -63,8 +69,7 @@ def merged_identities(
         return None
     if mine is None or theirs is None:
         raise MergeError(
-            "one tally knows the identity of each probe, the other does not; count both with ",
-            Argument("average", "identity"),
-            ", or none",
+            "one tally knows the identity of each probe, the other does not; count both for means "
+            "by identity, or none"
         )
     return mine.merge(theirs)

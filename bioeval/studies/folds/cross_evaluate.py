@@ -676,6 +676,12 @@ def evaluate_folds(
             " does not apply in folds, for folds divide probes; leave it out, or take a card "
             "without folds",
         )
+    for name in ("open_set", "closed_set"):
+        if name in card.tasks and card.tasks[name].average == "identity":
+            raise ProtocolError(
+                "there are no means by identity in folds; leave them out, or take a card without "
+                "folds"
+            )
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     rule = Rule("none")
