@@ -86,24 +86,38 @@ class OpenSetByIdentity:
     other: np.ndarray
 
     @classmethod
-    def of(cls, tally: IdentificationTally, ties: str, role: str) -> OpenSetByIdentity:
-        """Return the searches of a tally that knows the identities of its probes."""
-        assert tally.people is not None
+    def of(
+        cls, tally: IdentificationTally, people: ProbeIdentities, ties: str, role: str
+    ) -> OpenSetByIdentity:
+        """Return the searches of a tally, of probes of these identities."""
         mated = tally.mates > 0
         probe, rank, weight = tally.rank_weights(np.flatnonzero(mated), ties)
         first = rank == 1
         searched = tally.impostor_probes(role)
-        makes_attempt = np.zeros(len(mated), dtype=bool)
-        makes_attempt[searched] = True
-        return cls(
-            IdentityMeans(tally.people, mated),
-            IdentityMeans(tally.people, makes_attempt),
-            probe[first],
-            tally.mate[probe[first]],
-            weight[first],
-            searched,
-            tally.other[searched],
+        return cls.of_searches(
+            people,
+            mated,
+            (probe[first], tally.mate[probe[first]], weight[first]),
+            (searched, tally.other[searched]),
         )
+
+    @classmethod
+    def of_searches(
+        cls,
+        people: ProbeIdentities,
+        mated: np.ndarray,
+        first: tuple[np.ndarray, np.ndarray, np.ndarray],
+        other: tuple[np.ndarray, np.ndarray],
+    ) -> OpenSetByIdentity:
+        """Return searches by a mask of the probes with a mate, and facts of some probes.
+
+        `first` has probe, distance and weight of the best mates at rank 1, `other` probe and
+        distance of the impostor attempts.
+        """
+        makes_attempt = np.zeros(len(mated), dtype=bool)
+        makes_attempt[other[0]] = True
+        genuine = IdentityMeans(people, mated)
+        return cls(genuine, IdentityMeans(people, makes_attempt), *first, *other)
 
     def rates(self, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return DIR at rank 1 and GRR by identity at increasing distances."""

@@ -559,7 +559,8 @@ class _Searches:
         #: The same by identity, where that is wanted.
         self.by_identity: OpenSetByIdentity | None = None
         if average == "identity":
-            self.by_identity = OpenSetByIdentity.of(tally, ties, self.role)
+            assert tally.people is not None
+            self.by_identity = OpenSetByIdentity.of(tally, tally.people, ties, self.role)
         self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
     @cached_property
