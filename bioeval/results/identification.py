@@ -14,7 +14,7 @@ from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.messages import Message
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
-from bioeval.results.by_identity import OpenSetByIdentity, IdentityMeans
+from bioeval.results.by_identity import IdentityMeans, OpenSetByIdentity
 from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, rate
 from bioeval.results.support import support_messages
 from bioeval.scores.provenance import Provenance

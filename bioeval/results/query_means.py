@@ -101,7 +101,9 @@ class QueryMeasures:
 
     def by_identity(self, people: ProbeIdentities, max_rank: int) -> Variables:
         """Return the means by identity that stand beside the CMC and the single means."""
-        variables: Variables = {"cmc_by_identity": (("rank",), self.cmc.by_identity(people, max_rank))}
+        variables: Variables = {
+            "cmc_by_identity": (("rank",), self.cmc.by_identity(people, max_rank))
+        }
         for name, scalar in QUERY_MEANS_BY_IDENTITY.items():
             if name in self.means:
                 variables[scalar.name] = (), np.float64(self.means[name].by_identity(people))

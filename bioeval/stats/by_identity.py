@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans
+from bioeval.stats.hits import Hits
 from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.limits import Limits, by_subject
 from bioeval.stats.options import IntervalOptions
-
-if TYPE_CHECKING:
-    from bioeval.stats.identification import Hits
 
 # With fewer people, those who are left are no gallery.
 _FEWEST = 3
@@ -147,7 +144,8 @@ class LeftOutIdentities:
     def at_ranks(self, count: int, known: int) -> Limits:
         """Return the limits at ranks 1 to `count`; NaN beyond the last rank that is `known`."""
         parts = [
-            self.limits(*both) for both in self.rates(self.hits.rank - 1, self.losses.rank - 1, count)
+            self.limits(*both)
+            for both in self.rates(self.hits.rank - 1, self.losses.rank - 1, count)
         ]
         low, high = map(np.concatenate, zip(*parts, strict=True))
         beyond = np.arange(count) >= known

@@ -31,6 +31,7 @@ from bioeval.stats.by_identity import (
     resampled_curves,
 )
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
+from bioeval.stats.hits import Hits
 from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
@@ -52,38 +53,6 @@ _HALF = 0.5
 
 # Halvings of the range in which an end of the interval of the EER is.
 _HALVINGS = 40
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Hits, or attempts, with their person, distance, rank and weight."""
-
-    person: np.ndarray
-    distance: np.ndarray
-    rank: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Hits:
-        """Concatenate hits."""
-        return cls(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def by(self, index: np.ndarray) -> Hits:
-        """Return some hits, or all hits in another order."""
-        return Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
-
-    def along(self, place: np.ndarray) -> Placed:
-        """Return the hits with their places along a curve."""
-        return Placed.of(self.person, place, self.weight)
-
-    def up_to(self, rank: int) -> Hits:
-        """Return the hits at `rank` or better, by person and distance."""
-        hits = self.within(rank)
-        return hits.by(np.lexsort((hits.distance, hits.person)))
-
-    def within(self, rank: int) -> Hits:
-        """Return the hits at `rank` or better, in their order."""
-        return self.by(np.flatnonzero(self.rank <= rank))
 
 
 @dataclass(frozen=True)
@@ -352,9 +321,7 @@ class NewPeople:
     def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
         """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
         genuine = self._mates_by_identity()
-        first = replace(
-            genuine, hits=genuine.hits.within(1), losses=genuine.losses.within(1)
-        )
+        first = replace(genuine, hits=genuine.hits.within(1), losses=genuine.losses.within(1))
         return left_out_curves(first, self._searches_by_identity(), grid)
 
     def rank_one_without_each(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

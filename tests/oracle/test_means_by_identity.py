@@ -135,7 +135,7 @@ def wildlife() -> tuple[np.ndarray, list[str], list[str]]:
 
 
 def test_the_score_is_that_of_predicted_identities():
-    """As AnimalCLEF 2025 scores: the nearest animal if it is within the threshold, else a new one."""
+    """As AnimalCLEF 2025 scores: the nearest animal if within the threshold, else a new one."""
     distances, sightings, database = wildlife()
     thresholds = np.quantile(distances.min(axis=1), [0.1, 0.4, 0.7, 1.0])
     ds = be.open_set(
@@ -196,9 +196,7 @@ def test_one_identity_has_no_score_without_an_impostor():
 
 def test_distractors_and_junk_are_of_no_identity():
     # 0 marks distractors: many people under one label.
-    scores = be.Scores(
-        [[1, 5], [4, 2], [1, 9], [3, 9]], [1, 2, 0, 7], [1, 2], distractor_ids=[0]
-    )
+    scores = be.Scores([[1, 5], [4, 2], [1, 9], [3, 9]], [1, 2, 0, 7], [1, 2], distractor_ids=[0])
     ds = be.open_set(scores, thresholds=[2], average="identity")
     assert ds.impostor_attempts == 2
     assert ds.impostor_identities == 1

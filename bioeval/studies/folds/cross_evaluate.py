@@ -224,8 +224,8 @@ def cross_evaluate(
         ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
         training part, too (the attribute ``seen`` says what is fitted there), with their counts;
         of the rule ``"open-set-score"`` ``dir_by_identity grr_by_identity open_set_score`` at
-        the threshold of the fold; with `attack` ``iapar_max iapar_pooled riapar`` and ``ia attack_attempts`` of the test part,
-        and over ``species`` ``iapar_of_species``.
+        the threshold of the fold; with `attack` ``iapar_max iapar_pooled riapar`` and
+        ``ia attack_attempts`` of the test part, and over ``species`` ``iapar_of_species``.
         Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
         ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
         interval), and ``"folds"``, the number of folds in which it is defined; of the training
@@ -681,7 +681,7 @@ def evaluate_folds(
             "without folds",
         )
     for name in ("open_set", "closed_set"):
-        if name in card.tasks and card.tasks[name].average == "identity":
+        if name in card.tasks and getattr(card.tasks[name], "average", "attempt") == "identity":
             raise ProtocolError(
                 "there are no means by identity in folds; leave them out, or take a card without "
                 "folds"

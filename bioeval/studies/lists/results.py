@@ -22,7 +22,16 @@ from bioeval.base import (
     require_integer,
 )
 from bioeval.document import Message
-from bioeval.results import Average, MatchCurve, QueryMean, QueryMeasures, about_attrs, along, build, rate
+from bioeval.results import (
+    Average,
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    about_attrs,
+    along,
+    build,
+    rate,
+)
 from bioeval.scores import Codes, Provenance, codes_of
 from bioeval.studies.reid.convention import (
     REMOVED,
@@ -330,8 +339,8 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         variables["identity"] = ("probe",), ProbeIdentities.of(scores, left_out).labels
     measures = QueryMeasures(cmc, means, curves)
     if options.average == "identity":
-        undefined = [f"{name}_by_identity" for name in ("mean_ap", *MATCH_SUMS) if name not in means]
-        variables |= dict.fromkeys(undefined, np.nan)
+        for name in ("mean_ap", *MATCH_SUMS):
+            variables[f"{name}_by_identity"] = np.nan
         variables |= measures.by_identity(ProbeIdentities.of(scores, left_out), last)
     attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {

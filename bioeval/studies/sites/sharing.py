@@ -201,7 +201,7 @@ def _disclosed_by(tally: Any) -> Iterator[Text]:
             )
     elif tally.form == "identification":
         if tally.people is not None:
-            yield "the label of each probe"
+            yield "a digest of the subject of each probe, which shows who has which scores"
         yield say(
             "for each of {n:count probes}: the scores of its nearest mate and non-mate, and the "
             "rank",
@@ -228,5 +228,5 @@ def _disclosed_by(tally: Any) -> Iterator[Text]:
         yield "expected counts between thresholds"
     else:
         if getattr(tally, "people", None) is not None:
-            yield "the label of each query"
+            yield "a digest of the subject of each query, which shows who has which scores"
         yield "for each query: the scores and the ranks of its matches"

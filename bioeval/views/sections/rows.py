@@ -13,8 +13,8 @@ from bioeval.base.registry import scalar_registry
 from bioeval.base.scalars import (
     BEST_OPEN_SET_SCORE,
     DIR,
-    DIR_BY_IDENTITY,
     DIR_AT_FAR,
+    DIR_BY_IDENTITY,
     EQUAL_ERROR,
     FAR_AT_FRR,
     FRR_AT_FAR,
@@ -216,9 +216,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             yield _of_queries(scalar, over, "", {"threshold": threshold}, value, ends)
 
 
-def _reid_by_identity(
-    dataset: xr.Dataset, over: SampleSize, why: str, cut: int
-) -> Iterator[Row]:
+def _reid_by_identity(dataset: xr.Dataset, over: SampleSize, why: str, cut: int) -> Iterator[Row]:
     """Return the rows of the means by identity, where they are wanted."""
     if "cmc_by_identity" not in dataset:
         return
