@@ -1,8 +1,7 @@
 """Confidence limits of means by identity: each identity is one observation.
 
-A mean by identity is the mean of one value a person. For a fixed gallery these values are
-resampled; for new people each person is left out, as a probe and from the gallery, by which the
-values of others change as well.
+A mean by identity is the mean of one value a person. Each person is left out: for a fixed gallery
+as a probe alone, for new people from the gallery as well, by which the values of others change.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans
 from bioeval.stats.hits import Hits
 from bioeval.stats.jackknife import jackknife_limits
 from bioeval.stats.limits import Limits, by_subject
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 
 # With fewer people, those who are left are no gallery.
 _FEWEST = 3
@@ -27,11 +26,20 @@ def means_of_identities(
 ) -> tuple[SubjectMeans, np.ndarray]:
     """Return the means of one value a person, and what an attempt adds to its person's value.
 
-    `attempts` are those of each person; people without one, and nobody, do not count.
+    `attempts` are those of each person; people without one, and nobody, do not count. Limits are
+    those of the jackknife by the recommended method, since percentiles of the mean of few values
+    are too narrow.
     """
     counted = (attempts > 0) & ~nobody
     share = np.where(counted, 1 / np.maximum(attempts, 1), 0.0)
-    return SubjectMeans(counted.astype(np.int64), weights, options, nobody), share
+    values = counted.astype(np.int64)
+    jackknife = _leaves_out(options)
+    return SubjectMeans(values, weights, options, nobody, jackknife=jackknife), share
+
+
+def _leaves_out(options: IntervalOptions) -> bool:
+    """Whether limits are by leaving people out, and not by drawing them."""
+    return options.method == BOOTSTRAPS[0]
 
 
 @dataclass(frozen=True)
@@ -67,15 +75,23 @@ class ResampledIdentities:
         hits, people = self.hits, len(self.means.attempts)
         return by_subject(hits.distance, hits.person, grid, people, hits.weight)[:-1]
 
-    def values(self, grid: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the rates at some increasing distances in each replicate, in parts of rows."""
+    def sums(self, grid: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the value of each person at some increasing distances, in parts of rows."""
         layers, columns = self._layers(grid), self.means.weights.shape[1]
         step = max(1, VALUES_AT_ONCE // max(columns, len(self.means.attempts)))
         before = np.zeros(layers.shape[1])
         for low in range(0, len(layers), step):
             sums = before + np.cumsum(layers[low : low + step], axis=0)
             before = sums[-1]
-            yield self.means.values(sums)
+            yield sums
+
+    def without_each(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rate of values of each person, and that without each person."""
+        counted = self.means.attempts
+        total = sums.sum(axis=1)
+        others = np.maximum(counted.sum() - counted, 1)
+        rate = total / max(int(counted.sum()), 1)
+        return _proportions(rate), _proportions((total[:, None] - sums) / others)
 
 
 def resampled_curves(
@@ -85,15 +101,24 @@ def resampled_curves(
     low, high = impostor.along(grid)
     limits = {"dir_by_identity": genuine.along(grid), "grr_by_identity": (1 - high, 1 - low)}
     options = genuine.means.options
-    if options.resamples:
-        trials = min(genuine.means.trials, impostor.means.trials)
-        lows, highs = [], []
-        for detected, accepted in zip(genuine.values(grid), impostor.values(grid), strict=True):
-            scores = np.sqrt(detected * (1 - accepted))
-            below, above = options.limits(scores, trials)
-            lows.append(below)
-            highs.append(above)
-        limits["open_set_score"] = np.concatenate(lows), np.concatenate(highs)
+    if not options.resamples:
+        return limits
+    trials = min(genuine.means.trials, impostor.means.trials)
+    people = (genuine.means.attempts > 0) | (impostor.means.attempts > 0)
+    lows, highs = [], []
+    for detected, accepted in zip(genuine.sums(grid), impostor.sums(grid), strict=True):
+        if trials and _leaves_out(options):
+            rate, without = genuine.without_each(detected)
+            far, far_without = impostor.without_each(accepted)
+            scores = np.sqrt(rate * (1 - far))
+            without = np.sqrt(without * (1 - far_without))[:, people]
+            below, above = jackknife_limits(scores, without, options.confidence, trials)
+        else:
+            rates = genuine.means.values(detected) * (1 - impostor.means.values(accepted))
+            below, above = options.limits(np.sqrt(rates), trials)
+        lows.append(below)
+        highs.append(above)
+    limits["open_set_score"] = np.concatenate(lows), np.concatenate(highs)
     return limits
 
 

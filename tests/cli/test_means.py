@@ -38,6 +38,7 @@ def test_the_table_has_the_rates_of_wildlife(capsys, sightings):
             line.strip().startswith(label) and f"{value:.2f} %" in line
             for line in printed.splitlines()
         ), label
+    assert "so is the best open-set score" in " ".join(printed.split())
 
 
 def test_json_and_csv_have_the_variables(capsys, sightings):

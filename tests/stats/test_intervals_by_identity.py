@@ -70,44 +70,86 @@ def test_limits_for_new_people_are_of_the_means_without_each(kind, unit):
     assert closed.recognition_rate_by_identity_low == closed.cms_by_identity_low[0]
 
 
-def test_of_a_fixed_gallery_identities_are_drawn():
+def of_a_fixed_gallery() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Distances, probes and gallery of twelve people and six who are not enrolled."""
     rng = np.random.default_rng(7)
     enrolled = np.repeat(np.arange(12), rng.integers(1, 5, 12))
     probes = np.repeat(np.arange(18), rng.integers(1, 6, 18))
     distances = rng.random((len(probes), len(enrolled)))
     distances[probes[:, None] == enrolled] *= 0.5
-    scores = be.Scores(distances, probes, enrolled)
-    thresholds = np.array([0.01, 0.03])
-    ds = be.open_set(
-        scores, thresholds=thresholds, average="identity", interval="subject-bootstrap",
-        replicates=200,
-    )  # fmt: skip
-    options = IntervalOptions.parse("subject-bootstrap", replicates=200)
-    weights = options.weights(18).astype(int)
+    return distances, probes, enrolled
+
+
+def values_of_people(threshold: float) -> tuple[dict[int, float], dict[int, float]]:
+    """The proportion detected of each enrolled person, and rejected of each other one."""
+    distances, probes, enrolled = of_a_fixed_gallery()
     genuine, impostor = naive_identities.searches(
         values=distances.tolist(), probe_labels=probes.tolist(), gallery_labels=enrolled.tolist()
     )
-    for k, t in enumerate(thresholds):
-        rate_of: dict[int, list[int]] = {}
-        for who, r in genuine:
-            rate_of.setdefault(who, []).append(r.rank == 1 and r.best_mate <= t)
-        of_stranger: dict[int, list[int]] = {}
-        for who, r in impostor:
-            of_stranger.setdefault(who, []).append(r.nearest_other > t)
+    detected: dict[int, list[int]] = {}
+    for who, r in genuine:
+        detected.setdefault(who, []).append(r.rank == 1 and r.best_mate <= threshold)
+    rejected: dict[int, list[int]] = {}
+    for who, r in impostor:
+        rejected.setdefault(who, []).append(r.nearest_other > threshold)
+    return (
+        {who: sum(each) / len(each) for who, each in detected.items()},
+        {who: sum(each) / len(each) for who, each in rejected.items()},
+    )
+
+
+THRESHOLDS = (0.01, 0.03)
+
+
+def mean(values: dict[int, float], but: int | None = None) -> float:
+    kept = [value for who, value in values.items() if who != but]
+    return sum(kept) / len(kept)
+
+
+def test_of_a_fixed_gallery_people_are_left_out_as_probes():
+    ds = be.open_set(
+        be.Scores(*of_a_fixed_gallery()), thresholds=THRESHOLDS, average="identity",
+        interval="subject-bootstrap",
+    )  # fmt: skip
+    assert ds.attrs["interval_for"] == "this gallery"
+    for k, t in enumerate(THRESHOLDS):
+        both = values_of_people(t)
+        for name, values in zip(BY_IDENTITY[:2], both, strict=True):
+            without = [mean(values, who) for who in values]
+            expected = naive_jackknife.limits(mean(values), without, len(values))
+            found = ds[f"{name}_low"].values[k], ds[f"{name}_high"].values[k]
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9, err_msg=name)
+        without = [math.sqrt(mean(both[0], who) * mean(both[1], who)) for who in range(18)]
+        score = math.sqrt(mean(both[0]) * mean(both[1]))
+        expected = naive_jackknife.limits(score, without, min(map(len, both)))
+        found = ds.open_set_score_low.values[k], ds.open_set_score_high.values[k]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["subject-bootstrap-bca", "subject-bootstrap-logit"])
+def test_of_a_fixed_gallery_people_are_drawn(method):
+    ds = be.open_set(
+        be.Scores(*of_a_fixed_gallery()), thresholds=THRESHOLDS, average="identity",
+        interval=method, replicates=200,
+    )  # fmt: skip
+    options = IntervalOptions.parse(method, replicates=200)
+    for k, t in enumerate(THRESHOLDS):
+        both = values_of_people(t)
         drawn = []
-        for column in weights.T:
+        for column in options.weights(18).T.astype(int):
             means = []
-            for group in (rate_of, of_stranger):
-                number = sum(int(column[who]) for who in group)
-                total = sum(column[who] * sum(each) / len(each) for who, each in group.items())
+            for values in both:
+                number = sum(int(column[who]) for who in values)
+                total = sum(int(column[who]) * value for who, value in values.items())
                 means.append(total / number if number else math.nan)
             drawn.append((*means, math.sqrt(means[0] * means[1])))
-        for i, name in enumerate(BY_IDENTITY):
-            values = np.array([x[i] for x in drawn[1:201]])
-            values = values[~np.isnan(values)]
-            expected = np.quantile(values, [0.025, 0.975])
+        trials = (len(both[0]), len(both[1]), min(map(len, both)))
+        for name, values, number in zip(BY_IDENTITY, np.transpose(drawn), trials, strict=True):
+            expected = np.ravel(options.limits(values[None], number))
+            if name == "grr_by_identity":
+                expected = 1 - np.ravel(options.limits(1 - values[None], number))[::-1]
             found = ds[f"{name}_low"].values[k], ds[f"{name}_high"].values[k]
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9, err_msg=name)
 
 
 def test_analytic_limits_have_none_of_the_score():
@@ -125,7 +167,7 @@ def test_independent_attempts_have_no_limits_by_identity():
 
 
 @pytest.mark.all_studies
-def test_means_over_queries_by_identity_draw_identities():
+def test_means_over_queries_by_identity_leave_each_out():
     rng = np.random.default_rng(9)
     enrolled = np.repeat(np.arange(10), 3)
     queries = np.repeat(np.arange(10), rng.integers(1, 6, 10))
@@ -135,19 +177,18 @@ def test_means_over_queries_by_identity_draw_identities():
         be.Scores(distances, queries, enrolled), "vehicleid", average="identity", max_rank=4,
         per_query=True, interval="subject-bootstrap", replicates=200,
     )  # fmt: skip
-    weights = IntervalOptions.parse("subject-bootstrap", replicates=200).weights(10)[:, 1:201]
     for name, each in (
         ("mean_ap_by_identity", ds.average_precision.values),
         ("mrr_by_identity", ds.reciprocal_rank.values),
     ):
-        of_identity = np.array([each[queries == who].mean() for who in range(10)])
-        drawn = (weights * of_identity[:, None]).sum(axis=0) / weights.sum(axis=0)
+        values = {who: each[queries == who].mean() for who in range(10)}
+        expected = naive_jackknife.limits(mean(values), [mean(values, who) for who in values], 10)
         found = float(ds[f"{name}_low"]), float(ds[f"{name}_high"])
-        np.testing.assert_allclose(found, np.quantile(drawn, [0.025, 0.975]), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     first = ds.first_match_rank.values
     for k in range(1, 5):
-        of_identity = np.array([(first[queries == who] <= k).mean() for who in range(10)])
-        drawn = (weights * of_identity[:, None]).sum(axis=0) / weights.sum(axis=0)
-        assert ds.cmc_by_identity[k - 1] == pytest.approx(of_identity.mean())
+        values = {who: (first[queries == who] <= k).mean() for who in range(10)}
+        assert ds.cmc_by_identity[k - 1] == pytest.approx(mean(values))
+        expected = naive_jackknife.limits(mean(values), [mean(values, who) for who in values], 10)
         found = ds.cmc_by_identity_low.values[k - 1], ds.cmc_by_identity_high.values[k - 1]
-        np.testing.assert_allclose(found, np.quantile(drawn, [0.025, 0.975]), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)

@@ -26,16 +26,12 @@ def uneven(kind: str = "distance") -> be.Scores:
 def test_the_threshold_is_the_best_of_the_training_part(kind, ties):
     scores = uneven(kind)
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
-    ds = be.cross_evaluate(
-        scores, splitter, task="open_set", threshold="open-set-score", ties=ties
-    )
+    ds = be.cross_evaluate(scores, splitter, task="open_set", threshold="open-set-score", ties=ties)
     for fold, (train, test) in enumerate(splitter.split(scores.probe_labels, scores.probe_labels)):
         best = be.open_set(scores[train], average="identity", ties=ties)
         threshold = float(best.best_open_set_score_threshold)
         assert ds.threshold.values[0, fold] == threshold
-        tested = be.open_set(
-            scores[test], thresholds=[threshold], average="identity", ties=ties
-        )
+        tested = be.open_set(scores[test], thresholds=[threshold], average="identity", ties=ties)
         for name in NAMES:
             assert ds[name].values[0, fold] == pytest.approx(float(tested[name][0]), abs=1e-12)
     summary = ds.open_set_score_summary

@@ -20,7 +20,10 @@ layout = "probe-against-gallery"
 text = "X"
 """
 
-SEARCHES = HEAD + '[open_set]\naverage = "identity"\n[closed_set]\naverage = "identity"\nunmated = "skip"\n'
+SEARCHES = (
+    HEAD
+    + '[open_set]\naverage = "identity"\n[closed_set]\naverage = "identity"\nunmated = "skip"\n'
+)
 REID = HEAD + '[reid]\nremoved = "none"\naverage = "identity"\n'
 
 
