@@ -22,7 +22,13 @@ text = "X"
 
 SEARCHES = (
     HEAD
-    + '[open_set]\naverage = "identity"\n[closed_set]\naverage = "identity"\nunmated = "skip"\n'
+    + """
+[open_set]
+average = "identity"
+[closed_set]
+average = "identity"
+unmated = "skip"
+"""
 )
 REID = HEAD + '[reid]\nremoved = "none"\naverage = "identity"\n'
 
