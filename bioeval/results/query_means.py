@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bioeval.base.scalars import MATCH_SUMS, Scalar
-from bioeval.results.dataset import rate
+from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS_BY_IDENTITY, Scalar
+from bioeval.results.by_identity import IdentityMeans
+from bioeval.results.dataset import Variables, rate
+from bioeval.tallies.identities import ProbeIdentities
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class QueryMean:
         out[self.query] = self.values
         return out
 
+    def by_identity(self, people: ProbeIdentities) -> float:
+        """Return the mean over the queries of each identity, then over the identities."""
+        return IdentityMeans(people, self.counted).mean(self.query, self.values)
+
 
 @dataclass(frozen=True)
 class MatchCurve:
@@ -72,6 +78,11 @@ class MatchCurve:
         kept = self.rank <= max_rank
         return np.cumsum(np.bincount(self.rank[kept] - 1, self.weight[kept], minlength=max_rank))
 
+    def by_identity(self, people: ProbeIdentities, max_rank: int) -> np.ndarray:
+        """Return the mean of each identity at each rank, and their mean."""
+        means = IdentityMeans(people, self.counted)
+        return means.up_to(self.query, self.rank - 1, self.weight, max_rank)
+
     def within(self, rank: int) -> QueryMean:
         """Return the weight, or decision, of each query at a given rank or better."""
         kept = self.rank <= rank
@@ -87,6 +98,18 @@ class QueryMeasures:
     cmc: MatchCurve
     means: dict[str, QueryMean]
     curves: dict[str, MatchCurve] = field(default_factory=dict)  # besides the CMC, by name
+
+    def by_identity(self, people: ProbeIdentities, max_rank: int) -> Variables:
+        """Return the means by identity that stand beside the CMC and the single means."""
+        variables: Variables = {
+            "cmc_by_identity": (("rank",), self.cmc.by_identity(people, max_rank))
+        }
+        for name, scalar in QUERY_MEANS_BY_IDENTITY.items():
+            if name in self.means:
+                variables[scalar.name] = (), np.float64(self.means[name].by_identity(people))
+        counted = next(iter(self.means.values())).counted  # the same queries for each mean
+        variables["identities"] = (), np.int64(IdentityMeans(people, counted).number)
+        return variables
 
     @property
     def counted(self) -> np.ndarray:

@@ -29,9 +29,12 @@ from bioeval.results.dataset import tree_of
 from bioeval.tallies.threshold_rules import Rule
 
 #: Rates that grow as the threshold accepts more, and those that fall.
-ACCEPTED_WITH_THRESHOLD = ("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled")
+ACCEPTED_WITH_THRESHOLD = (
+    *("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled"),
+    "dir_by_identity",
+)
 
-REJECTED_WITH_THRESHOLD = ("frr", "grr")
+REJECTED_WITH_THRESHOLD = ("frr", "grr", "grr_by_identity")
 
 #: Variables that :func:`bioeval.at` adds to those of a task.
 AT = {
@@ -49,7 +52,10 @@ _RULES = {
 _SHOWN = 3
 
 # Thresholds that are operating points.
-_POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
+_POINTS = (
+    *("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold"),
+    "best_open_set_score_threshold",
+)
 
 
 @dataclass(frozen=True)

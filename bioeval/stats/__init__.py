@@ -42,6 +42,7 @@ _FOR_STUDIES: NamesByModule = {
         "linear_forms",
         "ratio",
     ),
+    "bioeval.stats.by_identity": ("means_of_identities",),
     "bioeval.stats.effective_number": (
         "drawn_variance",
         "effective_trials",

@@ -19,6 +19,7 @@ from bioeval.stats.bootstrap import (
     ratio as ratio,
     subject_bootstrap as subject_bootstrap,
 )
+from bioeval.stats.by_identity import means_of_identities as means_of_identities
 from bioeval.stats.effective_number import (
     drawn_variance as drawn_variance,
     effective_trials as effective_trials,

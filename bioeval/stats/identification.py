@@ -24,7 +24,14 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.support import RuleOf
 from bioeval.stats.binomial import clopper_pearson, zero_error_bound
 from bioeval.stats.bootstrap import VALUES_AT_ONCE, SubjectMeans, linear_forms, ratio
+from bioeval.stats.by_identity import (
+    LeftOutIdentities,
+    ResampledIdentities,
+    left_out_curves,
+    resampled_curves,
+)
 from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
+from bioeval.stats.hits import Hits
 from bioeval.stats.limits import Limits, SimultaneousBand, with_enough
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.replicates import logit_limits
@@ -46,38 +53,6 @@ _HALF = 0.5
 
 # Halvings of the range in which an end of the interval of the EER is.
 _HALVINGS = 40
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Hits, or attempts, with their person, distance, rank and weight."""
-
-    person: np.ndarray
-    distance: np.ndarray
-    rank: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Hits:
-        """Concatenate hits."""
-        return cls(*map(np.concatenate, zip(*parts, strict=True)))
-
-    def by(self, index: np.ndarray) -> Hits:
-        """Return some hits, or all hits in another order."""
-        return Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
-
-    def along(self, place: np.ndarray) -> Placed:
-        """Return the hits with their places along a curve."""
-        return Placed.of(self.person, place, self.weight)
-
-    def up_to(self, rank: int) -> Hits:
-        """Return the hits at `rank` or better, by person and distance."""
-        hits = self.within(rank)
-        return hits.by(np.lexsort((hits.distance, hits.person)))
-
-    def within(self, rank: int) -> Hits:
-        """Return the hits at `rank` or better, in their order."""
-        return self.by(np.flatnonzero(self.rank <= rank))
 
 
 @dataclass(frozen=True)
@@ -259,6 +234,7 @@ class NewPeople:
     ):
         """Count the attempts without each person."""
         self.people, self.most = left_out.people, left_out.ranks
+        self._counts = tally, left_out, ties
         mated = np.flatnonzero(tally.mates > 0)
         probes, ranks, weights = tally.rank_weights(mated, ties)
         hits = left_out.person[probes], tally.mate[probes], ranks, weights
@@ -300,6 +276,53 @@ class NewPeople:
             options,
             of_logits=True,
         )
+
+    def _mates_by_identity(self) -> LeftOutIdentities:
+        """Return the genuine attempts by identity, overall and without each person."""
+        tally, left_out, ties = self._counts
+        made = self.genuine.made
+        share = np.where(made > 0, 1 / np.maximum(made, 1), 0.0)
+        hits = self.genuine.hits
+        own = hits.person, hits.distance, hits.rank, hits.weight * share[hits.person]
+        moved = _moved(tally, left_out, ties, share[left_out.person])
+        return LeftOutIdentities(
+            Hits(*own),
+            Hits.joined(own, *moved),
+            made > 0,
+            self.genuine.trials,
+            self.genuine.options.confidence,
+        )
+
+    def _searches_by_identity(self) -> LeftOutIdentities:
+        """Return the impostor attempts by identity, overall and without each person.
+
+        Nobody counts where an attempt has candidates of one person alone, without whom there is
+        no attempt.
+        """
+        person, nearest, first, second = self._searches
+        made = self.impostor.made
+        share = (1 / np.maximum(made, 1))[person]
+        one = np.ones(len(person))
+        own = person, first, one, share
+        losses = own, (nearest, first, one, share), (nearest, second, one, -share)
+        complete = not np.isnan(second).any()
+        return LeftOutIdentities(
+            Hits(*own),
+            Hits.joined(*losses),
+            (made > 0) & complete,
+            self.impostor.trials,
+            self.impostor.options.confidence,
+        )
+
+    def by_identity_at_ranks(self, count: int) -> Limits:
+        """Return the limits of CMS by identity at ranks 1 to `count`."""
+        return self._mates_by_identity().at_ranks(count, self.most)
+
+    def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
+        """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
+        genuine = self._mates_by_identity()
+        first = replace(genuine, hits=genuine.hits.within(1), losses=genuine.losses.within(1))
+        return left_out_curves(first, self._searches_by_identity(), grid)
 
     def rank_one_without_each(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the recognition rate and DIR at each FAR target without each person, at rank 1.
@@ -411,9 +434,15 @@ class NewPeople:
 
 
 def _moved(
-    tally: IdentificationTally, left_out: LeftOut, ties: str
+    tally: IdentificationTally,
+    left_out: LeftOut,
+    ties: str,
+    of_probe: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the hits lost without each subject, and, with negative weights, the hits gained."""
+    """Return the hits lost without each subject, and, with negative weights, the hits gained.
+
+    `of_probe` is the weight of an attempt of each probe, by default 1.
+    """
     probe, subject = left_out.probe, left_out.subject
     facts = (tally.closer, tally.tied, tally.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
@@ -422,6 +451,8 @@ def _moved(
     moved = []
     for sign, (closer, tied, before) in ((1.0, there), (-1.0, rest)):
         index, rank, weight = place_weights(closer, tied, before, tally.mates_tied[probe], ties)
+        if of_probe is not None:
+            weight = weight * of_probe[probe[index]]
         moved.append((subject[index], tally.mate[probe[index]], rank, sign * weight))
     return moved
 
@@ -520,15 +551,16 @@ def closed_set_intervals(
     remarks = []
     inside = {}
     options = _of_population(options, left_out)
+    by_person: NewPeople | _ProbeSubjects | None = None
     if left_out is not None:
-        people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
+        by_person = people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
         low, high = people.ranks(count)
         rank_one = low[0], high[0]
         if options.simultaneous:
             low, high, inside["cms"] = people.band_of_ranks(count, (low, high))
         remarks = _without_limits(left_out, count)
     elif options.by_subject:
-        probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
+        by_person = probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         hits = probing.genuine
         band = SimultaneousBand(attempts, options) if options.simultaneous else None
         means, along = probing.of_genuine, hits.along(hits.rank)
@@ -543,6 +575,10 @@ def closed_set_intervals(
         rank_one = low[0], high[0]
         remarks = [options.independence("probes")]
     limits = {"cms": (low, high), "recognition_rate": rank_one}
+    if "cms_by_identity" in dataset and by_person is not None:
+        low, high = by_person.by_identity_at_ranks(count)
+        limits["cms_by_identity"] = low, high
+        limits["recognition_rate_by_identity"] = low[0], high[0]
     return options.added_to(dataset, limits, CLOSED_SET, remarks, inside)
 
 
@@ -575,6 +611,8 @@ def open_set_intervals(
                 remarks.append(no_analytic_interval("dir", "far", "identification"))
         grid = to_internal(dataset["threshold"].values, kind)
         limits = by_person.curves(grid, ranks, inside)
+        if "open_set_score" in dataset:
+            limits |= by_person.by_identity(grid)
         if larger_is_closer(kind):
             inside = {name: there[::-1] for name, there in inside.items()}
             limits = {name: (low[::-1], high[::-1]) for name, (low, high) in limits.items()}
@@ -696,9 +734,22 @@ class _ProbeSubjects:
         ones = np.ones(len(impostor_rows))
         self.impostor = _sorted(person[impostor_rows], tally.other[impostor_rows], ones, ones)
         impostor_of = np.bincount(person[impostor_rows], minlength=n)
-        self.weights = options.weights(len(no_person), no_person)
+        self.weights, self.no_person = options.weights(len(no_person), no_person), no_person
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
+
+    def _by_identity(self, hits: Hits, attempts: np.ndarray) -> ResampledIdentities:
+        return ResampledIdentities.of(hits, attempts, self.weights, self.options, self.no_person)
+
+    def by_identity_at_ranks(self, count: int) -> Limits:
+        """Return the limits of CMS by identity at ranks 1 to `count`."""
+        return self._by_identity(self.genuine, self.of_genuine.attempts).at_ranks(count)
+
+    def by_identity(self, grid: np.ndarray) -> dict[str, Limits]:
+        """Return the limits of DIR and GRR by identity, and of the open-set score, at rank 1."""
+        genuine = self._by_identity(self.genuine.within(1), self.of_genuine.attempts)
+        impostor = self._by_identity(self.impostor, self.of_impostor.attempts)
+        return resampled_curves(genuine, impostor, grid)
 
     @stage("intervals of the curves")
     def curves(

@@ -49,6 +49,10 @@ _NAMES: NamesByModule = {
         "RankUnit",
         "check_max_rank",
     ),
+    "bioeval.tallies.identities": (
+        "ProbeIdentities",
+        "merged_identities",
+    ),
     "bioeval.tallies.judged": (
         "GroupTally",
         "Judged",
@@ -91,7 +95,7 @@ _NAMES: NamesByModule = {
         "SelectionCounts",
     ),
     "bioeval.tallies.symmetry": ("is_symmetric",),
-    "bioeval.tallies.threshold_rules": ("Rule",),
+    "bioeval.tallies.threshold_rules": ("ChosenThreshold", "Rule"),
     "bioeval.tallies.threshold_search": ("Attempts",),
     "bioeval.tallies.thresholds": (
         "check_thresholds",

@@ -36,6 +36,10 @@ from bioeval.tallies.identification_counter import (
     RankUnit as RankUnit,
     check_max_rank as check_max_rank,
 )
+from bioeval.tallies.identities import (
+    ProbeIdentities as ProbeIdentities,
+    merged_identities as merged_identities,
+)
 from bioeval.tallies.judged import (
     GroupTally as GroupTally,
     Judged as Judged,
@@ -72,7 +76,7 @@ from bioeval.tallies.selections import (
     SelectionCounts as SelectionCounts,
 )
 from bioeval.tallies.symmetry import is_symmetric as is_symmetric
-from bioeval.tallies.threshold_rules import Rule as Rule
+from bioeval.tallies.threshold_rules import ChosenThreshold as ChosenThreshold, Rule as Rule
 from bioeval.tallies.threshold_search import Attempts as Attempts
 from bioeval.tallies.thresholds import (
     check_thresholds as check_thresholds,

@@ -50,6 +50,7 @@ _POINTS = {
     "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
     "accuracy": "the largest accuracy",
     "fixed": "the threshold {:g}",
+    "open-set-score": "the largest open-set score",
     "none": "no threshold",
 }
 
@@ -59,7 +60,7 @@ class Rule:
     """A rule that chooses a threshold.
 
     The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
-    chosen. The values are the FAR or FRR
+    chosen; of folds of open set also ``"open-set-score"``. The values are the FAR or FRR
     target; prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 

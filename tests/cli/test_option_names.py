@@ -33,7 +33,8 @@ OF_THE_COMMAND = {
         *("assurance", "assure", "check", "folds", "margin", "names", "probes"),
         *("threshold_study", "workload", "zoo"),
     },
-    "run": {"fta", "fte", "gallery_quality"},  # failure rates, and a column of the metadata
+    # Failure rates, a column of the metadata, and average=, for --average is of embeddings.
+    "run": {"fta", "fte", "gallery_quality", "means"},
     "tally": {"fold", "share"},  # methods of a Tally
     "threshold": {"claim", "extrapolate"},  # other calls
     "tracking": {"targets"},

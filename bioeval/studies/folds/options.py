@@ -28,6 +28,9 @@ ThresholdTask = Literal["verification", "open_set"]
 FoldTask = Literal[ThresholdTask, "closed_set"]
 TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 
+#: The rule of the threshold with the largest open-set score.
+OPEN_SET_SCORE = "open-set-score"
+
 FoldInterval = Literal["nadeau-bengio", "quantile", Bootstrap]
 INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
@@ -96,6 +99,11 @@ class FoldOptions:
         require_choice("ties", self.ties, PlainTies)
         self.search()
         require_choice("interval", self.interval, INTERVALS)
+        if self.rule.name == OPEN_SET_SCORE and self.task != "open_set":
+            raise ProtocolError(
+                Argument("threshold", OPEN_SET_SCORE),
+                f" is of open-set identification; the task is {self.task_name}",
+            )
         if len(self.frr_targets) and self.task != "verification":
             raise ProtocolError(
                 Argument("frr_targets"), f" applies to verification only; the task is {self.task}"
@@ -200,6 +208,15 @@ def task_in_words(task: str, templates: str) -> str:
     if task == "verification":
         return f"verification, {templates}-template"
     return f"{task.replace('_', '-')} identification"
+
+
+def parse_rule(threshold: Any) -> Rule:
+    """Return the rule by which the thresholds of folds are chosen; None chooses none."""
+    if threshold is None:
+        return Rule("none")
+    if isinstance(threshold, str) and threshold.strip().lower() == OPEN_SET_SCORE:
+        return Rule(OPEN_SET_SCORE)
+    return Rule.parse(threshold)
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:

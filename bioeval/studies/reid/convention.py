@@ -52,7 +52,10 @@ class Convention(Reid):
     def result_options(self) -> dict[str, Any]:
         """Return the options of :func:`bioeval.studies.reid.results.reid_dataset`."""
         names = ("max_rank", "ties", "ap", "unmatched", "rank_k", "rank_k_over", "precision_over")
-        return {name: self[name] for name in names}
+        options = {name: self[name] for name in names}
+        if self.average == "identity":
+            options["average"] = self.average
+        return options
 
     @property
     def junk_in_words(self) -> str:
@@ -90,8 +93,11 @@ def convention_of(
     flags = {k: options.pop(k, None) for k in _FLAGS}
     changes = {k: _checked(k, v) for k, v in options.items() if v is not None}
     changes = {**_of_flags(base, changes, flags), **changes}
-    changed = tuple(k for k, v in changes.items() if v != getattr(base, k))
-    return replace(base, **changes, changed=base.changed + changed)
+    changed = []
+    for name, value in changes.items():
+        if value != getattr(base, name) and name != "average":  # which adds means, changes none
+            changed.append(name)
+    return replace(base, **changes, changed=(*base.changed, *changed))
 
 
 _FLAGS = ("single_gallery_shot", "separate_camera_set", "first_match_break")

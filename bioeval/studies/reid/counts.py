@@ -11,7 +11,7 @@ from bioeval import MergeError
 from bioeval.base import Argument
 from bioeval.scores import Provenance
 from bioeval.studies.reid.matches import MatchLists, concatenated
-from bioeval.tallies import require_alike
+from bioeval.tallies import ProbeIdentities, merged_identities, require_alike
 
 
 @dataclass
@@ -43,6 +43,7 @@ class ReidTally:
     retrieved: np.ndarray | None = None
     #: bool (m,): whether the query is junk or a distractor; without the array, none is.
     left_out: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    people: ProbeIdentities | None = None  # for means by identity, and labels of single queries
 
     def __post_init__(self) -> None:
         if not len(self.left_out):
@@ -69,6 +70,7 @@ class ReidTally:
             self,
             about=self.about.merge(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
+            people=merged_identities(self.people, other.people),
             **joined,
         )
 

@@ -42,6 +42,7 @@ from bioeval.studies.reid.shared_mates import MateLists, SharedMates
 from bioeval.tallies import (
     ConcatenatedRows,
     Extent,
+    ProbeIdentities,
     RowPass,
     check_max_rank,
     require_values,
@@ -385,8 +386,12 @@ class RetrievalPass(RowPass):
         sampling: str | int = "exact",
         seed: int = 0,
         thresholds: np.ndarray | None = None,
+        name_queries: bool = False,
     ):
-        """Prepare the lists; raise where the convention does not go with the scores."""
+        """Prepare the lists; raise where the convention does not go with the scores.
+
+        With `name_queries`, or for means by identity, the counts know the label of each query.
+        """
         self.thresholds = None
         if thresholds is not None:
             require_values(scores, "retrieval within a threshold")
@@ -394,6 +399,10 @@ class RetrievalPass(RowPass):
         self.scores, self.convention = scores, convention
         self.repeats, self.seed = 0 if sampling == "exact" else int(sampling), seed
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
+        #: The identities of the queries, where they are wanted.
+        self.people: ProbeIdentities | None = None
+        if convention.average == "identity" or (name_queries and scores._labelled):
+            self.people = ProbeIdentities.of(scores, self.lists.left_out)
         #: Of a part of a gallery: the matches at all sites, by rule of removal.
         self.shared: dict[str, SharedMates] = {}
         check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
@@ -464,6 +473,7 @@ class RetrievalPass(RowPass):
             cmc_matches=cmc_matches,
             thresholds=taus,
             retrieved=within,
+            people=self.people,
             **extra,
         )
 

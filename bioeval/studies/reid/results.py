@@ -22,7 +22,7 @@ from bioeval.base import (
     scalar_registry,
 )
 from bioeval.document import Message, MessageWarning, messages_of
-from bioeval.results import MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
+from bioeval.results import Average, MatchCurve, QueryMean, QueryMeasures, about_attrs, build, rate
 from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.matches import (
     TENTHS,
@@ -47,12 +47,16 @@ from bioeval.tallies import PlainTies, Ties, check_max_rank, check_thresholds, t
 
 _RETRIEVED_SETS = names_of(scalar_registry(), "precision", "recall", "f1", "micro_f1")
 
+#: Means by identity, which stand beside the means of all queries where they are wanted.
+BY_IDENTITY = ("cmc_by_identity", *(f"{name}_by_identity" for name in QUERY_MEANS))
+
 REID: dict[str, Name] = {
     "cmc": scalar_registry()["cmc"],
     "cmc_count": Name(
         "queries whose first counted match is at rank R or better, or expected number", "queries"
     ),
     **QUERY_MEANS,
+    **names_of(scalar_registry(), *BY_IDENTITY),
     **names_of(scalar_registry(), "precision_at_k", "recall_at_k", "interpolated_precision"),
     **_RETRIEVED_SETS,
     "queries": Name("queries that the means are over", "queries"),
@@ -60,6 +64,7 @@ REID: dict[str, Name] = {
         "queries that the CMC is over, where its list is not that of average precision", "queries"
     ),
     "subjects": Name("identities of all queries: independent trials", "subjects"),
+    "identities": Name("identities that the means by identity are over", "subjects"),
     "skipped": Name("queries without a match, left out of the means", "queries"),
     "unmatched": Name("queries that have no match left", "queries"),
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
@@ -67,13 +72,14 @@ REID: dict[str, Name] = {
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
     **{scalar.of_query[0]: scalar.each for scalar in QUERY_MEANS.values()},
+    "identity": Name("label of the query"),
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
 _RANKED = (
-    *("cmc", *QUERY_MEANS),
+    *("cmc", *QUERY_MEANS, *BY_IDENTITY),
     *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
 
@@ -92,10 +98,12 @@ class ReidOptions:
     rank_k: int | None = None
     rank_k_over: str = "positives"
     precision_over: str = "rank"
+    average: str = "attempt"
     per_query: bool = False
 
     def __post_init__(self) -> None:
         check_max_rank(self.max_rank)
+        require_choice("average", self.average, Average)
         require_choice("ties", self.ties, Ties)
         require_choice("ap", self.ap, ApForm)
         require_choice("unmatched", self.unmatched, get_args(Unmatched))
@@ -153,6 +161,11 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         variables["matches"] = ("probe",), tally.matches.counts
         variables["removed_entries"] = ("probe",), tally.removed_entries
         coordinates["probe"] = np.arange(total)
+        if tally.people is not None:
+            variables["identity"] = ("probe",), tally.people.labels
+    if options.average == "identity":
+        assert tally.people is not None
+        variables |= measures.by_identity(tally.people, options.max_rank)
     messages = list[Message]()
     if ties == "expected" and ambiguous:
         undefined = ["mAP", *(x.label for x in MATCH_SUMS.values() if not x.of_rank)]
@@ -173,6 +186,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "unmatched_queries": options.unmatched,
         "precision_over": options.precision_over,
     }
+    if options.average == "identity":
+        attrs["average"] = options.average
     if tally.shots_of:
         attrs["single_shots"] = tally.shots_of
     if options.rank_k is not None:

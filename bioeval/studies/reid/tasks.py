@@ -45,7 +45,7 @@ def plan(
         if tasks == {"reid"} and options.thresholds is not None:
             taus = options.thresholds
         taus = retrieval_thresholds(taus, "re-identification")
-        retrieval = RetrievalPass(scores, rules, thresholds=taus)
+        retrieval = RetrievalPass(scores, rules, thresholds=taus, name_queries=options.per_query)
         result_options = rules.result_options()
         if options.per_query:
             result_options["per_query"] = True

@@ -31,7 +31,13 @@ from bioeval.studies.sites.protocol_tally import Tally, with_notes
 from bioeval.studies.sites.row_digests import RowDigestCounter
 from bioeval.studies.sites.sharing import distinct_tallies
 from bioeval.studies.sites.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
-from bioeval.tallies import PointFinder, PointsWanted, VerificationCounter, is_symmetric
+from bioeval.tallies import (
+    PointFinder,
+    PointsWanted,
+    ProbeIdentities,
+    VerificationCounter,
+    is_symmetric,
+)
 
 
 @leaves_out_attacks
@@ -185,6 +191,8 @@ def tally(
             made.about = of_whole_gallery(made.about, mates)
         if made.form == "verification":
             made.people = None  # of pairs; merged, it would not say who is in both
+        elif isinstance(getattr(made, "people", None), ProbeIdentities):
+            made.people = identities_of_site(made.people, secret)
     with_notes(parts, counted.repeated())
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 
@@ -216,6 +224,13 @@ def about_of_site(about: Provenance, key: DigestKey, site: str) -> Provenance:
         enrolled_subjects=frozenset(map(digests.__getitem__, about.enrolled_subjects)),
         sites=(site,),
     )
+
+
+def identities_of_site(people: ProbeIdentities, key: DigestKey) -> ProbeIdentities:
+    """Return the identities of probes as digests, which are those of the subjects."""
+    labels, of_probe = np.unique(people.labels, return_inverse=True)
+    digests = key.digests("label", map(repr, labels.tolist()))
+    return ProbeIdentities(digests[of_probe.reshape(-1)], people.nobody)
 
 
 @leaves_out_attacks
