@@ -677,7 +677,7 @@ CMC_BY_IDENTITY = Scalar(
 #: Means over the queries of each identity first, then over the identities; by the name of the mean.
 QUERY_MEANS_BY_IDENTITY = {
     mean.name: Scalar(
-        f"{mean.long_name}, first over those of each identity, then over the identities",
+        f"mean over the identities of the mean over the queries of each: {mean.long_name}",
         mean.units,
         name=f"{mean.name}_by_identity",
         label=f"{mean.label} by identity",
