@@ -196,9 +196,9 @@ def compare(
         Over ``measure`` (EER, FRR at each FAR target, FAR at each FRR target, AUC, the recognition
         rate, DIR at each FAR target at rank 1; as far as the scores support them; with a protocol
         mAP, mINP, MRR, R-precision, MAP@R, NDCG, CMC(1) and CMC(5), and the mAP of cut lists):
-        ``value_a value_b difference`` (a - b) ``difference_low difference_high p_value p_adjusted``
-        (Holm's), and ``better``: 1 where a is better, -1 where b is, 0 where there is no
-        significant difference.
+        ``value_a value_b difference`` (a - b) ``difference_low difference_high p_value
+        p_adjusted`` (Holm's), and ``better``: 1 where a is better, -1 where b is, 0 where there is
+        no significant difference.
         ``p_value``, limits and ``better`` agree, or ``undecided`` says why not (else empty).
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
         ``discordant_subjects``: subjects that the systems decide differently, each system at its
