@@ -155,9 +155,9 @@ def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
-    if (runner := runner_of(scores)) is not None:
-        return runner.evaluate(scores, protocol, options)
     card = resolve_card(scores, protocol)
+    if (runner := runner_of(scores)) is not None:
+        return runner.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:

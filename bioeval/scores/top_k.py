@@ -439,11 +439,11 @@ class TopKScores(Scores):
     def _refuse(self) -> NoReturn:
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K "
-            f"list has the {self.depth} nearest alone. For CMC and mean average precision up "
-            "to this length give ",
+            f"list has the {self.depth} nearest alone. Evaluate top-K lists by ",
             Argument("protocol", "top-k"),
-            ", or a card such as cityflow, for bounds one of open-set identification or GOM; all "
-            "else needs a matrix",
+            ", or a card such as cityflow, for CMC and mean average precision up to this length, "
+            "by a card of GOM or of open-set identification alone for bounds; all else needs a "
+            "matrix",
         )
 
     @property
