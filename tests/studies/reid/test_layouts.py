@@ -1,8 +1,8 @@
 """Which layouts of scores a card takes is one rule, for every function and command.
 
-A card takes its own layout; one of re-identification or GOM alone takes any matrix, in which a query
-that is itself in the gallery is not compared with itself. Top-K lists answer conventions, GOM, and
-open-set identification alone.
+A card takes its own layout; one of re-identification or GOM alone takes any matrix, in which a
+query that is itself in the gallery is not compared with itself. Top-K lists answer conventions,
+GOM, and open-set identification alone.
 """
 
 from __future__ import annotations
