@@ -2,12 +2,17 @@
 
     scripts/large_data [--size 12000] [--limit "256 MiB"] [--only hdf5]
     scripts/large_data --embeddings 10000x128 50000x128 [--sorted 10000]
+    scripts/large_data --tables 1000000x128
 
 Each container is evaluated by a process of its own, after a small matrix has compiled what is
 compiled; peak memory is the largest resident size beyond that, from /proc (Linux). The ratio is the
 time of a sweep that reads and counts, to that of the slower of reading alone and counting alone.
 Embeddings are evaluated beside their product alone, and beside the matrix and scikit-learn's
 `roc_curve`, for so many templates as are named.
+
+Tables have embeddings in a column of fixed-size lists of float32, and are compared with the same
+embeddings in a `.npy` file with its labels in CSV: the time of all processors and the peak memory,
+of reading and of closed-set identification of 100 of the templates among all.
 """
 
 from __future__ import annotations
@@ -214,6 +219,68 @@ def print_embeddings(sizes: list[str], most_sorted: int) -> None:
         )
 
 
+FORMS = ("npy", "parquet", "arrow")
+
+
+def write_vectors(folder: Path, n: int, dim: int) -> None:
+    """Write the same embeddings with their labels in each of the forms."""
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    x = np.random.default_rng(0).normal(size=(n, dim)).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    labels = labels_of(n)
+    np.savetxt(folder / "x.labels.csv", labels, fmt="%d", header="label", comments="")
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(x.reshape(-1)), dim)
+    table = pa.table({"label": pa.array(labels), "embedding": vectors})
+    parquet.write_table(table, folder / "x.parquet")
+    feather.write_feather(table, str(folder / "x.arrow"), compression="uncompressed")
+
+
+def from_file(form: str, folder: Path, size: int, searches: str) -> dict[str, float]:
+    """Read embeddings, search some of them, and return the times and the peaks of memory."""
+    with tempfile.TemporaryDirectory() as small:
+        write_vectors(Path(small), 600, 16)
+        be.closed_set(be.load(Path(small) / f"x.{form}", metric="cosine").select(probes=range(10)))
+    gc.collect()
+    result = {}
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before, began = status("VmRSS"), time.process_time()
+    scores = be.load(folder / f"x.{form}", metric="cosine")
+    assert scores.shape == (size, size)
+    result["read"] = time.process_time() - began
+    result["peak_of_reading"] = status("VmHWM") - before
+    be.closed_set(scores.select(probes=range(int(searches))))
+    result["all"] = time.process_time() - began
+    result["peak"] = status("VmHWM") - before
+    return result
+
+
+def print_tables(size: str, searches: int = 100) -> None:
+    """Print times and peaks of each form, those of `.npy` as 1."""
+    n, dim = map(int, size.split("x"))
+    held = 4 * n * dim
+    print(f"{n:,} x {dim} float32, {held / 2**20:,.0f} MiB; {searches} searches, {ROUNDS} rounds\n")
+    print("| form | reading, time | reading, peak | reading and searching, time | peak |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        write_vectors(Path(folder), n, dim)
+        rounds: list[dict[str, dict[str, float]]] = []
+        for _ in range(ROUNDS):
+            made = {x: in_a_process("from_file", x, folder, n, searches) for x in FORMS}
+            rounds.append(made)
+    for form in FORMS:
+        cells = []
+        for name in ("read", "peak_of_reading", "all", "peak"):
+            ratios = [x[form][name] / x["npy"][name] for x in rounds]
+            text = f"{statistics.median(ratios):.2g}"
+            if name.startswith("peak"):
+                size_of = statistics.median(x[form][name] for x in rounds) / held
+                text += f" ({size_of:.2g} of the embeddings)"
+            cells.append(text)
+        print(f"| {form} | {' | '.join(cells)} |", flush=True)
+
+
 def in_a_process(*arguments: Any) -> dict[str, float]:
     """Run one measurement in a process of its own."""
     done = subprocess.run(
@@ -229,7 +296,8 @@ def main() -> None:
     """Print the tables."""
     if sys.argv[1:2] == ["--one"]:
         what, kind, folder, size, *rest = sys.argv[2:]
-        call = {"peak": peak, "ratio": ratio, "embedded": embedded}[what]
+        calls = {"peak": peak, "ratio": ratio, "embedded": embedded, "from_file": from_file}
+        call: Any = calls[what]
         print(json.dumps(call(kind, Path(folder), int(size), *rest)))
         return
     parser = argparse.ArgumentParser(description=__doc__)
@@ -239,7 +307,11 @@ def main() -> None:
     parser.add_argument("--task", default="evaluate")
     parser.add_argument("--embeddings", nargs="+", metavar="TEMPLATESxNUMBERS")
     parser.add_argument("--sorted", type=int, default=10_000)
+    parser.add_argument("--tables", metavar="TEMPLATESxNUMBERS")
     options = parser.parse_args()
+    if options.tables:
+        print_tables(options.tables)
+        return
     if options.embeddings:
         print_embeddings(options.embeddings, options.sorted)
         return

@@ -10,6 +10,8 @@ Each of these is a dictionary, and may be missing:
     Variables of a call that depend on the order of templates.
 ``UNTIED``, ``TURNED``
     The same calls where equal scores have no order of their own, and for distances.
+``UNDER_CARD``
+    Public calls of scores and a card, by name.
 ``PLOTS``
     The result of the system of a number, by plot.
 ``VARIABLES``

@@ -100,7 +100,7 @@ def number_in(text: str) -> float:
 
 def as_float64(name: Part, values: Any) -> np.ndarray:
     """Return numbers as float64, or raise :class:`DataError` where one is not exact there."""
-    array = np.asarray(values)
+    array = require_array(name, values)
     with np.errstate(over="ignore"):
         doubles = array.astype(np.float64)
     # A list of integers and floats is rounded already where it becomes an array.

@@ -272,7 +272,17 @@ _LISTS = (
         "of the same label; if the gallery was searched with its own templates, they "
         "are to be left out",
         "A query that finds itself counts as a match and makes all rates optimistic.",
-        "State by `leave_out_query` whether the entries are the queries themselves.",
+        "State by {arg.leave_out_query} whether the entries are the queries themselves.",
+        example={"lists": 198, "queries": 200},
+    ),
+    MessageType(
+        "lists-begin-at-zero",
+        "{lists:count} of {queries:count lists} begin with an entry of the label of their query at "
+        "a distance of about 0; if the gallery was searched with some of its own templates, they "
+        "are to be left out",
+        "A query that finds itself counts as a match and makes all rates optimistic.",
+        "Give the entry that each query is as {arg.query_positions}, or state by "
+        "{arg.leave_out_query} that none is the query itself.",
         example={"lists": 198, "queries": 200},
     ),
     MessageType(

@@ -164,11 +164,11 @@ def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Return the results of one system, by the part of the library that its scores or card need."""
+    card = resolve_card(scores, protocol)
     if (runner := runner_of(scores)) is not None:
         if options.accept != "at":
             scores._require_matrix()
-        return runner.evaluate(scores, protocol, options)
-    card = resolve_card(scores, protocol)
+        return runner.evaluate(scores, card, options)
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(galleries, card, options)
     if card.has_folds:

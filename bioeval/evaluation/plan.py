@@ -18,7 +18,7 @@ from bioeval.base.registry import scalar_registry
 from bioeval.base.studies import offered
 from bioeval.evaluation.acceptance import Accept, stricter
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner
+from bioeval.evaluation.task_plan import StudyPlan, TaskPlan, TaskPlanner, runner_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.pairs import with_exclusions, with_pairs
@@ -426,15 +426,22 @@ class Plan:
 
 
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
-    """Return the card of a protocol, or raise if its layout is not that of the scores."""
+    """Return the card of a protocol, or raise if it does not take scores of this layout.
+
+    This is the only place that decides which layouts a card takes: for every function and every
+    command. A layout that a study evaluates, such as top-K lists, is decided by the study.
+    """
     require_scores(scores)
-    scores._require_matrix()
     card = for_layout(scores.layout, protocol)
-    if card.layout != scores.layout:
+    if (runner := runner_of(scores)) is not None:
+        runner.require_card(scores, card)
+        return card
+    scores._require_matrix()
+    if scores.layout not in card.layouts:
         usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
         raise ProtocolError(
-            f"protocol {card.name} is for the layout {card.layout}, but these scores are "
-            f"{scores.layout}; use {usual.name}, or a card of this layout"
+            f"protocol {card.name} is for the layout {' or '.join(card.layouts)}, but these scores "
+            f"are {scores.layout}; use {usual.name}, or a card of this layout"
         )
     return card
 

@@ -22,7 +22,7 @@ from bioeval.tallies.thresholds import require_values
 def runner_of(scores: Any) -> Any:
     """Return the module of a study that evaluates scores of their layout; None of matrix and pairs.
 
-    It has the functions `evaluate` and `open_set`.
+    It has the functions `require_card`, which refuses cards, `evaluate` and `open_set`.
     """
     if isinstance(scores, Scores) and scores.layout not in LAYOUTS:
         return offered("runners", scores.layout)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_array, require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name, subject
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
@@ -204,7 +204,7 @@ def parse_claims(
             probes, subjects = np.arange(m), claims
     else:
         probes, subjects = np.arange(m), claims
-    probes = np.asarray(probes)
+    probes = require_array("claims", probes)
     if probes.ndim != 1 or probes.dtype.kind not in "iu":
         raise DataError(
             "claims: the probe indices are not whole numbers; expected one claimed subject for "

@@ -22,7 +22,7 @@ from bioeval.protocol.fields import (
     fields_of,
     write_toml,
 )
-from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Verification
+from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Retrieval, Verification
 
 SCHEMA_VERSION = 1
 
@@ -570,6 +570,19 @@ class Protocol:
     def section(self, name: str) -> Any:
         """Return a section, with its defaults where the card has none."""
         return getattr(self, name) or SECTIONS[name]()
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """The layouts of scores that the card takes.
+
+        Re-identification and GOM alone take any matrix: a query is compared with the gallery
+        entries that are left for it, and never with itself. The attempts of all other tasks are
+        those of the card's own layout.
+        """
+        if not all(isinstance(task, Retrieval) for task in self.tasks.values()):
+            return (self.layout,)
+        sections = self.sections.values()
+        return tuple(x for x in SEARCHABLE if all(x in section.layouts for section in sections))
 
     @property
     def has_folds(self) -> bool:

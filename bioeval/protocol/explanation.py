@@ -39,8 +39,9 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
 
     source = protocol.source
     year = f" ({source.year})" if source.year is not None else ""
+    layouts = [layout, *(x for x in protocol.layouts if x != layout)]
     head = [
-        *wrap(f"{layout}: {LAYOUTS[layout]}", "Layout"),
+        *wrap("; or ".join(f"{x}: {LAYOUTS[x]}" for x in layouts), "Layout"),
         *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
     ]
     if protocol.exclude:

@@ -48,8 +48,8 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     ):
         raise ProtocolError(
             Argument("pairs", rule),
-            f" compares each pair of one set of templates once; these scores are {scores.layout}, "
-            f"{scores.shape[0]} x {scores.shape[1]}",
+            " compares each pair of one set of templates once; these scores are "
+            f"{scores._layout_in_words}, {scores.shape[0]} x {scores.shape[1]}",
         )
     if not scores._labelled:
         raise ProtocolError(

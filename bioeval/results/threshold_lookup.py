@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import as_float64
+from bioeval.base.arguments import as_float64, require_array
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -160,10 +160,7 @@ def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
 def check_places(threshold: Any) -> np.ndarray:
     """Return thresholds as float64, a scalar or one-dimensional, or raise :class:`DataError`."""
     name = Argument("threshold")
-    try:
-        array = np.asarray(threshold)
-    except (ValueError, TypeError) as error:
-        raise DataError(name, f" is not a number: {error}") from None
+    array = require_array(name, threshold)
     if array.dtype.kind not in "iuf" or array.ndim > 1 or not array.size:
         raise DataError(
             name,

@@ -686,10 +686,11 @@ def own_metric(metric: Metric, metric_name: str | None = None) -> str:
 def _plain(values: np.ndarray, metric: str, input_name: Part, dtype: np.dtype) -> np.ndarray:
     """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
-    wide = np.float64 if dtype == np.float64 or not small else np.float32
+    made_unit = metric in ("cosine", "bhattacharyya")  # in float64, by blocks: see _units
+    wide = np.float32 if small and (made_unit or dtype != np.float64) else np.float64
     plain: np.ndarray = np.ascontiguousarray(values, dtype=wide)
     with np.errstate(over="ignore"):  # other metrics have distances as long as the embeddings
-        if metric in ("cosine", "bhattacharyya"):
+        if made_unit:
             checked = plain
         else:
             checked = plain.astype(dtype, copy=False)

@@ -28,6 +28,10 @@ from bioeval.scores.matrix import Scores
 # own vectors: all but equal vectors and what an approximate index misses. Few are so by chance.
 _NEARLY_ALL, _FEW = 0.9, 10
 
+# A distance that is smaller than this part of the usual last one of a list is a rounded 0: searches
+# in float32 compute it as a difference of squares.
+_NEAR_ZERO = 1e-4
+
 
 class TopKScores(Scores):
     """For each query the indices of its K nearest gallery entries, nearest first.
@@ -277,18 +281,22 @@ class TopKScores(Scores):
             if by_place and not begins_gallery:
                 raise DataError(
                     Argument("leave_out_query"),
-                    f" is True, but the labels of the {q:,} queries are not those of the first "
+                    f" is stated, but the labels of the {q:,} queries are not those of the first "
                     "gallery entries, and the two sides have no column of template names in "
-                    "common; expected query i to be entry i, such a column, or ",
+                    "common; expected query i to be entry i, such a column, or the entry that "
+                    "each query is, as ",
                     Argument("query_positions"),
                 )
             entry = np.arange(q)
             first = int((self.indices[:, 0] == entry).sum())
             if not by_place:
-                alike = begins_gallery and q >= _FEW and first >= _NEARLY_ALL * q
+                code = "lists-begin-with-query"
+                if not begins_gallery or first < _NEARLY_ALL * q:
+                    code, first = "lists-begin-at-zero", self._begin_at_zero()
                 mates = np.bincount(self._codes.gallery, minlength=len(self._codes.values)) - 1
+                alike = q >= _FEW and first >= _NEARLY_ALL * q
                 if alike and mates[self._codes.probe].any():
-                    self._set(_remarks=(Message("lists-begin-with-query", lists=first, queries=q),))
+                    self._set(_remarks=(Message(code, lists=first, queries=q),))
                     doubt = (
                         f"{first:,} of {q:,} lists may begin with their own query; state by "
                         "leave_out_query whether they do"
@@ -311,6 +319,16 @@ class TopKScores(Scores):
             code = "own-queries-left-out"
             by = f"the column {column!r}" if column else "their places"
             self._set(_remarks=(Message(code, queries=int(known.sum()), by=by),))
+
+    def _begin_at_zero(self) -> int:
+        """Return how many lists begin at a distance of about 0, with an entry of their label."""
+        if self.distances is None or larger_is_closer(self.kind):
+            return 0
+        values, last = self._listed_distances("")
+        usual = np.median(last[np.isfinite(last)]) if np.isfinite(last).any() else 0.0
+        same = self._codes.gallery[self.indices[:, 0]] == self._codes.probe
+        near = np.abs(values[:, 0]) <= _NEAR_ZERO * usual
+        return int((near & same & (self.indices[:, 0] >= 0)).sum())
 
     @property
     def _entry_of_query(self) -> np.ndarray:
@@ -337,7 +355,9 @@ class TopKScores(Scores):
             raise DataError(
                 f"{self.kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
-                f"first (or these are of kind={other!r})"
+                "first (or these are of ",
+                Argument("kind", other),
+                ")",
             )
         return values
 
@@ -439,11 +459,11 @@ class TopKScores(Scores):
     def _refuse(self) -> NoReturn:
         raise ProtocolError(
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K "
-            f"list has the {self.depth} nearest alone. For CMC and mean average precision up "
-            "to this length give ",
+            f"list has the {self.depth} nearest alone. Evaluate top-K lists by ",
             Argument("protocol", "top-k"),
-            ", or a card such as cityflow, for bounds one of open-set identification or GOM; all "
-            "else needs a matrix",
+            ", or a card such as cityflow, for CMC and mean average precision up to this length, "
+            "by a card of GOM or of open-set identification alone for bounds; all else needs a "
+            "matrix",
         )
 
     @property

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import as_float64, number_in
+from bioeval.base.arguments import as_float64, number_in, require_array
 from bioeval.base.errors import (
     DataError,
     Part,
@@ -182,7 +182,7 @@ def _parts(text: str) -> tuple[str, str, str]:
 def _is_real(value: Any) -> bool:
     """Say whether a value is a real number, such as an array without dimensions."""
     if getattr(value, "ndim", None) == 0:
-        return np.asarray(value).dtype.kind in "iuf"
+        return require_array("threshold", value).dtype.kind in "iuf"
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

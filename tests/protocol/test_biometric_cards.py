@@ -100,7 +100,7 @@ def test_rules_that_do_not_go_with_the_rest(tmp_path):
     rectangle = be.Scores(np.eye(4), [1, 1, 2, 2], [1, 1, 2, 2])
     with pytest.raises(ProtocolError, match="these scores are probe-against-gallery, 4 x 4"):
         with_pairs(rectangle, "unordered")
-    with pytest.raises(ProtocolError, match="all-against-all, 2 x 4"):
+    with pytest.raises(ProtocolError, match="probes from the gallery, 2 x 4"):
         with_pairs(square.select(probes=[0, 3]), "unordered")
     with pytest.raises(ProtocolError, match="needs labels"):
         with_pairs(be.Scores(np.eye(2), mask=[[0, 2], [2, 0]]), "unordered")

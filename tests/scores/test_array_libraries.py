@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 import bioeval as be
 from bioeval import DataError
 from bioeval.base.array_libraries import as_numpy
+from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import check_thresholds
 
 X = np.array([[0.0, 1.0], [0.5, 1.0], [1.0, 0.25], [1.0, 0.0]], dtype=np.float32)
@@ -25,7 +26,7 @@ class Tensor:
         self.values = np.asarray(values)
         self.dtype = dtype or f"torch.{self.values.dtype}"
         self.device = SimpleNamespace(type=device)
-        self.shape = self.values.shape
+        self.shape, self.ndim = self.values.shape, self.values.ndim
         self.gradient, self.log = gradient, log if log is not None else []
         for name, value in more.items():
             setattr(self, name, value)
@@ -48,6 +49,9 @@ class Tensor:
         assert self.dtype == "torch.bfloat16"
         wide = (self.values.astype(np.uint32) << 16).view(np.float32)
         return self._like(wide, "torch.float32", gradient=self.gradient)
+
+    def __float__(self):
+        return float(self.float().values if self.dtype == "torch.bfloat16" else self.values)
 
     def __array__(self, dtype=None, copy=None):
         if self.gradient or self.device.type != "cpu":
@@ -138,6 +142,29 @@ def test_thresholds_and_pairs_of_any_library(held):
     assert pairs.values.tolist() == [0.1, 0.8, 0.4, 0.5]
     if held is not in_batches:
         assert check_thresholds(held([0.2, 0.5])).tolist() == [0.2, 0.5]
+
+
+def in_bfloat16(values):
+    return Tensor((np.float32(values).view(np.uint32) >> 16).astype(np.uint16), "torch.bfloat16")
+
+
+@pytest.mark.parametrize("held", [with_gradient, on_device, in_bfloat16])
+def test_a_threshold_is_a_tensor_of_any_kind(held):
+    scores = be.simulate(12, 3, random_state=0)
+    for threshold in (2.0, [1.5, 2.5]):
+        expected = be.at(scores, threshold)
+        assert be.at(scores, held(np.asarray(threshold))).identical(expected)
+    assert Rule.parse(held(np.asarray(2.0))) == Rule.parse(2.0)
+
+
+def test_probes_of_claims_are_an_array_in_one_piece():
+    scores = be.simulate(12, 3, random_state=0)
+    probes, subjects = np.arange(6), scores.probe_labels[:6]
+    expected = be.verification(scores, claims=(probes, subjects))
+    found = be.verification(scores, claims=(with_gradient(probes), subjects))
+    assert found.genuine_attempts == expected.genuine_attempts
+    with pytest.raises(DataError, match="claims is .*expected an array"):
+        be.verification(scores, claims=([probes[:2], probes[2:]], subjects))
 
 
 def test_labels_of_a_library_are_copies():

@@ -56,6 +56,9 @@ FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "a JPEG image"),
 )
 
+#: What `content` calls a tar archive.
+TAR = "a tar archive"
+
 #: Compressed texts: what `content` calls the file, and the module of its decompressor.
 COMPRESSED = {
     "a gzip file": "gzip",
@@ -166,6 +169,8 @@ def content(path: Path) -> str:
     for magic, name in FOREIGN_MAGIC:
         if head.startswith(magic):
             return name
+    if head[257:262] == b"ustar":
+        return TAR
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return "a Python pickle (never unpickled)"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -78,6 +78,7 @@ RESERVED = {
     "schema",
     "indices",
     "distances",
+    "similarities",
 }
 
 
@@ -472,7 +473,10 @@ def no_arrays_message(file: Arrays) -> Part:
         if len(header.shape) == 2 and header.dtype.kind in "iuf" and key not in ("pairs", "mask"):
             wide.append(key)
     wide.sort(key=lambda key: "/" in key)  # the others in folders last
-    if wide:
+    if lists := _as_search_result({key: shapes[key] for key in wide}):
+        values, entries = lists
+        hint = Words("say ", say("indices_key", entries), " with ", say("scores_key", values))
+    elif wide:
         key = wide[0]
         m, n = shapes[key].shape
         near = [k for k in shapes if "/" not in k or "/" in key]
@@ -496,6 +500,17 @@ def no_arrays_message(file: Arrays) -> Part:
     return Words(
         f"{file.path}: no array 'scores' or 'embeddings'; ", hint, f". It holds: {file.listing()}"
     )
+
+
+def _as_search_result(wide: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the names of scores and of entries, where two matrices look like top-K lists."""
+    if len(wide) != 2:
+        return None
+    (one, first), (other, second) = wide.items()
+    kinds = first.dtype.kind, second.dtype.kind
+    if first.shape != second.shape or len({kind == "f" for kind in kinds}) == 1:
+        return None
+    return (one, other) if kinds[0] == "f" else (other, one)
 
 
 def _of_both_sides(file: Arrays, key: str) -> Part:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import KINDS, METRICS, VALUED
+from bioeval.base.kinds import KINDS, METRICS, VALUED, Kind
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays, holds_pickle
@@ -61,7 +61,9 @@ def _read_named(named: NamedArrays) -> Scores:
     """Read the scores in named arrays: lists, embeddings, pairs or a matrix."""
     file, options = named.file, named.options
     keyed = options.scores_key or options.embeddings_key
-    lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
+    lists = "indices" in file and not (keyed or "embeddings" in file)
+    if lists and "scores" in file:  # of the entries of lists, or a matrix
+        lists = file.headers["scores"].shape == file.headers["indices"].shape
     if options.indices_key is not None or lists:
         return _read_lists(named)
     named.refuse("anything but a top-K list", ["first_index", "leave_out_query"])
@@ -152,6 +154,10 @@ _NOT_OF_LISTS = (
 )
 
 
+#: Names of the scores of the entries of lists, the first that is there is meant.
+_VALUES_OF_LISTS = ("distances", "similarities", "scores")
+
+
 def _read_lists(named: NamedArrays) -> TopKScores:
     """Read lists of the nearest gallery entries of each query."""
     file, options = named.file, named.options
@@ -163,7 +169,12 @@ def _read_lists(named: NamedArrays) -> TopKScores:
             f"{file.path}: {key!r} is {lists.shape} {lists.dtype}; expected integers (queries, K), "
             "the nearest gallery entries of each query"
         )
-    distances = named.key("scores_key", "distances")
+    values = [x for x in _VALUES_OF_LISTS if x in file and file.headers[x].shape == lists.shape]
+    distances = named.key("scores_key", *values)
+    if distances == "similarities" and options.kind is None and "kind" not in file:
+        kind: Kind = "similarity"
+    else:
+        kind = named.kind(distances or "distances", VALUED)
     n = _gallery_size(file, options)
     probe = named.labels("probe_labels", len(lists), "queries", "probe_labels", "labels")
     gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels", "labels")
@@ -182,7 +193,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         probe.label,
         gallery.label,
         distances=file.read_if_there(distances),
-        kind=named.kind(distances or "distances", VALUED),
+        kind=kind,
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
@@ -214,9 +225,7 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
             file.require("gallery_labels_key", side)
         raise DataError(
             f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
-            "entry, listed or not, as ",
-            say("gallery_labels_key"),
-            " or a CSV file by ",
+            "entry, listed or not: an array gallery_labels, or a CSV file by ",
             say("gallery_labels"),
             f". It holds: {file.listing()}",
         )

@@ -1,7 +1,8 @@
-"""Vectors in flat indexes of FAISS, and what to do with tensors that torch has saved.
+"""Vectors in flat indexes of FAISS, and what to do with saved tensors and shards.
 
 A flat index has its vectors as they were added; others change or reorder them, and only FAISS gives
-them back. Files of ``torch.save`` are pickles, and nothing is ever unpickled.
+them back. Files of ``torch.save`` are pickles, and nothing is ever unpickled. A shard of WebDataset
+is a tar archive with files of each sample, which WebDataset reads.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import MetricName
 from bioeval.scores.formats.archive import holds_pickle
+from bioeval.scores.formats.files import TAR
 from bioeval.scores.formats.format import FileFacts, Format, ReadOptions, say
 from bioeval.scores.formats.npy import read_bare
 from bioeval.scores.matrix import Scores
@@ -112,6 +114,21 @@ def _refuse_torch(path: Path, options: ReadOptions) -> NoReturn:
     )
 
 
+def _is_tar(file: FileFacts) -> bool:
+    return file.content == TAR or file.suffix == ".tar" and file.content == "an unknown binary file"
+
+
+def _refuse_tar(path: Path, options: ReadOptions) -> NoReturn:
+    target = str(path.with_suffix(".npz"))
+    raise DataError(
+        f"{path}: is a tar archive, such as a shard of WebDataset, and bioeval reads none. To "
+        "convert one with vectors (.npy) and subjects (.cls): "
+        f'python -c "import webdataset, numpy as np; x, who = zip(*webdataset.WebDataset('
+        f"{str(path)!r}, shardshuffle=False).decode().to_tuple('npy', 'cls')); "
+        f'np.savez({target!r}, embeddings=np.stack(x), labels=who)"'
+    )
+
+
 FORMATS = (
     Format(
         name="faiss",
@@ -131,5 +148,14 @@ FORMATS = (
         recognised_by="a zip file with `data.pkl`, or a pickle named `.pt` or `.pth`",
         recognise=_is_torch,
         read=_refuse_torch,
+    ),
+    Format(
+        name="tar",
+        holds="shards of WebDataset, which are refused with the line that converts them",
+        looks="a tar archive",
+        expected="a file that is no archive",
+        recognised_by="its first header",
+        recognise=_is_tar,
+        read=_refuse_tar,
     ),
 )

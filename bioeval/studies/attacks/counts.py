@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bioeval import DataError, Scores
-from bioeval.base import Argument, counted, received, require_numbers
+from bioeval.base import Argument, counted, received, require_array, require_numbers
 from bioeval.scores import Block, BlockReader, Mask, are_pairs, missing_values
 from bioeval.studies.attacks.scores import BONA_FIDE, AttackedScores, coded_species
 from bioeval.tallies import EqualError, ErrorCurve, Rule, linear_grid, to_user
@@ -135,7 +135,7 @@ class DetectionRule:
                     name, value = "fixed", float(threshold)
         elif isinstance(threshold, (tuple, list)) and len(threshold) == 2:
             name, value = threshold
-        elif np.ndim(threshold) == 0 and np.asarray(threshold).dtype.kind in "iuf":
+        elif np.ndim(threshold) == 0 and require_array("threshold", threshold).dtype.kind in "iuf":
             name, value = "fixed", float(threshold)
         if isinstance(name, str) and name.replace("-", "_") == "d_eer" and value is None:
             return cls("d_eer")

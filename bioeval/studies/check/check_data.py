@@ -22,7 +22,6 @@ from bioeval.document import (
     say,
 )
 from bioeval.evaluation import compared, resolve_card
-from bioeval.protocol import for_layout
 from bioeval.results import KindVerdict
 from bioeval.scores import (
     BlockReader,
@@ -115,10 +114,10 @@ def check_data(
     'error'
     """
     read_scores = require_flag("read_scores", read_scores)
+    card = resolve_card(scores, protocol)
     if scores.layout == "top-k":
-        card, read_scores = for_layout(scores.layout, protocol), False
+        read_scores = False
     else:
-        card = resolve_card(scores, protocol)
         scores = compared(scores, card)
     convention = card.reid is not None or card.gom is not None
     if far_targets is None:

@@ -149,9 +149,10 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
     _, sizes = np.unique(codes_of(scores).gallery, return_counts=True)
-    layout = Message(
-        "layout-of-scores", layout=scores._layout_in_words.replace("-", " "), rows=m, columns=n
-    )
+    words = scores._layout_in_words.replace("-", " ")
+    if scores.layout == "top-k":
+        words = "top-K lists"
+    layout = Message("layout-of-scores", layout=words, rows=m, columns=n)
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         if self_compared:
             found = Message("templates-of-both-sides-equal", layout=layout)

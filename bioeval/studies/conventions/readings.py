@@ -214,6 +214,12 @@ class Readings:
             return False
         return column in scores.probe_meta and column in scores.gallery_meta
 
+    @property
+    def _is_one_set(self) -> bool:
+        """Whether rows and columns are the same templates in the same order."""
+        scores = self.scores
+        return not are_pairs(scores) and np.array_equal(scores.probe_ids, scores.gallery_ids)
+
     def _lacking(self) -> list[str]:
         """Return the columns that are missing, or ``"pairs"``."""
         if are_pairs(self.scores):
@@ -264,7 +270,7 @@ class Readings:
                 names.append(column)
             made = f"scores.excluding({', '.join(map(repr, names))})"
             yield Reading({"code": code, "column": column}, option, call(made))
-        if scores.layout == "all-against-all" and knows_people(scores):
+        if self._is_one_set and knows_people(scores):
             made = self._made(gallery_labels="scores.probe_labels")
             yield Reading({"code": "self-comparisons"}, "gallery_labels=", call(made))
         if scores.nan != "raise" and np.isnan(np.asarray(scores.values, dtype=float)).any():
@@ -303,7 +309,7 @@ class Readings:
                     departure = {"code": "multi-template", "chosen": FUSED[fusion]}
                     option = f'templates="multi", fusion="{fusion}"'
                     readings.append(Reading(departure, option, call(made=f"{option}, ")))
-        if scores.layout == "all-against-all" and knows_people(scores) and not scores._has_mask:
+        if self._is_one_set and knows_people(scores) and not scores._has_mask:
             whole = "np.where(scores.probe_labels[:, None] == scores.gallery_labels, 2, 1)"
             for probe, half, side in (("later", "tril", -1), ("earlier", "triu", 1)):
                 of = f"scores.with_mask(np.{half}({whole}, {side}).astype(np.uint8))"

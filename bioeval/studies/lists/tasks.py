@@ -8,7 +8,6 @@ import xarray as xr
 
 from bioeval import Protocol, TopKScores
 from bioeval.evaluation import EvaluationOptions
-from bioeval.protocol import for_layout
 from bioeval.results import tree_of
 from bioeval.studies.lists.cut_lists import gom_of_lists as gom_of_lists, open_set as open_set
 from bioeval.studies.lists.results import TOP_K, reid_of_lists
@@ -18,14 +17,21 @@ from bioeval.studies.reid.reid import lists_gom, refuse_thresholds
 from bioeval.tallies import check_targets
 
 
-def evaluate(
-    scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
-) -> xr.DataTree:
-    """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
-    card = for_layout(scores.layout, protocol)
+def require_card(scores: TopKScores, card: Protocol) -> None:
+    """Raise :class:`ProtocolError` of a card with a task that lists cannot answer.
+
+    They answer conventions, GOM, and open-set identification alone, of the whole gallery.
+    """
     tasks = set(card.tasks)
-    if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
+    answered = tasks <= {"reid", "gom"} or tasks == {"open_set"}
+    whole = card.open_set is None or card.open_set.gallery == "all"
+    if not (answered and whole) or card.has_folds or card.galleries or card.exclude:
         scores._require_matrix()
+
+
+def evaluate(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+    """Evaluate top-K lists under a card that :func:`require_card` accepts."""
+    tasks = set(card.tasks)
     options.refuse_unused(card)
     datasets = {}
     if card.reid is not None:
@@ -37,8 +43,6 @@ def evaluate(
         changes = {"max_rank": options.max_rank}
         datasets["gom"] = lists_gom(scores, card, taus, options.normalize, changes)
     if card.open_set is not None:
-        if card.open_set.gallery != "all":
-            scores._require_matrix()
         place = f"{card.name}: [open_set]"
         task = options.with_last_rank(card.open_set, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets

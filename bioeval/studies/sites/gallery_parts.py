@@ -500,8 +500,9 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     another. Raise :class:`ProtocolError` where a gallery cannot be in parts.
     """
     require_scores(scores)
+    scores._require_matrix()
     named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
-    if scores._from_square and (named is None or named.layout == "all-against-all"):
+    if scores._from_square and (named is None or "all-against-all" in named.layouts):
         scores = scores._as_part_of("all-against-all")
     card = resolve_card(scores, protocol)
     if not scores._labelled:

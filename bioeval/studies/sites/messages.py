@@ -80,6 +80,16 @@ MESSAGES = (
         example={"probes": 1, "places": ["3"], "other_places": ["8"], "distinct": 4},
     ),
     MessageType(
+        "same-labels-other-scores",
+        "all {probes:count probes} of two tallies have the same labels and metadata in the same "
+        "order, but other scores: they count as other probes of the same subjects",
+        "Two sites whose labels name other people look so, and so do the same probes that were "
+        "scored anew.",
+        "If the labels name other people, name the site of each tally by {arg.site}; if these are "
+        "the same probes, count them in one tally only.",
+        example={"probes": 40},
+    ),
+    MessageType(
         "digests-dropped",
         "whether a probe counts twice was not checked, and subjects are not counted: digests were "
         "dropped when the tallies were shared",

@@ -262,6 +262,8 @@ class Tally:
     ) -> Tally:
         """Return the tally of both sets of probes; they must be disjoint.
 
+        They may be batches of one data set, which are tallied one by one against one gallery.
+
         Parameters
         ----------
         other : Tally
@@ -277,8 +279,9 @@ class Tally:
             If names of systems, protocols, options, kinds, thresholds, galleries or keys differ; if
             both counted the same probe: by its label, its metadata and at least 20 distinct scores,
             wherever it was counted, or by its label, metadata and position in the data of one
-            site. Of a union of galleries: if the probes or the mates differ, or a part is
-            counted twice.
+            site, where its scores are equal or not known (shared tallies, galleries in parts). A
+            pair of a list is known by its score, class, subjects and position. Of a union of
+            galleries: if the probes or the mates differ, or a part is counted twice.
 
         Notes
         -----

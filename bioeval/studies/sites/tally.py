@@ -138,6 +138,7 @@ def tally(
     )
     if mates is None:
         card = resolve_card(scores, protocol)
+        scores._require_matrix()
     else:
         scores, card = part_and_card(scores, protocol)
     if card.has_folds:

@@ -1,9 +1,10 @@
 """Keyed digests of templates, for tallies to recognise probes counted already.
 
 A template is identified by its label, its metadata and its position in the data that a selection
-came from; and a probe, wherever it was counted, by its label, its metadata and its scores. Sites
-that share a key compute the same digests; without the key no name can be guessed from a digest,
-though equal digests can still be found.
+came from; and a probe, wherever it was counted, by its label, its metadata and its scores. The
+position of a probe says nothing where the scores are others: batches of one data set are data of
+their own, and each has a probe at position 0. Sites that share a key compute the same digests;
+without the key no name can be guessed from a digest, though equal digests can still be found.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class CountedProbes:
     """Digests of the probes that a tally counted, and of the gallery compared with them."""
 
     #: uint64 (m,): a digest of label, metadata, position and site of each probe; of fixed pairs, of
-    #: each pair.
+    #: the score, class, subjects, position and site of each pair.
     probes: np.ndarray
     gallery: str  # of all gallery templates in their order; empty for fixed pairs
     key: str  # of the key, by which two keys are distinguished
@@ -221,14 +222,15 @@ class CountedProbes:
                 "their templates, or their order, differ. Compare all probes with the same gallery"
             )
         self._require_other_probes(other)
-        shared = np.flatnonzero(np.isin(self.probes, other.probes))
+        shared = np.flatnonzero(self._at_places_of(other))
         if len(shared):
             raise MergeError(
                 f"{len(shared)} of the {len(self.probes)} probes (the first is number "
-                f"{shared[0]}) are among the {len(other.probes)} of the other tally, by their "
-                "labels, metadata and positions, and would count twice. Count disjoint sets of "
-                "probes, such as scores.select(probes=...); if these are different probes of "
-                "several sites, name the site of each: ",
+                f"{shared[0]}) {'is' if len(shared) == 1 else 'are'} among the "
+                f"{len(other.probes)} of the other tally, by label, metadata and position, with "
+                "scores that are equal or not known, and would count twice. Count disjoint sets of "
+                "probes, such as scores.select(probes=...); if these are different probes, name "
+                "the site or the part of each tally: ",
                 Argument("site", "A"),
             )
         return replace(
@@ -237,6 +239,23 @@ class CountedProbes:
             people=_of_both(self, other, "people"),
             scores=_of_both(self, other, "scores"),
         )
+
+    def _at_places_of(self, other: CountedProbes) -> np.ndarray:
+        """Return which probes have label, metadata, position and site of one of the other tally.
+
+        Unless both have digests of scores, of one form, that differ: then they are other probes.
+        """
+        scores, others = self._digests_of_scores(), other._digests_of_scores()
+        alike = np.isin(_mixed(self.probes, scores), _mixed(other.probes, others))
+        form, other_form = _form(scores), _form(others)
+        for each in np.unique(form):
+            of_form = form == each
+            alike[of_form] |= np.isin(self.probes[of_form], other.probes[other_form != each])
+        return alike
+
+    def _digests_of_scores(self) -> np.ndarray:
+        """Return the digest of the scores of each probe, 0 where it is not known."""
+        return np.zeros(len(self.probes), np.uint64) if self.scores is None else self.scores
 
     def _require_other_probes(self, other: CountedProbes) -> None:
         """Raise :class:`MergeError` where the other tally has a probe with equal scores."""
@@ -261,6 +280,8 @@ class CountedProbes:
             notes.append(Message("overlap-without-digests"))
         elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
             notes.append(Message("overlap-of-embeddings-and-scores"))
+        if len(self.probes) > 1 and np.array_equal(self.probes, other.probes):
+            notes.append(Message("same-labels-other-scores", probes=len(self.probes)))
         mine, theirs, _ = _alike(self, other)
         if len(mine):
             notes.append(
@@ -287,6 +308,11 @@ def _alike(one: CountedProbes, other: CountedProbes) -> tuple[np.ndarray, np.nda
     scores = one.scores[mine]
     place = _places(_mixed(scores, one.people[mine]), _mixed(other.scores, other.people))
     return mine, np.where(place >= 0, place, _places(scores, other.scores)), place >= 0
+
+
+def _form(scores: np.ndarray) -> np.ndarray:
+    """Return 0 for each digest that is not known, 1 for one of scores, 2 for one of embeddings."""
+    return np.where(scores == 0, 0, 1 + ((scores & _EMBEDDED) > 0))
 
 
 def _places(wanted: np.ndarray, digests: np.ndarray) -> np.ndarray:
@@ -385,8 +411,11 @@ def _described(
 
 
 def _pairs(scores: PairScores, key: DigestKey) -> np.ndarray:
-    """Return a digest for each pair."""
-    digests = scores.genuine.astype(np.uint64)
+    """Return a digest for each pair, with its score: batches of a list have the same positions."""
+    before, after = key.digests("pair", ("before", "after"))
+    bits = np.asarray(scores.values, dtype=np.float64).view(np.uint64)
+    # Mixed and not hashed, which would take longer than to count millions of pairs.
+    digests = _mixed(_mixed(_mixed(before, bits), after), scores.genuine.astype(np.uint64))
     if scores.pair_subjects is not None:
         for column, side in zip(scores.pair_subjects.T, ("first", "second"), strict=True):
             digests = _mixed(digests, _column(column, side, key))

@@ -67,7 +67,8 @@ def summaries(
         from 0: an index out of range, one index for sides that are not the same templates, a
         gallery template twice, NaN under ``nan="raise"``.
     ProtocolError
-        For a list of pairs; or if a partition, which is named, cannot support the protocol.
+        For a list of pairs or top-K lists; or if a partition, which is named, cannot support the
+        protocol.
 
     Notes
     -----
@@ -89,6 +90,7 @@ def summaries(
     require_scores(scores)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
+    scores._require_matrix()
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
     sets = _index_sets(_with_ids_of(scores, protocol), partitions)

@@ -8,7 +8,6 @@ from typing import Any
 from bioeval import Protocol, ProtocolError, Scores
 from bioeval.base import offered
 from bioeval.evaluation import EvaluationOptions, Plan, check_systems, resolve_card
-from bioeval.protocol import load
 from bioeval.results import KindVerdict, Scalars
 from bioeval.scores import BlockReader, leaves_out_attacks, require_scores
 from bioeval.studies.summaries.counted_together import scalars_together
@@ -94,11 +93,11 @@ def scalars_of(
 ) -> tuple[dict[str, Scalars], tuple[int, ...]]:
     """Return the scalars of every task of a protocol, and the ranks that tables show."""
     require_scores(scores)
-    if (runner := offered("runners", scores.layout)) is not None:
-        tree = runner.evaluate(scores, protocol, options)
-        of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
-        return of_tasks, load(protocol).report.ranks
     card = resolve_card(scores, protocol)
+    if (runner := offered("runners", scores.layout)) is not None:
+        tree = runner.evaluate(scores, card, options)
+        of_tasks = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in tree.leaves}
+        return of_tasks, card.report.ranks
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"

@@ -1,10 +1,12 @@
 """Flat indexes of FAISS, files of torch.save, and tensors of types that NumPy lacks."""
 
+import io
 import json
 import pickle
 import struct
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import numpy as np
@@ -108,6 +110,36 @@ def test_files_of_torch_are_refused_and_not_unpickled(tmp_path):
     for name in ("x.pt", "old.pth"):
         with pytest.raises(DataError, match=r"torch.save, which pickles.*torch.load\(.*\.npz"):
             be.load(tmp_path / name)
+
+
+def shard(path):
+    """Write vectors and subjects as WebDataset does: two files of each sample."""
+    with tarfile.open(path, "w") as out:
+        for i, (vector, who) in enumerate(zip(X, (0, 0, 1, 1), strict=True)):
+            held = io.BytesIO()
+            np.save(held, vector)
+            for suffix, raw in (("npy", held.getvalue()), ("cls", b"%d" % who)):
+                member = tarfile.TarInfo(f"{i:04}.{suffix}")
+                member.size = len(raw)
+                out.addfile(member, io.BytesIO(raw))
+
+
+@pytest.mark.parametrize("name", ["x.tar", "x.bin"])
+def test_shards_are_refused_with_the_line_that_converts_them(name, tmp_path):
+    shard(tmp_path / name)
+    with pytest.raises(DataError, match=r"is a tar archive.*webdataset.WebDataset\(.*x\.npz"):
+        be.load(tmp_path / name)
+
+
+def test_webdataset_itself(tmp_path):
+    pytest.importorskip("webdataset")
+    shard(tmp_path / "x.tar")
+    with pytest.raises(DataError) as caught:
+        be.load(tmp_path / "x.tar")
+    line = str(caught.value).partition("python -c ")[2]
+    subprocess.run([sys.executable, "-c", line.strip('"')], check=True)
+    scores = be.load(tmp_path / "x.npz")
+    np.testing.assert_array_equal(scores.values, be.Scores.from_embeddings(X, [0, 0, 1, 1]).values)
 
 
 def test_torch_itself(tmp_path):

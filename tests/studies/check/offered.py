@@ -1,3 +1,6 @@
 """What the tests of the whole take of this study."""
 
+import bioeval as be
+
+UNDER_CARD = {"check_data": be.check_data}
 OTHER_CALLS = {"check_data": "its findings depend on the kind of scores"}

@@ -5,4 +5,5 @@ from systems import scores
 import bioeval as be
 
 CALLS = {"explain": lambda s: be.explain(s, 5).document()}
+UNDER_CARD = {"explain": lambda s, card: be.explain(s, 5, protocol=card)}
 PLOTS = {"row_walk": lambda i: be.explain(scores(), 0)}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from result_messages import codes
 
 import bioeval as be
 from bioeval import DataError
@@ -137,3 +138,55 @@ def test_torch_itself():
     found = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
     lists = be.TopKScores.from_search(*found, WHO, kind="similarity")
     np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+
+
+@pytest.mark.parametrize("name", ["similarities", "scores"])
+def test_files_of_inner_products_are_lists_of_similarities(name, tmp_path, capsys):
+    d, i = search(np.arange(36), 8)
+    path = tmp_path / "topk.npz"
+    np.savez(path, **{name: -d}, indices=i, labels=WHO)
+    if name == "scores":  # whose kind the file does not state
+        assert main(["run", str(path)]) == 2
+        assert "(or these are of --kind similarity)" in capsys.readouterr().err
+    kind = {} if name == "similarities" else {"kind": "similarity"}
+    lists = be.load(path, **kind)
+    assert lists.kind == "similarity" and lists.distances.shape == lists.indices.shape
+    np.testing.assert_allclose(be.top_k(lists).cmc.values, naive_cmc(np.arange(36), 7))
+    assert main(["run", str(path), *(["--kind", "similarity"] if kind else [])]) == 0
+    assert "similarities, accepted at or above" in capsys.readouterr().out
+
+
+def test_a_matrix_beside_indices_of_another_shape_is_a_matrix(tmp_path):
+    names = {"labels": WHO, "indices": np.zeros((36, 3), dtype=int)}
+    np.savez(tmp_path / "x.npz", scores=FULL, **names)
+    assert be.load(tmp_path / "x.npz").layout == "all-against-all"
+
+
+def test_errors_of_files_name_options_and_what_the_arrays_are(tmp_path, capsys):
+    d, i = search(np.arange(36), 8)
+    np.savez(tmp_path / "faiss.npz", D=d, I=i, labels=WHO)
+    assert main(["run", str(tmp_path / "faiss.npz")]) == 2
+    assert "say --indices I with --scores D." in capsys.readouterr().err
+    assert main(["run", str(tmp_path / "faiss.npz"), "--indices", "I", "--scores", "D"]) == 0
+    np.savez(tmp_path / "bare.npz", distances=d, indices=i)
+    assert main(["check", str(tmp_path / "bare.npz")]) == 2
+    expected = "an array gallery_labels, or a CSV file by --gallery-labels"
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-6])
+def test_lists_of_some_templates_of_the_index_begin_at_zero(shift):
+    """Without names or positions, distances of 0 show that queries are in the gallery."""
+    rows = np.random.default_rng(3).permutation(36)[:20]
+    d, i = search(rows, 8)
+    d[:, 0] += shift
+    with pytest.warns(be.BioevalWarning, match="20 of 20 lists may begin with their own query"):
+        lists = be.TopKScores.from_search(d, i, WHO[rows], WHO)
+    assert "lists-begin-at-zero" in codes(be.top_k(lists))
+    stated = be.TopKScores.from_search(d, i, WHO[rows], WHO, query_positions=rows)
+    assert "lists-begin-at-zero" not in codes(be.top_k(stated))
+    np.testing.assert_allclose(be.top_k(stated).cmc.values, naive_cmc(rows, 7))
+    none = be.TopKScores.from_search(d, i, WHO[rows], WHO, leave_out_query=False)
+    assert "lists-begin-at-zero" not in codes(be.top_k(none))
+    others = be.TopKScores.from_search(d[:, 1:], i[:, 1:], WHO[rows], WHO)  # which are far
+    assert "lists-begin-at-zero" not in codes(be.top_k(others))

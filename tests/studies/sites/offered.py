@@ -7,6 +7,7 @@ import bioeval as be
 from bioeval.base import names_of
 
 OTHER_CALLS = {"tally": "returns counts"}
+UNDER_CARD = {"tally": be.tally}
 
 
 def merged() -> xr.Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 
@@ -118,14 +119,84 @@ def test_other_labels_or_metadata_are_other_probes(other):
 
 def test_sites_are_told_apart_by_name():
     a, b = population(seed=1), population(seed=2)
-    with raises_about(be.MergeError, "site"):
-        be.tally(a).merge(be.tally(b))
+    unnamed = be.tally(a).merge(be.tally(b))  # of which nobody can tell
+    assert "same-labels-other-scores" in codes(unnamed.dataset("verification/single"))
+    assert unnamed.dataset("verification/single").attrs["probes"] == 32
+    with raises_about(be.MergeError, "site"):  # too few scores to know a probe by
+        few = be.Scores(np.zeros((4, 2)), [1, 1, 2, 2], [1, 2])
+        be.tally(few).merge(be.tally(few))
     both = be.tally(a, site="A").merge(be.tally(b, site="B"))
+    assert "same-labels-other-scores" not in codes(both.dataset("verification/single"))
     single = both.dataset("verification/single")
     assert single.genuine_attempts == 2 * 8 * 2 * 3
     assert single.attrs["probes"] == 32
     with pytest.raises(be.MergeError, match="would count twice"):
         both.merge(be.tally(a, site="A"))
+
+
+BATCHES = 20
+
+
+def batches_of_probes(form: str) -> tuple[be.Scores, list[be.Scores]]:
+    """Return the scores of 300 probes of 60 subjects, and the same as data of 20 batches."""
+    rng = np.random.default_rng(5)
+    who = rng.permutation(np.repeat(np.arange(60), 5))
+    enrolled = np.repeat(np.arange(60), 3)
+    centres = rng.normal(size=(60, 8))
+    probes = centres[who] + 0.5 * rng.normal(size=(300, 8))
+    gallery = centres[enrolled] + 0.5 * rng.normal(size=(180, 8))
+    d = np.linalg.norm(probes[:, None] - gallery, axis=-1)
+    d = {"integers": np.rint(4 * d).astype(np.int16), "float16": d.astype(np.float16)}.get(form, d)
+    camera = rng.integers(0, 3, 300)
+
+    def scores(rows: np.ndarray) -> be.Scores:
+        meta = {"probe_meta": {"camera": camera[rows]}} if form == "cameras" else {}
+        if form == "cameras":
+            meta["gallery_meta"] = {"camera": np.tile([0, 1, 2], 60)}
+        if form == "embeddings":
+            return be.Scores.from_embeddings(probes[rows], who[rows], gallery, enrolled)
+        if form == "pairs":
+            return be.Scores.from_pairs(d[rows].ravel(), (who[rows, None] == enrolled).ravel())
+        return be.Scores(d[rows], who[rows], enrolled, **meta)
+
+    parts = np.array_split(np.arange(300), BATCHES)
+    return scores(np.arange(300)), [scores(rows) for rows in parts]
+
+
+@pytest.mark.parametrize("form", ["matrix", "embeddings", "integers", "float16", "pairs"])
+def test_batches_of_one_data_set_merge_whatever_their_labels(form):
+    """A batch is data of its own: its first probe is at position 0, as that of the others."""
+    whole, batches = batches_of_probes(form)
+    tallies = [be.tally(batch) for batch in batches]
+    merged = functools.reduce(be.Tally.merge, tallies)
+    everything = be.tally(whole)
+    assert merged.parts.keys() == everything.parts.keys()
+    for node in merged.parts:
+        got, expected = merged.dataset(node), everything.dataset(node)
+        for name in expected.variables:  # sums of floats depend on their order
+            np.testing.assert_allclose(got[name], expected[name], rtol=1e-12, err_msg=name)
+    for again in tallies[0], tallies[7], be.tally(batches[-1]):
+        with pytest.raises(be.MergeError, match="would count twice"):
+            merged.merge(again)
+
+
+def test_batches_of_queries_merge_under_a_convention():
+    whole, batches = batches_of_probes("cameras")
+    tallies = [be.tally(batch, "market1501") for batch in batches]
+    merged = functools.reduce(be.Tally.merge, tallies)
+    assert merged.dataset("reid").equals(be.tally(whole, "market1501").dataset("reid"))
+
+
+def test_a_probe_of_few_scores_is_another_where_they_differ():
+    """With one gallery template a probe has one score: equal ones at one place are one probe."""
+    parts = [be.Scores([[x]], ["ann"], ["ann"]) for x in (0.25, 0.5, 0.25)]
+    a, b, c = map(be.tally, parts)
+    assert a.merge(b).dataset("verification/single").attrs["probes"] == 2
+    with pytest.raises(be.MergeError, match="1 of the 2 probes .* is among the 1"):
+        a.merge(b).merge(c)
+    mixed = be.tally(be.Scores.from_embeddings([[1.0, 2.0]], ["ann"], [[2.0, 1.0]], ["ann"]))
+    with pytest.raises(be.MergeError, match="equal or not known"):
+        a.merge(mixed)  # nobody can compare a score with an embedding
 
 
 def test_templates_of_all_against_all_sites_are_pooled_with_a_warning():
