@@ -1,3 +1,4 @@
+# packages: deepface tf-keras
 """DeepFace: its distances, and what its built-in thresholds give on faces.
 
 `DeepFace.verify` loads the weights of a model first, which are not on the package index. So its own
@@ -9,11 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 from deepface.modules.verification import find_distance, find_threshold
-from peers.frame import Figure, print_costs, print_figures, print_title
 
 import bioeval as be
+from peers.frame import Figure, print_costs, print_figures, print_title
 
-PACKAGES = "deepface tf-keras"
 METRICS = {"cosine": "cosine", "euclidean": "l2"}
 
 
@@ -27,7 +27,9 @@ def main() -> None:
     for name, metric in METRICS.items():
         threshold = find_threshold("Dlib", name)
         accepted = np.asarray(find_distance(x, x, name)) <= threshold
-        ds = be.verification(be.Scores.from_embeddings(x, who, metric=metric), thresholds=[threshold])
+        ds = be.verification(
+            be.Scores.from_embeddings(x, who, metric=metric), thresholds=[threshold]
+        )
         words = f"at its threshold {threshold:g} of {name} distances"
         figures += [
             Figure(f"FAR {words}", accepted[~same].mean(), ds.far[0]),

@@ -1,14 +1,13 @@
+# packages: fairlearn
 """fairlearn: rates by group of pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 from fairlearn.metrics import MetricFrame, false_negative_rate, false_positive_rate
-from peers.frame import Figure, print_figures, print_title
 
 import bioeval as be
-
-PACKAGES = "fairlearn"
+from peers.frame import Figure, print_figures, print_title
 
 
 def main() -> None:

@@ -1,14 +1,13 @@
+# packages: faiss-cpu
 """FAISS: measures that its users compute of the result of a search."""
 
 from __future__ import annotations
 
 import faiss
 import numpy as np
-from peers.frame import Figure, gallery, print_costs, print_figures, print_title
 
 import bioeval as be
-
-PACKAGES = "faiss-cpu"
+from peers.frame import Figure, gallery, print_costs, print_figures, print_title
 
 
 def search(queries, vectors, k):
@@ -80,7 +79,10 @@ def main() -> None:
         f"{len(many.query):,} queries in {len(many.gallery):,}: all distances searched and counted "
         "in a script, against mAP, CMC and all ranks",
         lambda: recall_at(
-            1, search(many.query, many.gallery, len(many.gallery))[1], many.query_ids, many.gallery_ids
+            1,
+            search(many.query, many.gallery, len(many.gallery))[1],
+            many.query_ids,
+            many.gallery_ids,
         ),
         lambda: be.reid(
             be.Scores.from_embeddings(

@@ -42,7 +42,13 @@ def print_figures(package: str, figures: Iterable[Figure]) -> None:
         difference = float(figure.ours) - float(figure.theirs)
         same = abs(difference) <= 1e-6
         assert same != bool(figure.why), f"{figure}: the difference is {difference}"
-        shown = "0" if same else f"{difference:+.4f}" if abs(difference) >= 5e-5 else f"{difference:+.0e}"
+        shown = (
+            "0"
+            if same
+            else f"{difference:+.4f}"
+            if abs(difference) >= 5e-5
+            else f"{difference:+.0e}"
+        )
         print(
             f"| {figure.name} | {_shown(figure.theirs)} | {_shown(figure.ours)} "
             f"| {shown} | {figure.why or 'equal'} |"
@@ -95,7 +101,9 @@ def _status(name: str) -> int:
 
 def print_title(name: str, *packages: str, commit: str = "") -> None:
     """Print a heading with the versions that were run."""
-    versions = ", ".join([f"commit {commit}"] * bool(commit) + [f"{x} {version(x)}" for x in packages])
+    versions = ", ".join(
+        [f"commit {commit}"] * bool(commit) + [f"{x} {version(x)}" for x in packages]
+    )
     print(f"## {name} ({versions})\n")
 
 

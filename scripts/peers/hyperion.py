@@ -1,3 +1,4 @@
+# packages:
 """hyperion: EER of the convex hull, DCF and Cllr, from a checkout of hyperion-ml/hyperion.
 
 It computes as the BOSARIS toolkit for MATLAB does.
@@ -6,11 +7,10 @@ It computes as the BOSARIS toolkit for MATLAB does.
 from __future__ import annotations
 
 import numpy as np
-from peers.frame import Figure, checkout, print_figures, print_title, trials
 
 import bioeval as be
+from peers.frame import Figure, checkout, print_figures, print_title, trials
 
-PACKAGES = ""
 PRIORS = [0.01, 0.5]
 
 
@@ -30,7 +30,9 @@ def main() -> None:
         target, other = values[genuine], values[~genuine]
         actual = compute_act_dcf(target, other, np.array(PRIORS))[0]
         smallest = compute_min_dcf(target, other, np.array(PRIORS))[0]
-        figures.append(Figure(f"compute_eer; `eer_hull`{words}", compute_eer(target, other), ds.eer_hull))
+        figures.append(
+            Figure(f"compute_eer; `eer_hull`{words}", compute_eer(target, other), ds.eer_hull)
+        )
         for index, prior in enumerate(PRIORS):
             figures += [
                 Figure(

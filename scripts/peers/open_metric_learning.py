@@ -1,18 +1,18 @@
-"""open-metric-learning: retrieval measures of ranked lists, and FNMR at an FMR."""
+# packages: torch torchvision tqdm omegaconf validators gdown tensorboard pytorch-lightning albumentations opencv-python-headless
+# without what it asks for: open-metric-learning==4.0.0
+"""open-metric-learning: retrieval measures of ranked lists, and FNMR at an FMR.
+
+It asks for numpy below 2, bioeval for 2 or newer; its measures run with the newer one.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 from oml.functional.metrics import calc_fnmr_at_fmr, calc_retrieval_metrics
-from peers.frame import Figure, gallery, print_costs, print_figures, print_title, trials
 
 import bioeval as be
-
-PACKAGES = "torch torchvision tqdm omegaconf validators gdown tensorboard pytorch-lightning"
-PACKAGES += " albumentations opencv-python-headless"
-#: It asks for numpy below 2, bioeval for 2 or newer; its measures run with the newer one.
-WITHOUT_DEPENDENCIES = "open-metric-learning==4.0.0"
+from peers.frame import Figure, gallery, print_costs, print_figures, print_title, trials
 
 
 def of_lists(data):
@@ -35,9 +35,7 @@ def main() -> None:
     data = gallery()
     theirs = of_lists(data)
     known = data.query_ids >= 2  # whose identity is in the gallery
-    matched = type(data)(
-        data.query[known], data.query_ids[known], data.gallery, data.gallery_ids
-    )
+    matched = type(data)(data.query[known], data.query_ids[known], data.gallery, data.gallery_ids)
     theirs_matched = of_lists(matched)
     zero = be.reid(data.scores, "vehicleid", unmatched="zero")
     skip = be.reid(data.scores, "vehicleid", unmatched="skip")

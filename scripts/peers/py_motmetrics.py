@@ -1,3 +1,4 @@
+# packages: motmetrics
 """py-motmetrics: two sequences that come with it.
 
 Its release of 2022 calls `numpy.asfarray`, which numpy 2 no longer has; it is put back here.
@@ -9,11 +10,10 @@ from pathlib import Path
 
 import motmetrics
 import numpy as np
-from peers.frame import Figure, print_costs, print_figures, print_title
 
 import bioeval as be
+from peers.frame import Figure, print_costs, print_figures, print_title
 
-PACKAGES = "motmetrics"
 np.asfarray = lambda values, dtype=np.float64: np.asarray(values, dtype)
 FIGURES = {
     "mota": "mota", "motp": "motp_distance", "idf1": "idf1", "idp": "idp", "idr": "idr",

@@ -1,14 +1,13 @@
+# packages: pyannote.metrics
 """pyannote.metrics: EER of its DET curve."""
 
 from __future__ import annotations
 
 import numpy as np
-from peers.frame import Figure, print_figures, print_title, trials
 from pyannote.metrics.binary_classification import det_curve
 
 import bioeval as be
-
-PACKAGES = "pyannote.metrics"
+from peers.frame import Figure, print_figures, print_title, trials
 
 
 def main() -> None:

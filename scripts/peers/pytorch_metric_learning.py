@@ -1,14 +1,14 @@
+# packages: torch pytorch-metric-learning faiss-cpu
 """pytorch-metric-learning: its accuracy calculator on embeddings."""
 
 from __future__ import annotations
 
 import numpy as np
-from peers.frame import Figure, gallery, print_costs, print_figures, print_title
 from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 
 import bioeval as be
+from peers.frame import Figure, gallery, print_costs, print_figures, print_title
 
-PACKAGES = "torch pytorch-metric-learning faiss-cpu"
 MEASURES = (
     *("precision_at_1", "mean_average_precision", "mean_reciprocal_rank"),
     *("r_precision", "mean_average_precision_at_r"),

@@ -1,15 +1,15 @@
+# packages: ranx pytrec-eval-terrier
 """ranx and trec_eval (pytrec_eval): measures of ranked lists."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytrec_eval
-from peers.frame import Figure, gallery, print_figures, print_title
 from ranx import Qrels, Run, evaluate
 
 import bioeval as be
+from peers.frame import Figure, gallery, print_figures, print_title
 
-PACKAGES = "ranx pytrec-eval-terrier"
 MEASURES = {"map": "mean_ap", "mrr": "mrr", "ndcg": "ndcg", "r-precision": "r_precision"}
 TREC = {"map": "mean_ap", "recip_rank": "mrr", "ndcg": "ndcg", "Rprec": "r_precision"}
 

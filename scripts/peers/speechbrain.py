@@ -1,14 +1,14 @@
+# packages: torch speechbrain
 """SpeechBrain: EER and minDCF of trials."""
 
 from __future__ import annotations
 
 import torch
-from peers.frame import Figure, print_costs, print_figures, print_title, trials
 from speechbrain.utils.metric_stats import EER, minDCF
 
 import bioeval as be
+from peers.frame import Figure, print_costs, print_figures, print_title, trials
 
-PACKAGES = "torch speechbrain"
 COSTS = [(0.01, 1, 1)]
 
 

@@ -1,10 +1,10 @@
+# packages: torch torchmetrics
 """torchmetrics: retrieval over queries, AUROC and EER of pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from peers.frame import Figure, gallery, print_costs, print_figures, print_title, trials
 from torchmetrics.classification import BinaryAUROC, BinaryEER
 from torchmetrics.retrieval import (
     RetrievalHitRate,
@@ -16,8 +16,7 @@ from torchmetrics.retrieval import (
 )
 
 import bioeval as be
-
-PACKAGES = "torch torchmetrics"
+from peers.frame import Figure, gallery, print_costs, print_figures, print_title, trials
 
 
 def of_queries(metric, values, same):

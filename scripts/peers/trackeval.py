@@ -1,3 +1,4 @@
+# packages: trackeval motmetrics
 """TrackEval: two sequences that come with py-motmetrics, in the folders that it expects."""
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import trackeval
-from peers.frame import Figure, print_costs, print_figures, print_title
 
 import bioeval as be
+from peers.frame import Figure, print_costs, print_figures, print_title
 
-PACKAGES = "trackeval motmetrics"  # the second for its sequences
 SEQUENCES = {"TUD-Campus": 71, "TUD-Stadtmitte": 179}  # with their numbers of frames
 FIGURES = {
     "HOTA": {"HOTA": "hota", "DetA": "deta", "AssA": "assa", "LocA": "loca"},

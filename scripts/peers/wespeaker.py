@@ -1,13 +1,13 @@
+# packages: kaldiio fire tqdm
 """WeSpeaker: EER, minDCF and AS-norm of its recipes, from a checkout of wenet-e2e/wespeaker."""
 
 from __future__ import annotations
 
 import numpy as np
-from peers.frame import Figure, checkout, print_costs, print_figures, print_title, trials
 
 import bioeval as be
+from peers.frame import Figure, checkout, print_costs, print_figures, print_title, trials
 
-PACKAGES = "kaldiio fire tqdm"
 COSTS = [(0.01, 1, 1)]
 
 

@@ -1,3 +1,4 @@
+# packages: torch wildlife-datasets
 """wildlife-tools and wildlife-datasets: nearest neighbour, accuracies, mAP of ranked labels.
 
 wildlife-tools is run from a checkout: what the package index has of it is older.
@@ -6,12 +7,11 @@ wildlife-tools is run from a checkout: what the package index has of it is older
 from __future__ import annotations
 
 import numpy as np
-from peers.frame import Figure, checkout, gallery, print_figures, print_title
 from wildlife_datasets.metrics import BAKS, BAUS, accuracy, mean_average_precision
 
 import bioeval as be
+from peers.frame import Figure, checkout, gallery, print_figures, print_title
 
-PACKAGES = "torch wildlife-datasets"
 NEW = -1
 
 
