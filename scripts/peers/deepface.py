@@ -1,4 +1,4 @@
-# packages: deepface tf-keras
+# packages: deepface tf-keras werkzeug
 """DeepFace: its distances, and what its built-in thresholds give on faces.
 
 `DeepFace.verify` loads the weights of a model first, which are not on the package index. So its own

@@ -75,21 +75,21 @@ def main() -> None:
     )
     print_figures("FAISS and a script", figures)
     many = gallery(identities=2000, templates=10, dimension=64)
+    sides = (many.query, many.query_ids, many.gallery, many.gallery_ids)
+
+    def script():
+        found = search(many.query, many.gallery, len(many.gallery))[1]
+        return recall_at(1, found, many.query_ids, many.gallery_ids)
+
+    def ours():
+        return be.reid(
+            be.Scores.from_embeddings(*sides, metric="cosine"), "vehicleid"
+        ).mean_ap.item()
+
     print_costs(
-        f"{len(many.query):,} queries in {len(many.gallery):,}: all distances searched and counted "
-        "in a script, against mAP, CMC and all ranks",
-        lambda: recall_at(
-            1,
-            search(many.query, many.gallery, len(many.gallery))[1],
-            many.query_ids,
-            many.gallery_ids,
-        ),
-        lambda: be.reid(
-            be.Scores.from_embeddings(
-                many.query, many.query_ids, many.gallery, many.gallery_ids, metric="cosine"
-            ),
-            "vehicleid",
-        ).mean_ap.item(),
+        f"whole lists, which mAP needs, of {len(many.query):,} queries in {len(many.gallery):,}",
+        script,
+        ours,
     )
 
 

@@ -1,4 +1,5 @@
-# packages: torch torchvision tqdm omegaconf validators gdown tensorboard pytorch-lightning albumentations opencv-python-headless
+# packages: torch torchvision tqdm omegaconf validators gdown tensorboard
+# packages: pytorch-lightning albumentations opencv-python-headless
 # without what it asks for: open-metric-learning==4.0.0
 """open-metric-learning: retrieval measures of ranked lists, and FNMR at an FMR.
 

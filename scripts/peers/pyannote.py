@@ -14,7 +14,7 @@ def main() -> None:
     print_title("pyannote.metrics", "pyannote.metrics")
     figures = []
     separable = np.arange(40.0), np.arange(40) >= 20
-    why = "mean of FAR and FRR at two neighbouring points of scikit-learn's curve, which leaves some out"
+    why = "mean of FAR and FRR at two neighbouring points of scikit-learn's thinned curve"
     for words, (values, genuine) in (
         ("", trials()),
         (", scores of one decimal", trials(ties=True)),
