@@ -47,7 +47,7 @@ def main() -> None:
         f"for new people: {study.assured_threshold.item():.3f}.\n"
     )
     print_costs(
-        "distances of 400 faces in one call, against the evaluation",
+        "the distances of 400 faces in one call, against a whole evaluation",
         lambda: find_distance(x, x, "euclidean"),
         lambda: be.verification(scores),
     )

@@ -75,10 +75,10 @@ def print_costs(title: str, theirs: Callable[[], object], ours: Callable[[], obj
             seconds[name].append(time.perf_counter() - start)
     times = statistics.median(seconds["theirs"]) / statistics.median(seconds["ours"])
     peaks = [peak_bytes(call) / 2**20 for call in (theirs, ours)]
-    ratio = f" ({peaks[0] / peaks[1]:.1f} times)" if min(peaks) >= 1 else ""
-    held = [f"{peak:,.0f}" if peak >= 1 else "less than 1" for peak in peaks]
-    memory = f"; {held[0]} MiB against {held[1]}{ratio}" if max(peaks) >= 1 else ""
-    print(f"Cost, {title}: {times:.1f} times our time{memory}\n")
+    ratio = f" ({float(f'{peaks[0] / peaks[1]:.2g}'):g} times)" if min(peaks) >= 1 else ""
+    held = [f"{peak:,.0f} MiB" if peak >= 1 else "less than 1 MiB" for peak in peaks]
+    memory = f", and {held[0]} against {held[1]}{ratio}" if max(peaks) >= 1 else ""
+    print(f"Cost of {title}: {float(f'{times:.2g}'):g} times our time{memory}.\n")
 
 
 def peak_bytes(call: Callable[[], object]) -> int:

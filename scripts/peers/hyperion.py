@@ -1,8 +1,5 @@
 # packages:
-"""hyperion: EER of the convex hull, DCF and Cllr, from a checkout of hyperion-ml/hyperion.
-
-It computes as the BOSARIS toolkit for MATLAB does.
-"""
+"""hyperion: EER of the convex hull, DCF and Cllr, from a checkout of hyperion-ml/hyperion."""
 
 from __future__ import annotations
 

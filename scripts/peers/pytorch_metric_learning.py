@@ -47,7 +47,7 @@ def main() -> None:
                 "mean_average_precision_at_r",
                 theirs["mean_average_precision_at_r"],
                 ours.mean_ap,
-                "the sum is cut at the number of matches there; not offered here",
+                "the sum stops at the rank that is the number of matches there",
             ),
             Figure(
                 "mean_average_precision, identities from 16,777,216 on",

@@ -83,10 +83,10 @@ def main() -> None:
                 "matches with a score of 0 or less are dropped there",
             ),
             Figure(
-                "RetrievalMAP of negated distances",
+                "RetrievalMAP of scores below 0, as negated distances are",
                 of_queries(RetrievalMAP(), data.cosines - 1.001, same),
                 negative.mean_ap,
-                "every score is below 0",
+                "all matches are dropped there",
             ),
             Figure(
                 "BinaryAUROC of scores beyond 0 ... 1",
@@ -103,7 +103,7 @@ def main() -> None:
                 "BinaryEER",
                 of_pairs(BinaryEER(), values, genuine),
                 pairs.eer,
-                "mean of FAR and FRR at the point where they are nearest; crossing here",
+                "mean of FAR and FRR where they are nearest; where they cross here",
             ),
         ],
     )

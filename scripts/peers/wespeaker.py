@@ -33,12 +33,12 @@ def main() -> None:
     figures = [Figure("EER", eer, ds.eer), Figure("minDCF", cost, ds.min_dcf[0])]
 
     values, genuine = trials(ties=True)
-    ds = ours_of(values, genuine)
     for words, order in (
         ("targets first", np.argsort(~genuine, kind="stable")),
         ("targets last", np.argsort(genuine, kind="stable")),
     ):
         eer, cost = theirs_of(values[order], genuine[order])
+        ds = ours_of(values[order], genuine[order])
         for name, theirs, ours in (("EER", eer, ds.eer), ("minDCF", cost, ds.min_dcf[0])):
             why = "by the order of the file: a threshold may lie between equal scores there"
             why = why if abs(float(ours) - theirs) > 1e-6 else ""
