@@ -532,6 +532,11 @@ class LiveState:
         finite = self.leader.thresholds[np.isfinite(self.leader.thresholds)]
         return float(finite[0]), float(finite[-1])
 
+    @property
+    def most_ranks(self) -> int:
+        """The largest rank of the control; 0 without ranks."""
+        return min(MOST_RANKS, max((part.ranks for part in self.parts), default=0))
+
     def follows(self, part: LivePart) -> bool:
         """Return whether a part is at the leader's threshold: of its system, in its units."""
         return self.leader is not None and part.group == self.leader.group

@@ -1,0 +1,170 @@
+"""The tables of all programs, the data that they share, and what a call costs."""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+import bioeval as be
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of both programs; `why` explains a difference."""
+
+    name: str
+    theirs: float
+    ours: float
+    why: str = ""
+
+
+def print_figures(package: str, figures: Iterable[Figure]) -> None:
+    """Print a table of figures; those that agree to 1e-6 are equal.
+
+    Raises
+    ------
+    AssertionError
+        Where figures differ and no reason is given, or one is given and they are equal.
+    """
+    print(f"| figure | {package} | bioeval | difference | why |\n|---|---:|---:|---:|---|")
+    for figure in figures:
+        difference = float(figure.ours) - float(figure.theirs)
+        same = abs(difference) <= 1e-6
+        assert same != bool(figure.why), f"{figure}: the difference is {difference}"
+        shown = (
+            "0"
+            if same
+            else f"{difference:+.4f}"
+            if abs(difference) >= 5e-5
+            else f"{difference:+.0e}"
+        )
+        print(
+            f"| {figure.name} | {_shown(figure.theirs)} | {_shown(figure.ours)} "
+            f"| {shown} | {figure.why or 'equal'} |"
+        )
+    print()
+
+
+def _shown(value: float) -> str:
+    counted = float(value) > 1 and float(value).is_integer()
+    return f"{float(value):,.0f}" if counted else f"{float(value):.4f}"
+
+
+def print_costs(title: str, theirs: Callable[[], object], ours: Callable[[], object]) -> None:
+    """Print time and peak memory of two calls as ratios of ours, measured in turn.
+
+    Each call is first made once, which loads libraries and compiles kernels.
+    """
+    theirs(), ours()
+    seconds: dict[str, list[float]] = {"theirs": [], "ours": []}
+    for _ in range(3):
+        for name, call in (("theirs", theirs), ("ours", ours)):
+            start = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - start)
+    times = statistics.median(seconds["theirs"]) / statistics.median(seconds["ours"])
+    peaks = [peak_bytes(call) / 2**20 for call in (theirs, ours)]
+    ratio = f" ({float(f'{peaks[0] / peaks[1]:.2g}'):g} times)" if min(peaks) >= 1 else ""
+    held = [f"{peak:,.0f} MiB" if peak >= 1 else "less than 1 MiB" for peak in peaks]
+    memory = f", and {held[0]} against {held[1]}{ratio}" if max(peaks) >= 1 else ""
+    print(f"Cost of {title}: {float(f'{times:.2g}'):g} times our time{memory}.\n")
+
+
+def peak_bytes(call: Callable[[], object]) -> int:
+    """Return what a call holds at most, above what the process held before (Linux)."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
+    before = _status("VmRSS")
+    held = call()
+    after = _status("VmHWM")
+    del held
+    return max(0, after - before)
+
+
+def _status(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"this system does not tell {name}")
+
+
+def print_title(name: str, *packages: str, commit: str = "") -> None:
+    """Print a heading with the versions that were run."""
+    versions = ", ".join(
+        [f"commit {commit}"] * bool(commit) + [f"{x} {version(x)}" for x in packages]
+    )
+    print(f"## {name} ({versions})\n")
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Embeddings of queries and of a gallery; the first identities are not in the gallery."""
+
+    query: np.ndarray
+    query_ids: np.ndarray
+    gallery: np.ndarray
+    gallery_ids: np.ndarray
+
+    @property
+    def cosines(self) -> np.ndarray:
+        return self.query @ self.gallery.T
+
+    @property
+    def scores(self) -> be.Scores:
+        return be.Scores(self.cosines, self.query_ids, self.gallery_ids, kind="similarity")
+
+
+def gallery(
+    identities: int = 40, templates: int = 6, dimension: int = 16, absent: int = 2
+) -> Gallery:
+    """Return drawn embeddings of length 1, float32; about half of the cosines are negative."""
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(identities), templates)
+    x = rng.normal(size=(identities, dimension))[who]
+    x = (x + 1.2 * rng.normal(size=x.shape)).astype(np.float32)
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    first = np.arange(len(who)) % templates == 0
+    enrolled = ~first & (who >= absent)
+    return Gallery(x[first], who[first], x[enrolled], who[enrolled])
+
+
+def trials(ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return similarities of trials, and which are genuine; with ties, to one decimal."""
+    rng = np.random.default_rng(2)
+    genuine = np.repeat([True, False], [397, 6000])
+    values = rng.normal(size=6397) + 2.2 * genuine
+    order = rng.permutation(6397)
+    values, genuine = values[order], genuine[order]
+    return (np.round(values, 1) if ties else values), genuine
+
+
+def checkout(name: str, *packages: str) -> str:
+    """Make packages of a clone importable without what their `__init__` load; return its commit.
+
+    Raises
+    ------
+    SystemExit
+        If the variable `BIOEVAL_PEER_SOURCES` names no folder with the clone.
+    """
+    folder = Path(os.environ.get("BIOEVAL_PEER_SOURCES", "none")) / name
+    if not folder.is_dir():
+        raise SystemExit(f"{name} was not run: BIOEVAL_PEER_SOURCES names no folder with a clone")
+    for package in packages:
+        module = types.ModuleType(package)
+        module.__path__ = [str(folder.joinpath(*package.split(".")))]
+        sys.modules[package] = module
+    done = subprocess.run(
+        ["git", "-C", folder, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True
+    )
+    return done.stdout.strip() or "unknown"
