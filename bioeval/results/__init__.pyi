@@ -1,10 +1,6 @@
 """The names of this package, for type checkers; written by scripts/stub."""
 
-from bioeval.results.by_identity import (
-    Average as Average,
-    IdentityMeans as IdentityMeans,
-    OpenSetByIdentity as OpenSetByIdentity,
-)
+from bioeval.results.by_identity import Average as Average, OpenSetByIdentity as OpenSetByIdentity
 from bioeval.results.dataset import (
     Scalars as Scalars,
     Variables as Variables,
