@@ -62,7 +62,7 @@ def _shown(value: float) -> str:
 
 
 def print_costs(title: str, theirs: Callable[[], object], ours: Callable[[], object]) -> None:
-    """Print time and peak memory of two calls as ratios of ours, measured in turn.
+    """Print processor time and peak memory of two calls as ratios of ours, measured in turn.
 
     Each call is first made once, which loads libraries and compiles kernels.
     """
@@ -70,15 +70,20 @@ def print_costs(title: str, theirs: Callable[[], object], ours: Callable[[], obj
     seconds: dict[str, list[float]] = {"theirs": [], "ours": []}
     for _ in range(3):
         for name, call in (("theirs", theirs), ("ours", ours)):
-            start = time.perf_counter()
+            start = time.process_time()
             call()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(time.process_time() - start)
     times = statistics.median(seconds["theirs"]) / statistics.median(seconds["ours"])
     peaks = [peak_bytes(call) / 2**20 for call in (theirs, ours)]
-    ratio = f" ({float(f'{peaks[0] / peaks[1]:.2g}'):g} times)" if min(peaks) >= 1 else ""
     held = [f"{peak:,.0f} MiB" if peak >= 1 else "less than 1 MiB" for peak in peaks]
-    memory = f", and {held[0]} against {held[1]}{ratio}" if max(peaks) >= 1 else ""
-    print(f"Cost of {title}: {float(f'{times:.2g}'):g} times our time{memory}.\n")
+    memory = f", and {held[0]} against {held[1]}" if max(peaks) >= 1 else ""
+    if peaks[0] >= 1.5 * peaks[1] >= 1.5:
+        memory += f" ({two_digits(peaks[0] / peaks[1])} times)"
+    print(f"Cost of {title}: {two_digits(times)} times our time{memory}.\n")
+
+
+def two_digits(ratio: float) -> str:
+    return f"{float(f'{ratio:.2g}'):g}"
 
 
 def peak_bytes(call: Callable[[], object]) -> int:
@@ -101,9 +106,7 @@ def _status(name: str) -> int:
 
 def print_title(name: str, *packages: str, commit: str = "") -> None:
     """Print a heading with the versions that were run."""
-    versions = ", ".join(
-        [f"commit {commit}"] * bool(commit) + [f"{x} {version(x)}" for x in packages]
-    )
+    versions = ", ".join([commit] * bool(commit) + [f"{x} {version(x)}" for x in packages])
     print(f"## {name} ({versions})\n")
 
 
@@ -150,7 +153,7 @@ def trials(ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checkout(name: str, *packages: str) -> str:
-    """Make packages of a clone importable without what their `__init__` load; return its commit.
+    """Make packages of a clone importable without what their `__init__` load; name its commit.
 
     Raises
     ------
@@ -167,4 +170,4 @@ def checkout(name: str, *packages: str) -> str:
     done = subprocess.run(
         ["git", "-C", folder, "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True
     )
-    return done.stdout.strip() or "unknown"
+    return f"{name} at commit {done.stdout.strip() or 'unknown'}"
