@@ -41,6 +41,7 @@ def main() -> None:
     scores = be.Scores(shifted, data.query_ids, data.gallery_ids, kind="similarity")
     zero = be.reid(scores, "vehicleid", unmatched="zero")
     skip = be.reid(scores, "vehicleid", unmatched="skip")
+    cut = be.reid(scores, "vehicleid", unmatched="zero", rank_k=5, rank_k_over="found")
     negative = be.reid(data.scores, "vehicleid", unmatched="zero")
     values, genuine = trials()
     pairs = be.verification(be.Scores.from_pairs(values, genuine, kind="similarity"))
@@ -54,6 +55,11 @@ def main() -> None:
                 "RetrievalMAP, empty_target_action skip",
                 of_queries(RetrievalMAP("skip"), shifted, same),
                 skip.mean_ap,
+            ),
+            Figure(
+                "RetrievalMAP, top_k 5; `rank_k_mean_ap`",
+                of_queries(RetrievalMAP(top_k=5), shifted, same),
+                cut.rank_k_mean_ap,
             ),
             Figure("RetrievalMRR", of_queries(RetrievalMRR(), shifted, same), zero.mrr),
             Figure(

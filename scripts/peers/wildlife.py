@@ -32,10 +32,13 @@ def main() -> None:
     order = np.argsort(-data.cosines, axis=1)
     labels = data.gallery_ids[order]
     reid = be.reid(data.scores, "vehicleid", unmatched="zero")
-    cut = be.top_k(be.TopKScores(order[:, :20], data.query_ids, data.gallery_ids), unmatched="zero")
+    lists = be.TopKScores(order[:, :20], data.query_ids, data.gallery_ids)
+    cut = be.top_k(lists, unmatched="zero", rank_k_over="found")
 
     more = np.concatenate([np.arange(len(answer)), *[np.arange(20, len(answer))] * 3])
-    uneven = be.open_set(data.scores.select(probes=more), thresholds=[threshold])
+    uneven = be.open_set(
+        data.scores.select(probes=more), thresholds=[threshold], average="identity"
+    )
     print_figures(
         "wildlife",
         [
@@ -55,10 +58,14 @@ def main() -> None:
                 ds.grr[0],
             ),
             Figure(
-                "BAKS, more images of some animals; `dir` at rank 1",
+                "BAKS, more images of some animals; `dir_by_identity`",
                 BAKS(data.query_ids[more], answer[more], unknown),
-                uneven.dir.sel(rank=1)[0],
-                "mean over animals there, over images here",
+                uneven.dir_by_identity[0],
+            ),
+            Figure(
+                "BAUS, more images of some animals; `grr_by_identity`",
+                BAUS(data.query_ids[more], answer[more], unknown, NEW),
+                uneven.grr_by_identity[0],
             ),
             Figure(
                 "mean_average_precision of the whole lists",
@@ -69,7 +76,6 @@ def main() -> None:
                 "mean_average_precision of the first 20; `rank_k_mean_ap`",
                 mean_average_precision(data.query_ids, labels[:, :20]),
                 cut.rank_k_mean_ap,
-                "divided by the matches in the list there, by all matches in the gallery here",
             ),
         ],
     )
