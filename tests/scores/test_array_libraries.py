@@ -295,6 +295,18 @@ def test_torch_itself():
             be.Scores.from_embeddings(wrong, who)
 
 
+def test_jax_itself():
+    jnp = pytest.importorskip("jax.numpy")
+    expected = be.Scores.from_embeddings(X.astype(np.float32), [0, 0, 1, 1], metric="l2")
+    held, who = jnp.asarray(X, dtype=jnp.float32), jnp.asarray([0, 0, 1, 1])
+    scores = be.Scores.from_embeddings(held, who, metric="l2")
+    np.testing.assert_array_equal(scores.values, expected.values)
+    matrix = be.Scores(jnp.asarray(np.asarray(scores.values), dtype=jnp.float32), who)
+    ds = be.verification(matrix, thresholds=jnp.asarray([0.5, 1.0]))
+    assert ds.sizes["threshold"] == 2
+    assert as_numpy(held.astype(jnp.bfloat16), "x").dtype == np.float32
+
+
 def test_the_array_api_itself():
     strict = pytest.importorskip("array_api_strict")
     scores = be.Scores.from_embeddings(strict.asarray(X), strict.asarray([0, 0, 1, 1]))
