@@ -112,7 +112,7 @@ class Scores(LabelledMatrix):
         gallery: Any = None,
         gallery_labels: Any = None,
         *,
-        labels: str | None = None,
+        labels: Any = None,
         embeddings: str | None = None,
         meta: Mapping[str, str] | Sequence[str] | None = None,
         metric: Metric = "cosine",
@@ -143,9 +143,10 @@ class Scores(LabelledMatrix):
             If left out, all probes are compared with each other (all-against-all). A table has the
             columns of that of the probes.
         gallery_labels : sequence, shape (n,), optional
-        labels : str, optional
+        labels : str or sequence, shape (m,), optional
             The column of a table with the subjects; by default the first called ``label``,
-            ``subject``, ``identity``, ``person``, ``pid``, ``id`` or ``subject_id``.
+            ``subject``, ``identity``, ``person``, ``pid``, ``id`` or ``subject_id``. Or the
+            subjects themselves, as `probe_labels`.
         embeddings : str, optional
             The column of a table with the embeddings; by default the only one of lists of numbers.
         meta : sequence of str, or mapping of str to str, optional
@@ -454,6 +455,9 @@ def _side_of_table(
     """
     from bioeval.scores.vector_tables import as_vector_table, templates_of_table
 
+    stated = named["labels"]
+    if stated is not None and not isinstance(stated, str) and labels is None:
+        labels, named = stated, {**named, "labels": None}  # the labels themselves
     given = [name for name, value in named.items() if value is not None]
     sides = "probes" if side == "probe" else side
     table = as_vector_table(values, f"the table of the {sides}", wanted=bool(given))

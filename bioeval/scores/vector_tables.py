@@ -236,7 +236,12 @@ def as_vector_table(values: Any, where: str = "the table", wanted: bool = False)
     library = type(values).__module__.partition(".")[0]
     if library == "datasets" and hasattr(values, "with_format"):
         return VectorTable(_of_hugging_face(values), where)
-    if hasattr(values, "dtypes") and hasattr(values, "iloc"):
+    if library == "polars" and hasattr(values, "collect"):
+        raise DataError(
+            f"{where} is a {type(values).__name__}, whose rows are not read yet; give "
+            ".collect() of it"
+        )
+    if hasattr(values, "iloc") and hasattr(values, "dtypes"):
         if not (hasattr(values, "columns") and (wanted or _holds_vectors(values))):
             return None
     elif not (hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")):

@@ -273,3 +273,15 @@ def test_the_command_line_names_columns(tmp_path, capsys):
     assert '"gallery_templates": 8' in capsys.readouterr().out
     assert main(["run", path, "--embeddings", "emb"]) == 2
     assert "no column 'emb'; --embeddings names it" in " ".join(capsys.readouterr().err.split())
+
+
+def test_labels_themselves(expected):
+    for embeddings in (X, of_vectors(fixed())):
+        scores = be.Scores.from_embeddings(embeddings, labels=np.array(WHO), metric="l2")
+        np.testing.assert_array_equal(scores.values, expected.values)
+        assert scores.probe_labels.tolist() == WHO
+
+
+def test_a_lazy_frame_of_polars_is_collected_by_the_user():
+    with pytest.raises(DataError, match=r"is a LazyFrame, .* give \.collect\(\) of it"):
+        be.Scores.from_embeddings(of_polars("list").lazy(), labels="identity")
