@@ -156,9 +156,12 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         yield _row(far, value, over, threshold, ends, over_class=over.impostor, at=at)
         if "open_set_score" not in dataset:
             continue
+        grr = GRR_BY_IDENTITY
+        if dataset.attrs.get("impostors") != "unenrolled":
+            grr = replace(grr, also="")  # BAUS is of those who are not enrolled
         classes = {
             DIR_BY_IDENTITY: by_identity.genuine,
-            GRR_BY_IDENTITY: by_identity.impostor,
+            grr: by_identity.impostor,
             OPEN_SET_SCORE: by_identity.both,
         }
         for scalar, sizes in classes.items():
