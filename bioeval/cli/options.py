@@ -386,7 +386,7 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
 
     A second file is the mask, labels, impostor scores, trials or pairs of the first, as it shows
-    itself.
+    itself, or the gallery's table of embeddings.
     """
     second = options.pop("second", None)
     if second is not None:
@@ -395,7 +395,7 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
         role = role_of_second_file(Path(data), Path(second))
         if options[role] is not None:
             raise click.UsageError(
-                f"{second!r} is a second file, beside --{role} {options[role]!r}"
+                f"{second!r} is a second file, beside --{role.replace('_', '-')} {options[role]!r}"
             )
         options[role] = second
     arguments = {name: options.pop(name) for name in _WORDS}

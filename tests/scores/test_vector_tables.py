@@ -285,3 +285,17 @@ def test_labels_themselves(expected):
 def test_a_lazy_frame_of_polars_is_collected_by_the_user():
     with pytest.raises(DataError, match=r"is a LazyFrame, .* give \.collect\(\) of it"):
         be.Scores.from_embeddings(of_polars("list").lazy(), labels="identity")
+
+
+def test_a_second_table_is_the_gallery(tmp_path, capsys):
+    from bioeval.cli import main
+
+    parquet = optional_import("pyarrow.parquet")
+    for name, rows in (("query", slice(0, 3)), ("gallery", slice(3, 8))):
+        side = pa.table({"embedding": [*X[rows]], "identity": [*"abbcdaab"][rows]})
+        parquet.write_table(side, tmp_path / f"{name}.parquet")
+    files = [str(tmp_path / f"{name}.parquet") for name in ("query", "gallery")]
+    assert main(["run", *files]) == 0
+    assert "3 probes of 2 subjects against 5 gallery templates" in capsys.readouterr().out
+    assert main(["run", files[0], files[1], "--gallery-embeddings", files[1]]) == 2
+    assert "a second file, beside --gallery-embeddings" in capsys.readouterr().err

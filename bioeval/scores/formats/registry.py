@@ -180,7 +180,10 @@ def holds_labels(file: str) -> bool:
 
 
 def role_of_second_file(path: Path, second: Path) -> str:
-    """Return the option of a second file: a mask, labels, pairs, impostor scores or trials."""
+    """Return the option of a second file.
+
+    It is a mask, labels, pairs, impostor scores, trials, or the gallery beside a table of probes.
+    """
     from bioeval.scores.formats.bee import is_bee
     from bioeval.scores.formats.text_table import shape_of
     from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
@@ -195,6 +198,8 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "labels"
     if content(path) == content(second) == "npy":
         return "impostor"
+    if path.suffix == second.suffix and path.suffix in (".parquet", ".feather", ".arrow"):
+        return "gallery_embeddings"
     if not FileFacts(path, content(path), ReadOptions()).is_text:
         return "trials"
     if shape_of(path).columns == shape_of(second).columns == 1:
